@@ -36,6 +36,7 @@ mod packet_tests;
 mod paths;
 mod pias;
 mod pinned;
+mod pinning_mistakes;
 mod popular;
 mod pushed;
 mod qos;

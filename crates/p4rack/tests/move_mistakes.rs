@@ -5,27 +5,40 @@ use expect_test::{Expect, expect};
 use p4rack::rack;
 use std::path::Path;
 
-/// The rack of `examples/pinned`, with `app` among the keys of its app, and `more` after it.
-fn check(entries: &str, app: &str, more: &str, expected: Expect) {
+/// What is said of a rack whose file and programs have these texts.
+pub(crate) fn told(rack: &str, files: &[(&str, &str)]) -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    let text = std::fs::read_to_string(examples.join("pinned/moving.toml")).expect("an example");
-    let (rack, _) = text.split_once("# The call comes").expect("it has moves");
-    let rack = rack
-        .replace("../apps/firewall.p4", &examples.join("apps/firewall.p4").display().to_string())
-        .replace("connections.toml", entries);
-    let name = format!("p4rack-mistakes-{}-{}", app.len() + more.len(), std::process::id());
+    let rack = rack.replace("../apps/", &format!("{}/", examples.join("apps").display()));
+    let all: usize = files.iter().map(|(_, text)| text.len()).sum();
+    let name = format!("p4rack-mistakes-{}-{}", all + rack.len(), std::process::id());
     let directory = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&directory).expect("a directory");
-    std::fs::copy(examples.join("pinned").join(entries), directory.join(entries)).expect("a file");
-    let path = directory.join("RACK.toml");
-    std::fs::write(&path, format!("{rack}{app}{more}")).expect("a file");
+    for (name, text) in files.iter().copied().chain([("RACK.toml", rack.as_str())]) {
+        std::fs::write(directory.join(name), text).expect("a file");
+    }
     let mut map = SourceMap::new();
-    let found = rack::load(&path, &[], &mut map).err();
+    let found = rack::load(&directory.join("RACK.toml"), &[], &mut map).err();
     std::fs::remove_dir_all(&directory).expect("it was there");
     let found = found.expect("it has a mistake");
     let told: Vec<String> = found.iter().map(|one| render(one, &map, Style::Plain)).collect();
-    let told = told.join("\n").replace(&path.display().to_string(), "RACK.toml");
-    expected.assert_eq(&told.replace(&examples.display().to_string(), "examples"));
+    let told = told.join("\n").replace(&format!("{}/", directory.display()), "");
+    told.replace(&examples.display().to_string(), "examples")
+}
+
+/// The rack of `examples/pinned` without moves and workloads.
+pub(crate) fn example() -> String {
+    let text = include_str!("../../../examples/pinned/moving.toml");
+    text.split_once("# The call comes").expect("it has moves").0.to_string()
+}
+
+/// The rack with `app` among the keys of its app, and `more` after it.
+fn check(entries: &str, app: &str, more: &str, expected: Expect) {
+    let text = match entries {
+        "entries.toml" => include_str!("../../../examples/pinned/entries.toml"),
+        _ => include_str!("../../../examples/pinned/connections.toml"),
+    };
+    let rack = format!("{}{app}{more}", example().replace("connections.toml", entries));
+    expected.assert_eq(&told(&rack, &[(entries, text)]));
 }
 
 const MOVE: &str = "[[move]]\nat = \"1ms\"\nto = \"switch\"\n";

@@ -1,6 +1,7 @@
 //! `examples/pinned`: a firewall whose busy connections the switch processes, and two helpers for all others.
 
 use base_diag::SourceMap;
+use base_time::Duration;
 use ir_prove::{Effort, prove};
 use p4rack::rack::Racked;
 use p4rack::{proof, rack, up};
@@ -82,4 +83,38 @@ fn the_parts_do_what_the_pinned_program_does() {
     let effort = Effort { packets: 300, ..Effort::default() };
     let tried = prove(&case, &effort).unwrap_or_else(|failure| panic!("{}", failure.describe()));
     assert!(tried.outputs > 50 && tried.hops > 50, "{tried:?}");
+}
+
+/// Ten flows that are asked for at one time, while packets pass: how long the slowest move takes, by the time of a message.
+fn slowest_of_ten(delay: &str) -> Duration {
+    let (rack, _) =
+        include_str!("../../../examples/pinned/popular.toml").split_once("promote =").expect("it has that");
+    let (_, many) = include_str!("../../../examples/pinned/popular.toml")
+        .split_once("# Copied whole")
+        .expect("it has that");
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut text = rack.replace("../apps", &apps.join("apps").display().to_string());
+    text = text.replace("connections.toml", &apps.join("pinned/connections.toml").display().to_string());
+    text += &format!("# Copied whole{many}\n[control]\ndelay = \"{delay}\"\n");
+    for flow in 0..10 {
+        text += &format!(
+            "[[move]]\nat = \"5ms\"\nto = \"switch\"\n[move.flow]\n\"hdr.ipv4.src\" = \"10.1.0.1\"\n\"hdr.ipv4.dst\" = \"198.51.100.1\"\n\
+             \"hdr.ipv4.protocol\" = 17\n\"hdr.udp.src\" = {}\n\"hdr.udp.dst\" = 5060\n\"hdr.tcp.src\" = 0\n\"hdr.tcp.dst\" = 0\n\
+             \"standard_metadata.ingress_port\" = 1\n",
+            4096 + flow
+        );
+    }
+    let racked = crate::moves::load(&text, &format!("ten-{delay}"));
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    let moves = &report.pinned[0].moves;
+    assert!(moves.len() == 10 && moves.iter().all(|one| one.result == "done"), "{moves:#?}");
+    assert!(report.pinned[0].at_switch > 1000, "{:?}", report.pinned[0]);
+    Duration::from_ps(moves.iter().filter_map(|one| one.took_ps).max().unwrap_or(0))
+}
+
+/// In virtual time: a write of 16 ms is a message of 8 ms and its answer.
+#[test]
+fn ten_flows_come_to_the_switch_in_about_ten_writes() {
+    assert_eq!(slowest_of_ten("8ms"), Duration::from_ms(160));
+    assert_eq!(slowest_of_ten("100us"), Duration::from_ms(2));
 }

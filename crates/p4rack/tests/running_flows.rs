@@ -402,7 +402,7 @@ fn seeds(few: u64, many: u64) -> u64 {
 fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write() {
     for (app, (name, _)) in APPS.iter().enumerate() {
         let mut sum = Outcome::default();
-        for seed in 0..seeds(2, 300) {
+        for seed in 0..seeds(2, 100) {
             sum.add(trial(app, seed, Direct, |_| (), true));
             let lose = |channel: &mut Lossy| channel.0 = Some(Rng::new(seed));
             sum.add(trial(app, seed, Lossy::default(), lose, false));

@@ -25,6 +25,7 @@ use std::time::Duration;
 #[command(after_help = "Examples:
   p4rack ctl show
   p4rack ctl counters packets --format json
+  p4rack ctl promote firewall ipv4.src=10.1.0.1 ipv4.dst=198.51.100.1 ipv4.protocol=17 udp.src=49152 udp.dst=53 ingress_port=1
   p4rack ctl save before.state
   p4rack ctl replace other.toml --addr 127.0.0.1:9559")]
 pub struct Args {
@@ -183,13 +184,13 @@ struct MovedFlow {
     app: String,
     /// Parts of the flow's key, as PART=VALUE; parts that are left out are 0
     #[arg(required = true, value_name = "PART=VALUE", value_parser = part)]
-    key: Vec<(String, String)>,
+    parts: Vec<(String, String)>,
 }
 
 impl MovedFlow {
     fn message(&self, to_switch: bool) -> Result<MoveFlow, OperatorError> {
         let mut key = BTreeMap::new();
-        for (name, value) in &self.key {
+        for (name, value) in &self.parts {
             if key.insert(name.clone(), value.clone()).is_some() {
                 return Err(OperatorError::new(format!("`{name}` is given twice")));
             }
