@@ -13,7 +13,7 @@ use rack_model::Rack;
 use std::fmt::Write;
 
 /// Limits of a search: a plan of several memories may cost a millionth more than the best.
-const EFFORT: Effort = Effort { states: 1 << 16, gap: 1000 };
+const EFFORT: Effort = Effort { states: 1 << 13, gap: 1000 };
 
 /// A plan of flows.
 pub struct FlowPlan {
