@@ -149,7 +149,7 @@ impl<'p> Instance<'p> {
                 let number = self.decisions[at].iter().position(|known| known == decision).unwrap_or(0);
                 self.items[at][number].uses[row]
             };
-            let used = decisions.iter().enumerate().map(item).sum();
+            let used = decisions.iter().enumerate().map(item).fold(0, u64::saturating_add);
             Used { limit: *limit, used, capacity: options::capacity(problem, *limit) }
         };
         Allocation {

@@ -98,14 +98,17 @@ pub(crate) fn choose(groups: &[Vec<Item>], capacities: &[u64], effort: &Effort) 
 fn presolved(groups: &[Vec<Item>], capacities: &[u64]) -> Result<(Vec<Group>, Vec<u64>), Failed> {
     let mut left: Vec<Vec<usize>> = groups.iter().map(|group| (0..group.len()).collect()).collect();
     loop {
+        if left.iter().any(Vec::is_empty) {
+            return Err(Failed::Impossible);
+        }
         let mut dropped = false;
-        for (row, capacity) in capacities.iter().enumerate() {
+        for (row, capacity) in limited(capacities) {
             let uses = |group: usize, at: &usize| groups[group][*at].uses[row];
             let least = |group: usize| left[group].iter().map(|at| uses(group, at)).min();
             let each: Option<Vec<u64>> = (0..groups.len()).map(least).collect();
             let each = each.ok_or(Failed::Impossible)?;
             let all: u128 = each.iter().map(|least| u128::from(*least)).sum();
-            let free = u128::from(*capacity).checked_sub(all).ok_or(Failed::Impossible)?;
+            let free = u128::from(capacity).checked_sub(all).ok_or(Failed::Impossible)?;
             for (group, least) in each.iter().enumerate() {
                 let before = left[group].len();
                 left[group].retain(|at| u128::from(groups[group][*at].uses[row] - least) <= free);
@@ -122,7 +125,7 @@ fn presolved(groups: &[Vec<Item>], capacities: &[u64]) -> Result<(Vec<Group>, Ve
         let all: u128 = groups.iter().zip(&left).filter_map(most).map(u128::from).sum();
         all > u128::from(capacities[*row])
     };
-    let rows: Vec<usize> = (0..capacities.len()).filter(can_bind).collect();
+    let rows: Vec<usize> = limited(capacities).map(|(row, _)| row).filter(can_bind).collect();
     let candidates = groups.iter().zip(left).map(|(group, left)| {
         let one = |at: usize| {
             let uses = rows.iter().map(|row| group[at].uses[*row]).collect();
@@ -131,6 +134,11 @@ fn presolved(groups: &[Vec<Item>], capacities: &[u64]) -> Result<(Vec<Group>, Ve
         undominated(left.into_iter().map(one).collect())
     });
     Ok((candidates.collect(), rows.iter().map(|row| capacities[*row]).collect()))
+}
+
+/// Rows with a limit; [`u64::MAX`] is none.
+fn limited(capacities: &[u64]) -> impl Iterator<Item = (usize, u64)> {
+    capacities.iter().copied().enumerate().filter(|(_, capacity)| *capacity < u64::MAX)
 }
 
 /// Without items for which another one is no worse in any way.
@@ -169,6 +177,18 @@ struct Search<'a> {
     is_whole: bool,
 }
 
+/// Facts about the groups that are left after one.
+struct Step<'a> {
+    /// The least reduced cost of the others, less the worth of all capacities.
+    rest: i128,
+    /// Units that the others need at least.
+    needed: &'a [u64],
+    /// Bounds from here on are not followed.
+    limit: Option<i128>,
+    /// Choices that are kept.
+    states: usize,
+}
+
 /// Partial choices with an item of each of the first groups.
 #[derive(Default)]
 struct Stage {
@@ -195,8 +215,8 @@ impl Search<'_> {
             let rest = later().filter_map(least).sum::<i128>() - room;
             let needed = |row: usize| later().filter_map(|g| g.iter().map(|item| item.uses[row]).min()).sum();
             let needed: Vec<u64> = (0..rows).map(needed).collect();
-            let next = self.extended(stages.last()?, &self.groups[*group], rest, &needed, limit);
-            let next = self.thinned(next, rest, states);
+            let step = Step { rest, needed: &needed, limit, states };
+            let next = self.extended(stages.last()?, &self.groups[*group], &step);
             if next.costs.is_empty() {
                 return None;
             }
@@ -214,40 +234,38 @@ impl Search<'_> {
         Some((picks, cost))
     }
 
-    fn extended(
-        &self,
-        stage: &Stage,
-        group: &Group,
-        rest: i128,
-        needed: &[u64],
-        limit: Option<i128>,
-    ) -> Stage {
+    /// Choices with an item more; they are thinned whenever there are many.
+    fn extended(&mut self, stage: &Stage, group: &Group, step: &Step<'_>) -> Stage {
         let rows = self.capacities.len();
         let mut next = Stage::default();
         let mut uses = vec![0; rows];
+        let most = step.states.saturating_mul(8).max(1 << 16);
         for (before, cost) in stage.costs.iter().enumerate() {
+            if next.costs.len() > most {
+                next = self.thinned(next, step);
+            }
             let used = &stage.uses[before * rows..(before + 1) * rows];
             'items: for (number, item) in group.iter().enumerate() {
-                let mut bound = ((cost + item.cost) << SHIFT) + rest;
+                let mut bound = ((cost + item.cost) << SHIFT) + step.rest;
                 for row in 0..rows {
-                    uses[row] = used[row] + item.uses[row];
-                    if uses[row] + needed[row] > self.capacities[row] {
+                    uses[row] = used[row].saturating_add(item.uses[row]);
+                    if uses[row].saturating_add(step.needed[row]) > self.capacities[row] {
                         continue 'items;
                     }
                     bound += self.multipliers[row] * i128::from(uses[row]);
                 }
-                if limit.is_none_or(|limit| bound < limit) {
+                if step.limit.is_none_or(|limit| bound < limit) {
                     next.from.push((before as u32, number as u32));
                     next.costs.push(cost + item.cost);
                     next.uses.extend_from_slice(&uses);
                 }
             }
         }
-        next
+        self.thinned(next, step)
     }
 
     /// Without dominated choices, and no more than `states` of them.
-    fn thinned(&mut self, stage: Stage, rest: i128, states: usize) -> Stage {
+    fn thinned(&mut self, stage: Stage, step: &Step<'_>) -> Stage {
         /// Earlier choices with which one is compared if there are several rows.
         const COMPARED: usize = 64;
         let rows = self.capacities.len();
@@ -264,14 +282,14 @@ impl Search<'_> {
                 kept.push(at);
             }
         }
-        if kept.len() > states {
+        if kept.len() > step.states {
             self.is_whole = false;
             let bound = |at: u32| {
                 let used = self.multipliers.iter().zip(uses(at));
-                (cost(at) << SHIFT) + rest + used.map(|(m, used)| m * i128::from(*used)).sum::<i128>()
+                (cost(at) << SHIFT) + step.rest + used.map(|(m, used)| m * i128::from(*used)).sum::<i128>()
             };
             kept.sort_by_cached_key(|at| bound(*at));
-            kept.truncate(states);
+            kept.truncate(step.states);
         }
         Stage {
             from: kept.iter().map(|at| stage.from[*at as usize]).collect(),

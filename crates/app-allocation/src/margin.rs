@@ -25,12 +25,13 @@ pub enum More {
     Helper(usize),
 }
 
-/// The gain of one unit and of ten units of each memory of the switch that limits the allocation, and of a helper of each class.
+/// The gain of a block and of ten blocks of each memory of the switch, and of a helper of each class.
 pub fn margins(problem: &Problem, objective: Objective, effort: &Effort, now: &Allocation) -> Vec<Margin> {
     let mut changes = vec![];
     for used in &now.used {
         let Limit::Switch(row) = used.limit else { continue };
-        changes.extend([1, 10].map(|units| More::Units(row, units)));
+        let step = step(problem, row);
+        changes.extend([step, 10 * step].map(|units| More::Units(row, units)));
     }
     changes.extend((0..problem.classes.len()).map(More::Helper));
     let one = |more: More| {
@@ -46,4 +47,14 @@ pub fn margins(problem: &Problem, objective: Objective, effort: &Effort, now: &A
         Some(Margin { more, latency: found.latency, throughput })
     };
     changes.into_iter().filter_map(one).collect()
+}
+
+/// Units of a block; where blocks are single entries, those of a flow.
+fn step(problem: &Problem, row: usize) -> u64 {
+    let flow = |app: &crate::App| {
+        let objects = app.at_switch.iter().flat_map(|place| &place.objects);
+        let single = objects.filter(|object| object.row == row && object.block == 1);
+        single.map(|object| object.units).sum::<u64>()
+    };
+    problem.apps.iter().map(flow).max().unwrap_or(1).clamp(1, 1 << 40)
 }

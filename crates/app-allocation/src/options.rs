@@ -30,6 +30,11 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// It is a memory, not a rate.
+    pub fn is_memory(self) -> bool {
+        self.rate_of().is_none()
+    }
+
     /// The class whose rate it limits.
     pub(crate) fn rate_of(self) -> Option<usize> {
         match self {
@@ -141,6 +146,9 @@ fn steps(problem: &Problem, app: &App) -> Vec<u64> {
         Affinity::High => return if most == all { vec![all] } else { vec![] },
         Affinity::Low => return vec![0],
         Affinity::Medium => {}
+    }
+    if let Quantum::Exactly(flows) = app.quantum {
+        return Some(flows.min(all)).filter(|flows| *flows <= most).into_iter().collect();
     }
     let mut steps = vec![0];
     if let Quantum::Flows(quantum) = app.quantum {

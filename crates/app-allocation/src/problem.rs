@@ -98,6 +98,8 @@ pub enum Quantum {
     Auto,
     /// Multiples of so many flows.
     Flows(u64),
+    /// Only so many flows at the switch, or all if there are fewer.
+    Exactly(u64),
 }
 
 /// What an app takes at a place.

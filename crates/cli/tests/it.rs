@@ -9,6 +9,7 @@ mod job;
 mod lab;
 mod mistakes;
 mod plan;
+mod plan_flows;
 mod plan_rack;
 mod ptf;
 mod python;

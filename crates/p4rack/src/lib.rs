@@ -3,6 +3,7 @@
 //! [`rack`] goes from a RACK.toml to the program of each device; [`up`] runs it in virtual time; [`run`] runs one
 //! program on one device; [`proof`] checks that the split changes nothing.
 
+pub mod allocated;
 pub mod bmv2;
 pub mod captures;
 pub mod compare;

@@ -2,6 +2,7 @@
 
 use crate::entries::Entries;
 use crate::flows::Unpinned;
+use crate::handlers;
 use base_diag::{Diagnostic, codes::pin as codes, codes::rack as rack_codes};
 use control_writes::Target;
 use flow_control::shards::Shards as ShardMap;
@@ -9,8 +10,10 @@ use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Reason};
 use ir_pin::{Affinity, Pinned, Request, Resident, Shards, pin};
+use ir_split::{Split, split};
 use rack_model::pinning::{self, Pinning, ShardPart};
-use rack_model::{App, Spanned};
+use rack_model::{App, Rack, Regions, Spanned};
+use rack_plan::{FlowApp, FlowPlan, by_hand, check_limits, flow_problem};
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -183,4 +186,60 @@ pub fn with_copies(entries: Entries, pinned: &Pinned) -> Entries {
     let mut copied = Entries::of(writes);
     copied.warnings = entries.warnings;
     copied
+}
+
+/// An app, split for any number of flows at the switch.
+struct Tried {
+    app: usize,
+    split: Split,
+    growing: Vec<(String, Option<u64>)>,
+}
+
+/// Fills in how many flows of an app are at the switch, where the planner chooses it.
+pub fn sized(rack: &Rack, at: usize, program: &Arc<Program>) -> Result<Option<Pinning>, Vec<Diagnostic>> {
+    let Some(pinning) = &rack.apps[at].pinning else { return Ok(None) };
+    let flows = match pinning.is_planned {
+        None => pinning.flows,
+        // A flow manager has one entry at least.
+        Some(_) => plan(rack, &[(at, Arc::clone(program))])?.flows(at).unwrap_or(0).max(1),
+    };
+    Ok(Some(Pinning { flows, ..pinning.clone() }))
+}
+
+/// The plan of apps that have one switch.
+pub(crate) fn plan(rack: &Rack, programs: &[(usize, Arc<Program>)]) -> Result<FlowPlan, Vec<Diagnostic>> {
+    let tried: Vec<Tried> =
+        programs.iter().map(|(at, program)| tried(rack, *at, program)).collect::<Result<_, _>>()?;
+    let apps = tried.iter().map(|tried| FlowApp {
+        app: tried.app,
+        split: &tried.split,
+        growing: tried.growing.clone(),
+    });
+    let apps: Vec<FlowApp<'_>> = apps.collect();
+    FlowPlan::new(rack, flow_problem(rack, &apps)?)
+}
+
+/// Hand-overs and tables do not depend on the number of flows: one will do.
+fn tried(rack: &Rack, at: usize, program: &Arc<Program>) -> Result<Tried, Vec<Diagnostic>> {
+    let model = &rack.apps[at];
+    let (Some(pinning), Regions::ByHand(regions)) = (&model.pinning, &model.map) else { return Err(vec![]) };
+    let flows = if pinning.affinity.value == pinning::Affinity::Medium { 1 } else { 0 };
+    let (program, pinned, _) = self::program(program, model, &Pinning { flows, ..pinning.clone() })?;
+    let regions = handlers::placed(rack, model, regions, &program)?;
+    let placement = by_hand(rack, at, &regions, &program)?;
+    let split = split(&program, &placement)?;
+    check_limits(rack, &placement, &split)?;
+    let tables = || program.controls.iter().flat_map(|control| &control.tables);
+    let has_own_size = |name: &str| {
+        let is_it = |known: &str| name == known || name.rsplit('.').next() == Some(known);
+        pinning.objects.iter().any(|object| object.resident.is_some() && is_it(&object.name.value))
+    };
+    let copies = pinned.tables.iter().filter(|copy| !has_own_size(&copy.original));
+    let growing = copies.map(|copy| {
+        let original = tables().find(|table| table.control_plane_name == copy.original);
+        (copy.resident.to_string(), original.and_then(|table| table.size))
+    });
+    let manager = pinned.flow_manager.iter().map(|name| (name.to_string(), None));
+    let growing = growing.chain(manager).collect();
+    Ok(Tried { app: at, split, growing })
 }

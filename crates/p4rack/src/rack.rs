@@ -356,11 +356,8 @@ fn read(
     map: &mut SourceMap,
     change: &dyn Fn(&mut Rack),
 ) -> Result<Read, Vec<Diagnostic>> {
-    let file = rack_file(path).map_err(|d| vec![d])?;
-    let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
-    let (rack, mut found) = rack_model::read_rack(&text, base);
-    let Some(mut rack) = rack else { return Err(found) };
+    let (mut rack, file, mut found) = model(path, map)?;
+    let directory = directory(&file);
     change(&mut rack);
     let shared = merged::refuse(&rack);
     if !shared.is_empty() {
@@ -372,6 +369,7 @@ fn read(
         return Err(vec![diagnostic.help("describe a program under `[[app]]`")]);
     }
     let mut apps: Vec<ReadApp> = vec![];
+    let mut sized = vec![];
     for (at, app) in rack.apps.iter().enumerate() {
         let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
         // Apps with equal inputs share the compiled program, and its diagnostics.
@@ -391,8 +389,9 @@ fn read(
                 with_regions(program, app.cuts, class(app))?
             }
         };
-        let pinned =
-            app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        let pinning = pinned::sized(&rack, at, &program)?;
+        let pinned = pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        sized.push(pinning);
         let (program, pinned, mut unpinned) = match pinned {
             Some((program, pinned, unpinned)) => (program, Some(pinned), Some(unpinned)),
             None => (program, None, None),
@@ -411,6 +410,7 @@ fn read(
         }
         apps.push(ReadApp { program, entries, sharing: None, offers, pinned, unpinned });
     }
+    rack.apps.iter_mut().zip(sized).for_each(|(app, pinning)| app.pinning = pinning);
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
     for path in &rack.plan.rules {
@@ -453,11 +453,8 @@ pub fn app_programs(
     extra_defines: &[String],
     map: &mut SourceMap,
 ) -> Result<Vec<(String, Arc<Program>)>, Vec<Diagnostic>> {
-    let file = rack_file(path).map_err(|d| vec![d])?;
-    let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
-    let (rack, mut found) = rack_model::read_rack(&text, base);
-    let Some(rack) = rack else { return Err(found) };
+    let (rack, file, mut found) = model(path, map)?;
+    let directory = directory(&file);
     let program = |app: &App| {
         let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
         Ok((app.name.value.clone(), program))
@@ -465,8 +462,26 @@ pub fn app_programs(
     rack.apps.iter().map(program).collect()
 }
 
+/// The directory of a file.
+pub(crate) fn directory(file: &Path) -> PathBuf {
+    file.parent().map_or_else(PathBuf::new, Path::to_path_buf)
+}
+
+/// A RACK.toml (or the one in a directory), its path, and warnings.
+pub(crate) fn model(
+    path: &Path,
+    map: &mut SourceMap,
+) -> Result<(Rack, PathBuf, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let file = rack_file(path).map_err(|d| vec![d])?;
+    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
+    match rack_model::read_rack(&text, base) {
+        (Some(rack), found) => Ok((rack, file, found)),
+        (None, found) => Err(found),
+    }
+}
+
 /// The program of an app, compiled with the app's definitions and folders.
-fn compile_app(
+pub(crate) fn compile_app(
     app: &App,
     directory: &Path,
     extra_defines: &[String],

@@ -305,7 +305,7 @@ pub(crate) fn read(
             r.not_yet(second.span, what, "give each switch its own app");
         }
     }
-    for key in ["traffic", "objective", "share", "distribution"] {
+    for key in ["traffic", "objective"] {
         s.later(r, key);
     }
     s.finish(r);

@@ -6,7 +6,9 @@
 //! origin = "edge"
 //! affinity = "medium"           # "high": all flows at the switch; "low": all at helpers; "medium": resident flows at the switch
 //! devices = ["nic1", "nic2"]    # the helpers
-//! flows = 1024                  # entries of the flow manager, with "medium"
+//! flows = 1024                  # entries of the flow manager, with "medium"; "plan": as many as the planner chooses
+//! share = "25%"                 # traffic of the app, for the planner: see `demand.rs`
+//! distribution = { zipf = 0.99, flows = 100000 }
 //! flow_key = ["hdr.ipv4.src"]   # fields that identify a flow; default: the union key that `p4rack analyze` shows
 //! shard_key = ["hdr.ipv4.src"]  # fields that select the helper; a pair ["a", "b"] is swapped in packets of the other direction
 //! shards = 6                    # default: N (N - 1) for N helpers, so that the others share the flows of a failed helper equally
@@ -21,6 +23,7 @@
 //! ```
 
 use crate::Spanned;
+use crate::demand::{self, Demand};
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use base_diag::Span;
@@ -51,6 +54,10 @@ pub struct Pinning {
     pub affinity: Spanned<Affinity>,
     /// Entries of the flow manager.
     pub flows: u64,
+    /// The planner chooses `flows`; place in the file.
+    pub is_planned: Option<Span>,
+    /// Traffic of the app, if the file describes it.
+    pub demand: Option<Demand>,
     /// Fields that identify a flow, by their names in ingress; `None`: derived from the program.
     pub flow_key: Option<Vec<Spanned<String>>>,
     /// Fields by which flows are divided among helpers; `None`: derived from the program.
@@ -125,6 +132,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
         Some(_) if is_medium => s.required(r, "flows", "1024", flows),
         _ => s.optional(r, "flows", flows),
     };
+    let demand = demand::read(r, s);
     let flow_key = s.optional(r, "flow_key", |r, i| value::list(r, i, value::string));
     let shard_key = s.optional(r, "shard_key", |r, i| value::list(r, i, shard_part));
     let shards = s.optional(r, "shards", |r, i| value::small(r, i, 1..=MOST_SHARDS));
@@ -142,6 +150,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             promote.as_ref().map(|v| v.span),
             window.as_ref().map(|v| v.span),
             idle.as_ref().map(|v| v.span),
+            demand.as_ref().ok().and_then(Option::as_ref).map(|v| v.flows.span),
         ];
         for span in keys.into_iter().flatten() {
             r.bad_value(
@@ -175,6 +184,11 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     if !is_medium && let Some(promote) = &promote {
         r.bad_value(promote.span, "no flow moves", "only `affinity = \"medium\"` has flows at both places");
     }
+    let is_planned = flows.as_ref().filter(|flows| flows.value == Flows::Planned).map(|flows| flows.span);
+    if let (Some(span), Err(())) = (is_planned, &demand) {
+        let why = "describe the traffic: `distribution = { zipf = 0.99, flows = 10000 }`";
+        r.bad_value(span, "nothing to plan flows by", why);
+    }
     for span in [&window, &idle].into_iter().flatten().map(|v| v.span).filter(|_| promote.is_none()) {
         r.bad_value(span, "no flow is promoted", "write `promote = \"auto\"`");
     }
@@ -186,7 +200,12 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     Some(Pinning {
         promote,
         affinity,
-        flows: flows.map_or(0, |flows| flows.value),
+        flows: match flows.map(|flows| flows.value) {
+            Some(Flows::Most(most)) => most,
+            Some(Flows::Planned) | None => 0,
+        },
+        is_planned,
+        demand: demand.ok().flatten(),
         flow_key: flow_key.map(|key| key.value),
         shard_key: shard_key.map(|key| key.value),
         shards: shards.map(|shards| shards.value as u16),
@@ -195,7 +214,25 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     })
 }
 
-fn flows(r: &mut Reader, item: Item<'_>) -> Option<u64> {
+/// Entries of the flow manager, as written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flows {
+    Most(u64),
+    Planned,
+}
+
+fn flows(r: &mut Reader, item: Item<'_>) -> Option<Flows> {
+    match item.value {
+        DeValue::String(word) if word == "plan" => Some(Flows::Planned),
+        DeValue::Integer(_) => entries(r, item).map(Flows::Most),
+        _ => {
+            r.wrong_type(item, "a number of flows or \"plan\"", "1024");
+            None
+        }
+    }
+}
+
+fn entries(r: &mut Reader, item: Item<'_>) -> Option<u64> {
     value::integer(r, item, 1..=MOST_ENTRIES)
 }
 
@@ -226,7 +263,7 @@ fn objects(r: &mut Reader, item: Item<'_>) -> Option<Vec<ObjectSize>> {
         else {
             continue;
         };
-        let entries = s.optional(r, "entries", flows);
+        let entries = s.optional(r, "entries", entries);
         let resident = s.optional(r, "resident", resident);
         s.finish(r);
         found.push(ObjectSize {

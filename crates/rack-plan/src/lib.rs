@@ -3,6 +3,8 @@
 mod bind;
 mod cut;
 pub mod flightplan;
+mod flow_plan;
+mod flows;
 mod limits;
 mod offers;
 mod page;
@@ -12,6 +14,8 @@ mod shares;
 mod spares;
 
 pub use bind::bind;
+pub use flow_plan::FlowPlan;
+pub use flows::{FlowApp, FlowProblem, flow_problem};
 pub use limits::check_limits;
 pub use offers::call_cost;
 pub use page::page;

@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The table size where a program gives none.
-const DEFAULT_SIZE: u64 = 1024;
+pub(crate) const DEFAULT_SIZE: u64 = 1024;
 /// Maps that are refused before the search ends.
 const MAX_REFUSED: usize = 64;
 /// Maximum number of partial plans of a search without a watch.
@@ -439,7 +439,7 @@ fn generated(
 /// Tables that a device runs.
 const TABLES: &str = "Tables";
 /// Bits of their entries, if all are full.
-const ENTRY_BITS: &str = "EntryBits";
+pub(crate) const ENTRY_BITS: &str = "EntryBits";
 /// One, without a unit, in steps.
 const ONE: i64 = 1_000_000;
 

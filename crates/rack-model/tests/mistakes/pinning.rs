@@ -191,3 +191,93 @@ fn a_region_is_divided_among_devices() {
     "#]],
     );
 }
+
+#[test]
+fn planned_flows_need_a_distribution() {
+    let helpers = "affinity = \"medium\"\ndevices = [\"nic1\"]\n";
+    let planned = format!("{DEVICES}{APP}{helpers}flows = \"plan\"\n");
+    check_with(
+        &planned,
+        expect![[r#"
+        error[P4R0605]: nothing to plan flows by
+          --> RACK.toml:25:9
+           |
+        25 | flows = "plan"
+           |         ^^^^^^ describe the traffic: `distribution = { zipf = 0.99, flows = 10000 }`
+    "#]],
+    );
+    check_with(
+        &format!("{DEVICES}{APP}{helpers}flows = \"many\"\nshare = 0.5\n"),
+        expect![[r#"
+        error[P4R0603]: expected a number of flows or "plan", found a string
+          --> RACK.toml:25:9
+           |
+        25 | flows = "many"
+           |         ^^^^^^ this is a string
+           |
+           = help: for example: 1024
+
+        error[P4R0605]: a share without flows
+          --> RACK.toml:26:9
+           |
+        26 | share = 0.5
+           |         ^^^ describe the flows, too: `distribution = { zipf = 0.99, flows = 10000 }`
+    "#]],
+    );
+    check_with(
+        &format!("{planned}distribution = {{ zipf = 0.99, classes = [[1, 2]] }}\n"),
+        expect![[r#"
+        error[P4R0605]: not a distribution
+          --> RACK.toml:26:16
+           |
+        26 | distribution = { zipf = 0.99, classes = [[1, 2]] }
+           |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ write `{ zipf = 0.99, flows = 10000 }` or `{ classes = [[10, 60], [990, 40]] }`
+    "#]],
+    );
+    check_with(
+        &format!("{planned}distribution = {{ classes = [[1, 2, 3]] }}\n"),
+        expect![[r#"
+        error[P4R0605]: not a class of flows
+          --> RACK.toml:26:29
+           |
+        26 | distribution = { classes = [[1, 2, 3]] }
+           |                             ^^^^^^^^^ the number of flows, and their weight: `[10, 60]`
+    "#]],
+    );
+    check_with(
+        &format!("{planned}distribution = {{ classes = [[4294967296, 1], [1, 0]] }}\n"),
+        expect![[r#"
+        error[P4R0605]: no distribution
+          --> RACK.toml:26:28
+           |
+        26 | distribution = { classes = [[4294967296, 1], [1, 0]] }
+           |                            ^^^^^^^^^^^^^^^^^^^^^^^^^ one class at least, 65536 classes and 2^32 flows at most
+    "#]],
+    );
+    check_with(
+        &format!("{planned}distribution = {{ classes = [[7, 0]] }}\n"),
+        expect![[r#"
+        error[P4R0605]: no flow has traffic
+          --> RACK.toml:26:28
+           |
+        26 | distribution = { classes = [[7, 0]] }
+           |                            ^^^^^^^^ the weight of one class at least is positive
+    "#]],
+    );
+    check_with(
+        &format!("{DEVICES}{APP}distribution = {{ zipf = 5, flows = 0 }}\n"),
+        expect![[r#"
+        error[P4R0605]: number out of range
+          --> RACK.toml:23:25
+           |
+        23 | distribution = { zipf = 5, flows = 0 }
+           |                         ^ allowed are 0 to 4
+
+        error[P4R0605]: number out of range
+          --> RACK.toml:23:36
+           |
+        23 | distribution = { zipf = 5, flows = 0 }
+           |                                    ^ allowed are 1 to 4294967296
+    "#]],
+    );
+}

@@ -1,11 +1,12 @@
 //! `p4rack plan`
 
+mod flows;
 mod shown;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::{rack, sources};
+use p4rack::{allocated, rack, sources};
 use plan_model::{find_name, print_rules};
 use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, search_near, why};
 use rack_plan::flightplan::{self, Request};
@@ -136,6 +137,19 @@ fn misplaced(args: &Args) -> Option<String> {
 }
 
 fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>> {
+    if args.config.is_none()
+        && let Some((rack, plans)) = allocated::plans(&args.programs[0], &args.define, &wishes(args), map)?
+    {
+        if let Some(key) = meaningless(args) {
+            tell!("p4rack: `{key}` is for placements: the flows of this rack's apps are planned");
+            return Ok(ExitCode::from(2));
+        }
+        match args.format {
+            Format::Text => plans.iter().for_each(|plan| output::print(&plan.text(&rack))),
+            Format::Json => output::json(&flows::json(&rack, &plans)),
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut all = read(args, map)?;
     if let Some(wanted) = &args.app {
         let names = all.iter().map(|asked| asked.rack().map_or("", RackProblem::app_name));
@@ -196,6 +210,26 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         });
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// An option that means nothing where flows are planned.
+fn meaningless(args: &Args) -> Option<&'static str> {
+    let given = [
+        (args.app.is_some(), "--app"),
+        (!args.rules.is_empty(), "--rules"),
+        (args.any_tier, "--any-tier"),
+        (!args.without.is_empty(), "--without"),
+        (args.first, "--first"),
+        (!args.weigh.is_empty(), "--weigh"),
+        (args.all, "--all"),
+        (args.time_limit.is_some(), "--time-limit"),
+        (args.explain, "--explain"),
+        (args.prints_rules, "--print-rules"),
+        (args.spares.is_some(), "--spares"),
+        (args.why_not.is_some(), "--why-not"),
+        (args.html.is_some(), "--html"),
+    ];
+    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, key)| key)
 }
 
 /// The plans of one app, or why there is none.
@@ -338,14 +372,18 @@ impl Asked {
     }
 }
 
-/// One for each app of a rack.
-fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>> {
-    let wishes = Wishes {
+fn wishes(args: &Args) -> Wishes {
+    Wishes {
         rate: args.rate.clone(),
         any_tier: args.any_tier,
         without: args.without.clone(),
         objectives: args.objective.clone(),
-    };
+    }
+}
+
+/// One for each app of a rack.
+fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>> {
+    let wishes = wishes(args);
     let (Some(config), Some(devices), Some(network)) = (&args.config, &args.devices, &args.network) else {
         let (problems, warnings) =
             rack::load_problems(&args.programs[0], &args.define, &wishes, &args.rules, map)?;
