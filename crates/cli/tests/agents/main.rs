@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod controllers;
+mod merged;
 mod operators;
 mod ports;
 mod saved;
