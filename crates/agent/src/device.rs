@@ -3,7 +3,7 @@
 use crate::holds::Holds;
 use crate::memory::Memory;
 use base_time::{Duration, Time};
-use controller::{Answer, Call, DeviceId, Heard, Reply, Ticket};
+use controller::{Answer, Ask, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
 use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
 use device_control::{Event, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition};
@@ -61,7 +61,7 @@ pub(crate) struct Owner {
     /// Thread that saves controllers' writes.
     keeper: Option<Keeper>,
     /// Replies that wait until the writes before them are saved.
-    unkept: Waiting<(Ticket, Reply)>,
+    unkept: Waiting<Unkept>,
 }
 
 /// Next work of the owner.
@@ -89,6 +89,13 @@ fn next(
 }
 
 /// Receiver of a reply.
+/// What waits until the state before it is kept.
+enum Unkept {
+    Reply(Ticket, Reply),
+    /// A message of the merge: devices would show what is lost if the switch ends.
+    Ask(DeviceId, Ask),
+}
+
 enum Caller {
     /// A call with a status as its answer, and the memory that it uses.
     Done {
@@ -100,6 +107,7 @@ enum Caller {
         _hold: Hold,
     },
     Traced(oneshot::Sender<Result<TraceResponse, Status>>),
+    Merged(oneshot::Sender<Result<Vec<u8>, Status>>),
 }
 
 fn refused(why: impl ToString) -> Status {
@@ -427,6 +435,9 @@ impl Owner {
             Command::Trace(request, reply) => {
                 return self.call("Trace", Call::Trace(request), Caller::Traced(reply), streams);
             }
+            Command::Merge(election, frame, reply) => {
+                return self.call("Merge", Call::Merge(election, frame), Caller::Merged(reply), streams);
+            }
             Command::Show(reply) => {
                 let metrics = device_control::metrics(self.metrics(streams));
                 let ports = self.ports();
@@ -513,7 +524,8 @@ impl Owner {
         let atomic = Atomicity::DataplaneAtomic;
         let is_atomic =
             matches!(&call, Call::Write(request) | Call::Operate(request) if request.atomicity() == atomic);
-        let paused = is_atomic.then(|| self.lanes.pause());
+        // A merge reads cells, and gives them other values: packets must not count in between.
+        let paused = (is_atomic || matches!(call, Call::Merge(..))).then(|| self.lanes.pause());
         let events = self.switch.call(self.now(), ticket, call);
         drop(paused);
         self.perform(events, streams);
@@ -530,9 +542,9 @@ impl Owner {
                 Event::Reply(ticket, reply) => {
                     // Reads wait, too, so that no client sees writes that may be lost later.
                     let waits = matches!(&reply, Reply::Done(Ok(())) | Reply::Found(_, Ok(())));
-                    let ready =
-                        if waits { self.unkept.reply((ticket, reply)) } else { Some((ticket, reply)) };
-                    if let Some((ticket, reply)) = ready {
+                    let reply = Unkept::Reply(ticket, reply);
+                    let ready = if waits { self.unkept.reply(reply) } else { Some(reply) };
+                    if let Some(Unkept::Reply(ticket, reply)) = ready {
                         self.reply(ticket, reply);
                     }
                 }
@@ -543,6 +555,11 @@ impl Owner {
                 }
                 Event::End(stream, why) => streams.end(stream, &why),
                 Event::Frame(port, frame) => self.lanes.ports().send(port, &frame, self.now()),
+                Event::Ask(device, None, ask @ Ask::Merge(_)) => {
+                    if let Some(Unkept::Ask(device, ask)) = self.unkept.reply(Unkept::Ask(device, ask)) {
+                        self.merge(device, ask);
+                    }
+                }
                 Event::Ask(device, id, ask) => {
                     let link = self.links.get(device.0);
                     if link.is_some_and(|link| link.ask(id, ask)) {
@@ -571,7 +588,17 @@ impl Owner {
 
     /// The state file has stored `count` batches, or could not: then the waiting writes, which have been executed, are answered with an error.
     fn kept(&mut self, count: u64, kept: Result<(), String>) {
-        for (ticket, reply) in self.unkept.kept(count) {
+        for unkept in self.unkept.kept(count) {
+            let (ticket, reply) = match unkept {
+                Unkept::Reply(ticket, reply) => (ticket, reply),
+                Unkept::Ask(device, ask) => {
+                    // The next round says it, if it could not be kept.
+                    if kept.is_ok() {
+                        self.merge(device, ask);
+                    }
+                    continue;
+                }
+            };
             let reply = match (&kept, reply) {
                 (Err(why), Reply::Done(Ok(()))) => {
                     let why = format!("done, but not saved, and lost if the switch ends: {why}");
@@ -583,6 +610,13 @@ impl Owner {
         }
         if let Err(why) = kept {
             error!(why, "the state cannot be saved");
+        }
+    }
+
+    /// Sends a message of the merge. It may be lost.
+    fn merge(&mut self, device: DeviceId, ask: Ask) {
+        if let Some(link) = self.links.get(device.0) {
+            link.ask(None, ask);
         }
     }
 
@@ -606,7 +640,7 @@ impl Owner {
             Heard::Superseded => {
                 warn!(device = device.0, "a controller that was started later controls the device")
             }
-            Heard::Answer(..) | Heard::Tells(_) | Heard::Counted(_) | Heard::Groups(_) => {}
+            Heard::Answer(..) | Heard::Tells(_) | Heard::Pushed(_) | Heard::Counted(_) | Heard::Groups(_) => {}
         }
     }
 
@@ -615,6 +649,7 @@ impl Owner {
         let refused = match &reply {
             Reply::Done(ended) | Reply::Found(_, ended) => ended.as_ref().err(),
             Reply::Traced(traced) => traced.as_ref().err(),
+            Reply::Merged(merged) => merged.as_ref().err(),
         };
         let code = refused.map_or("OK", |status| status.code.as_str_name());
         *self.ended.entry((rpc, code)).or_default() += 1;
@@ -632,6 +667,8 @@ impl Owner {
             (Caller::Found { to, .. }, Reply::Done(ended)) => drop(to.send((Pieces::new(), ended))),
             (Caller::Traced(caller), Reply::Traced(traced)) => drop(caller.send(traced)),
             (Caller::Traced(caller), Reply::Done(Err(status))) => drop(caller.send(Err(status))),
+            (Caller::Merged(caller), Reply::Merged(merged)) => drop(caller.send(merged)),
+            (Caller::Merged(caller), Reply::Done(Err(status))) => drop(caller.send(Err(status))),
             _ => {}
         }
     }

@@ -15,8 +15,10 @@
 
 use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
+use crate::copied::entities_of;
 use crate::desired::Plans;
 use crate::holdings::{counts, difference, is_counted, merge, written};
+use crate::merge_rows::Stored;
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
 use crate::task::Shared;
@@ -83,7 +85,7 @@ pub(crate) async fn adopt<P: Planner>(
         !holders.is_empty() && holders.iter().all(is_new)
     };
     prepared.fill(&updates.iter().filter(is_missing).cloned().collect::<Vec<_>>())?;
-    take_over(shared, prepared, &held).await
+    take_over(shared, prepared, &held, None).await
 }
 
 /// True if a device runs its part of the program, by this plan or another.
@@ -102,30 +104,41 @@ pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) ->
     let has_counted = |entity: &Entity| {
         is_counted(entity) && rollout.holders(entity).iter().any(|device| held.contains_key(device))
     };
-    let kept = state.entities.into_iter().filter(|entity| !has_counted(entity)).collect();
+    let stored = Stored::of(&state.merged);
+    let is_stored = |entity: &Entity| !stored.is_empty() && rollout.is_merged(entity);
+    let kept =
+        state.entities.into_iter().filter(|entity| !has_counted(entity) && !is_stored(entity)).collect();
     let merged = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
-    prepared.resume(kept, merged.into_iter().filter_map(counts).collect())?;
-    take_over(shared, prepared, &held).await
+    let counted = merged.into_iter().filter_map(counts).filter(|entity| !is_stored(entity));
+    let totals = entities_of(&rollout, &stored.totals(&rollout));
+    prepared.resume(kept, counted.chain(totals).collect())?;
+    take_over(shared, prepared, &held, Some(stored)).await
 }
 
-/// Runs a program that devices may run already, with its entities.
+/// Runs a program that devices may run already, with its entities. Devices whose copies are merged begin anew, unless it is `stored` what they
+/// had said: without that, what they have counted and what they were told cannot be told apart.
 async fn take_over<P: Planner>(
     shared: &Shared<P>,
     prepared: Prepared<Plans<P>>,
     held: &BTreeMap<usize, Holdings>,
+    stored: Option<Stored>,
 ) -> Result<(), Status> {
     let rollout = Arc::clone(&prepared.target().rollout);
     let is_same = |(device, part): (usize, &crate::part::Part)| {
         let config = held.get(&device).and_then(|held| held.config.as_ref());
         config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
     };
-    if !rollout.parts().all(is_same) {
+    let stored = stored.filter(|stored| !stored.is_empty() && stored.fits(&rollout)).unwrap_or_default();
+    let merges_anew = stored.is_empty() && rollout.merged().next().is_some();
+    if merges_anew || !rollout.parts().all(is_same) {
         return exchange(shared, prepared).await;
     }
     {
         let mut state = shared.state();
         state.server.install(prepared);
         state.edges.adopt(&rollout.edges);
+        let (span, at) = (state.timing.merge, state.merge_time());
+        state.merged.resume(&rollout, &stored, span, at);
         state.stale.clear();
         state.idle.clear();
     }

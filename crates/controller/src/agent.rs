@@ -4,7 +4,7 @@ use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::copies::Copies;
 use crate::holdings::everything_held;
 use crate::lease::Held;
-use base_time::Time;
+use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -80,10 +80,16 @@ impl<B: Builder> Agent<B> {
         self.server.targets()
     }
 
-    /// The device's own counts in a merged register, by cell.
-    pub fn counted(&mut self, register: u32) -> BTreeMap<u64, u128> {
+    /// The device's own counts in an object with copies elsewhere, by cell.
+    pub fn counted(&mut self, object: u32) -> BTreeMap<u64, u128> {
+        let program = self.server.configs();
         let running = self.server.running();
-        running.map(|running| self.copies.counted(register, running)).unwrap_or_default()
+        running.map(|running| self.copies.counted(program, object, running)).unwrap_or_default()
+    }
+
+    /// The number under which the program counts in objects with copies elsewhere; 0 as long as no controller has asked.
+    pub fn incarnation(&self) -> u64 {
+        self.copies.incarnation(self.server.configs())
     }
 
     /// Carries out a request; returns its answer, if there is one.
@@ -140,7 +146,8 @@ impl<B: Builder> Agent<B> {
             Ask::Merge(frame) => {
                 let program = self.server.configs();
                 let running = self.server.running();
-                let push = running.and_then(|running| self.copies.hear(now, program, running, &frame));
+                let now_us = now.since(Time::ZERO).as_ps() / Duration::from_us(1).as_ps();
+                let push = running.and_then(|running| self.copies.hear(now_us, program, running, &frame));
                 effects.extend(push.map(Effect::Push));
                 return (None, effects);
             }

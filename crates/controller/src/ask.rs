@@ -107,6 +107,8 @@ pub enum Heard {
     Answer(AskId, Answer),
     /// Report of the device.
     Tells(StreamMessageResponse),
+    /// What it says to the merge ([`Effect::Push`](crate::Effect::Push)).
+    Pushed(Vec<u8>),
     /// Counters of the device.
     Counted(Vec<Metric>),
     /// Groups of servers that the device leads packets to.

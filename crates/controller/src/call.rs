@@ -40,6 +40,8 @@ pub enum Call {
     Steer(Option<Uint128>, Steer),
     /// Trace of a frame that arrives on a port.
     Trace(TraceRequest),
+    /// A message of a rack's merge to one of its devices, from the controller with this election id.
+    Merge(Option<Uint128>, Vec<u8>),
 }
 
 /// Operators' requests to the whole rack.
@@ -89,6 +91,8 @@ pub enum Reply {
     Found(Pieces, Result<(), Status>),
     /// Reply to a trace.
     Traced(Result<TraceResponse, Status>),
+    /// What a device says to a message of the merge, if anything.
+    Merged(Result<Vec<u8>, Status>),
 }
 
 /// Effects of the controller for its owner to carry out.

@@ -17,7 +17,7 @@
 use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, note_total};
 use crate::desired::Plans;
-use crate::merged;
+use crate::merge_calls;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::spread::{Spread, spread};
@@ -70,8 +70,8 @@ pub(crate) async fn exchange<P: Planner>(
             Ok(()) => {
                 state.server.install(prepared);
                 state.edges.fill(&new.edges);
-                let (now, span) = (state.now, state.timing.merge);
-                state.merged.fill(&new, totals, (now, span));
+                let (span, at) = (state.timing.merge, state.merge_time());
+                state.merged.fill(&new, totals, span, at);
                 state.stale.clear();
                 state.idle.clear();
             }
@@ -80,7 +80,7 @@ pub(crate) async fn exchange<P: Planner>(
         ended.is_ok() || state.held.is_some()
     };
     if ended.is_ok() && has_totals {
-        merged::settle(shared).await;
+        merge_calls::settle(shared).await;
     }
     if releases {
         shared.release(new.origin).await;

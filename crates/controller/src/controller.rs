@@ -7,7 +7,7 @@ use crate::desired::Plans;
 use crate::edges::{EdgeState, Edges};
 use crate::gather::Gathered;
 use crate::idle::Idle;
-use crate::merged::{MergeTraffic, Merged};
+use crate::merged::{MergeState, MergeTraffic, Merged};
 use crate::part::{Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
 use crate::state::State;
@@ -126,12 +126,21 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// From now on, notes what controllers write, for [`noted`](Controller::noted).
     pub fn keep_notes(&mut self) {
-        self.shared.state().server.keep_notes();
+        let mut state = self.shared.state();
+        state.server.keep_notes();
+        state.merged.rows.keep();
     }
 
     /// Changes of the desired state since the last call.
     pub fn noted(&mut self) -> Batch {
-        self.shared.state().server.noted()
+        let mut state = self.shared.state();
+        let mut batch = state.server.noted();
+        if batch.program.is_some() {
+            // All that was stored before goes.
+            state.merged.note_all();
+        }
+        batch.rows.extend(state.merged.take_rows());
+        batch
     }
 
     /// A call. Calls that touch the same things are done in the order in which they come, others at one time; too many are refused at
@@ -297,9 +306,19 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().merged.traffic()
     }
 
-    /// The newest own counts that a device has pushed, by merged register and cell.
-    pub fn merge_taken(&self, device: DeviceId) -> BTreeMap<u32, BTreeMap<u64, u128>> {
-        self.shared.state().merged.taken(device.0)
+    /// The merged objects, and how far the hub is with each copy.
+    pub fn merges(&self) -> Vec<MergeState> {
+        self.shared.state().merged.states()
+    }
+
+    /// The interval of the merge.
+    pub fn merge_interval(&self) -> Duration {
+        self.shared.state().timing.merge
+    }
+
+    /// The newest own counts that an incarnation of a device ([`Agent::incarnation`](crate::Agent::incarnation)) has pushed, by object and cell.
+    pub fn merge_taken(&self, device: DeviceId, incarnation: u64) -> BTreeMap<u32, BTreeMap<u64, u128>> {
+        self.shared.state().merged.taken(device.0, incarnation)
     }
 
     /// A device has begun anew: it runs nothing.
@@ -371,7 +390,7 @@ impl<P: Planner + 'static> Controller<P> {
         let again = self.again.filter(|_| looks_after);
         let audit = self.audits.map(|(_, due)| due).filter(|_| looks_after);
         let look = state.edges.deadline().filter(|_| looks_after);
-        let merge = state.merged.deadline();
+        let merge = state.merged.deadline().filter(|_| !self.paused);
         [state.deadline(), state.server.deadline(), again, audit, look, merge].into_iter().flatten().min()
     }
 
@@ -382,8 +401,10 @@ impl<P: Planner + 'static> Controller<P> {
             state.now = now;
             state.stay();
             state.wake();
-            let merges = state.merged.tick(now);
-            state.send_merges(merges);
+            if !self.paused {
+                let merges = state.merged.tick(now);
+                state.send_merges(merges);
+            }
         }
         loop {
             self.poll_woken();

@@ -1,102 +1,103 @@
-//! Registers with copies on several devices, beside the agent of one of them: what it has counted, and what it shows of the others'.
+//! Objects with copies on several devices, beside the agent of one of them: what it has counted, and what it shows of the others'.
 
-use base_bits::Bits;
-use base_time::{Duration, Time};
-use control_writes::Data;
-use flow_control::merge::{Agent, Kind, Push, ToDevice, ToHub, Told};
+use crate::cells::Cells;
+use flow_control::merge::{Agent, Kind, ToDevice, ToHub, Told};
 use p4runtime_server::Target;
-use p4runtime_store::{Catalog, Change};
+use p4runtime_store::Catalog;
 use std::collections::BTreeMap;
 
-/// The copies of the program that runs.
+/// Copies of the program that runs.
 #[derive(Default)]
-pub(crate) struct Copies {
+pub struct Copies {
+    /// The newest hub that has been heard.
+    hub: u64,
     /// Which of the device's programs it is.
     program: u64,
     /// Of the program: larger than at any one before.
     incarnation: u64,
     objects: BTreeMap<u32, Agent<u64>>,
+    refused: u64,
 }
 
 impl Copies {
-    /// Handles a hub's message to the device that runs its `program`th program. Gives the answer, if one is asked for.
-    pub(crate) fn hear<T: Target>(
+    /// Handles a hub's message to the device that runs its `program`th program. `now_us` is a time that goes on when the device begins
+    /// anew. Gives the answer, if one is asked for.
+    pub fn hear<T: Target>(
         &mut self,
-        now: Time,
+        now_us: u64,
         program: u64,
         (catalog, target): (&Catalog, &mut T),
         frame: &[u8],
     ) -> Option<Vec<u8>> {
-        let message = ToDevice::of(frame)?;
+        let Some(message) = ToDevice::of(frame) else {
+            self.refused += 1;
+            return None;
+        };
+        if message.hub < self.hub {
+            // It has ended; if it has not, its clock has gone back.
+            self.refused += 1;
+            return Some(ToHub { hub: self.hub, round: 0, objects: vec![] }.bytes());
+        }
         if program != self.program || self.incarnation == 0 {
-            let at = now.since(Time::ZERO).as_ps() / Duration::from_us(1).as_ps();
-            *self = Copies { program, incarnation: at.max(self.incarnation) + 1, objects: BTreeMap::new() };
+            // A clock may have gone back: the hub knows the incarnation before.
+            let told = message.objects.iter().map(|(.., told)| match told {
+                Told::Pull { incarnation, .. } => *incarnation,
+                Told::Merge(merge) => merge.incarnation,
+            });
+            let before = told.max().unwrap_or(0).max(self.incarnation);
+            let incarnation = now_us.max(before).saturating_add(1);
+            let (hub, refused) = (message.hub, self.refused);
+            *self = Copies { hub, program, incarnation, objects: BTreeMap::new(), refused };
+        }
+        if message.hub > self.hub {
+            self.hub = message.hub;
+            self.objects.values_mut().for_each(Agent::begin_with_another_hub);
         }
         let mut pushes = vec![];
         for (id, operator, told) in message.objects {
-            let Some((width, size)) = cells_of(catalog, id) else { continue };
-            let kind = Kind { operator, width };
+            let Some(cells) = Cells::of(catalog, id) else { continue };
+            let kind = Kind { operator, width: cells.width };
             let copy = self.objects.entry(id).or_insert_with(|| Agent::new(kind, self.incarnation));
             match told {
                 Told::Pull { incarnation, seen } => {
                     copy.named(incarnation, seen);
-                    pushes.push((id, push(copy, (id, size), target)));
+                    pushes.push((id, copy.push_all(&cells.shown(id, target))));
                 }
                 Told::Merge(merge) => {
-                    for (index, change) in copy.merge(&merge) {
-                        let Some(shown) = number(target.register(id, index).ok()) else { continue };
-                        let to = Data::Bits(Bits::new(width, kind.after(shown, change)));
+                    for (cell, change) in copy.merge(&merge) {
+                        let Some(shown) = cells.one((id, cell), target) else { continue };
+                        let change = cells.change((id, cell), kind.after(shown, change), target);
                         // The cell was read, and it has this width.
-                        let _ = target.apply(catalog, &Change::Register { register: id, index, to });
+                        change.into_iter().for_each(|change| drop(target.apply(catalog, &change)));
                     }
                 }
             }
         }
-        (!pushes.is_empty()).then(|| ToHub { round: message.round, objects: pushes }.bytes())
+        (!pushes.is_empty()).then(|| ToHub { hub: self.hub, round: message.round, objects: pushes }.bytes())
     }
 
-    /// The device's own counts in an object's cells that are not zero.
-    pub(crate) fn counted<T: Target>(
+    /// Messages that were none, or of a hub that has ended.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// The number under which the device's `program`th program counts; 0 as long as no hub has asked.
+    pub fn incarnation(&self, program: u64) -> u64 {
+        if program == self.program { self.incarnation } else { 0 }
+    }
+
+    /// The own counts of the device's `program`th program in an object's cells that are not zero.
+    pub fn counted<T: Target>(
         &self,
+        program: u64,
         id: u32,
         (catalog, target): (&Catalog, &mut T),
     ) -> BTreeMap<u64, u128> {
-        let size = cells_of(catalog, id).map_or(0, |(_, size)| size);
-        let shown = shown(id, size, target).into_iter();
-        match self.objects.get(&id) {
+        let Some(cells) = Cells::of(catalog, id) else { return BTreeMap::new() };
+        let shown = cells.shown(id, target).into_iter();
+        match self.objects.get(&id).filter(|_| program == self.program) {
             Some(copy) => shown.map(|(cell, shown)| (cell, copy.counted(&cell, shown))).collect(),
             None => shown.collect(),
         }
-    }
-}
-
-fn push<T: Target>(copy: &mut Agent<u64>, (id, size): (u32, u64), target: &T) -> Push<u64> {
-    copy.push_all(&shown(id, size, target))
-}
-
-/// The cells of a register that are not zero.
-fn shown<T: Target>(id: u32, size: u64, target: &T) -> BTreeMap<u64, u128> {
-    let mut cells = BTreeMap::new();
-    let mut note = |cell: u64, data: Data| {
-        let value = number(Some(data)).filter(|value| *value != 0);
-        cells.extend(value.map(|value| (cell, value)));
-    };
-    // A program without the register has no cells.
-    let _ = target.registers(id, 0..size, &mut note);
-    cells
-}
-
-/// Width and number of the cells of a register of numbers that can be merged.
-pub(crate) fn cells_of(catalog: &Catalog, id: u32) -> Option<(u32, u64)> {
-    let register = catalog.register(id).ok()?;
-    let Data::Bits(zero) = catalog.register_zero(id).ok()? else { return None };
-    let size = u64::try_from(register.size).ok()?;
-    (1..=128).contains(&zero.width()).then_some((zero.width(), size))
-}
-
-fn number(data: Option<Data>) -> Option<u128> {
-    match data? {
-        Data::Bits(bits) => bits.to_u128(),
-        _ => None,
     }
 }

@@ -1,6 +1,7 @@
 //! Values of the data planes, combined: counts are joined by their objects' operators, registers are read from the
 //! device that holds them.
 
+use crate::cells::Seen;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{CounterData, Entity, TableEntry, entity::Entity as Kind};
 use p4runtime_store::{Catalog, Change};
@@ -96,9 +97,12 @@ impl Gathered {
         self.memories.extend(other.memories);
     }
 
-    /// These cells of registers have these values, whatever devices have reported.
-    pub(crate) fn set_registers(&mut self, cells: impl Iterator<Item = ((u32, u64), Data)>) {
-        self.registers.extend(cells);
+    /// An object has these values, whatever devices have reported.
+    pub(crate) fn know(&mut self, id: u32, Seen { counts, data }: Seen) {
+        self.counters.retain(|(counter, _), _| *counter != id);
+        self.registers.retain(|(register, _), _| *register != id);
+        self.counters.extend(counts.into_iter().map(|(index, count)| ((id, index), count)));
+        self.registers.extend(data.into_iter().map(|(index, data)| ((id, index), data)));
     }
 
     /// Records a value that the control plane writes.

@@ -78,7 +78,7 @@ fn is_as_built(store: &Store, entity: &Entity) -> bool {
 }
 
 /// Entities of all devices in terms of the whole program, each once, referenced ones first, so that they can be written
-/// again. Counts are joined by their objects' operators. Where devices differ, the first that has an entity counts;
+/// again. Counts are joined by their objects' operators, but for merged ones, which every device shows whole. Where devices differ, the first that has an entity counts;
 /// `store` is empty.
 pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Holdings>) -> Vec<Entity> {
     let mut all: BTreeMap<(usize, Vec<u8>), Entity> = BTreeMap::new();
@@ -90,6 +90,7 @@ pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Hol
         let Some(query) = store.query(&update) else { continue };
         let key = (rank(entity), to_binary(&query));
         match all.get_mut(&key) {
+            Some(_) if rollout.is_merged(entity) => {}
             Some(known) => join_counts(known, entity, rollout),
             None => drop(all.insert(key, entity.clone())),
         }

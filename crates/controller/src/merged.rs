@@ -1,4 +1,4 @@
-//! Registers with `@merge` that several devices have: at an interval, their copies become one value (`flow_control::merge`).
+//! Registers and counters with `@merge` that several devices have: at an interval, their copies become one value (`flow_control::merge`).
 //!
 //! ```text
 //! round begins    every device   <══ pull                  what have you counted?
@@ -8,39 +8,34 @@
 //! ```
 //!
 //! Messages are not answered like other requests: they may be lost, come twice or in any order, and the next round makes up for it.
-//! Registers are left out when devices get contents: a program begins with zeros, and a round brings the value.
+//! They are left out when devices get contents: a program begins with zeros, and a round brings the value.
 
+use crate::cells::Cells;
 use crate::copied::Totals;
-use crate::copies::cells_of;
+use crate::merge_rows::Rows;
 use crate::part::{Planner, Rollout};
 use crate::schedule::TaskId;
 use crate::state::State;
-use crate::task::Shared;
-use base_bits::Bits;
 use base_time::{Duration, Time};
-use control_writes::Data;
-use flow_control::merge::{Banked, Hub, Merge, Push, ToDevice, ToHub, Told};
-use p4runtime_proto::google::rpc::Code;
-use p4runtime_server::Status;
+use flow_control::merge::{Banked, Hub, Kind, Merge, Push, ToDevice, ToHub, Told};
 use p4runtime_store::Catalog;
+use state_modes::Merge as Operator;
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::poll_fn;
-use std::task::Poll;
 
-/// Rounds that a call waits for, each longer than the one before.
-const TRIES: u32 = 8;
 /// A device that has not answered for so many rounds, and so long, is not waited for any more.
 const ROUNDS: u64 = 50;
 const LONG: Duration = Duration::from_s(10);
 
-/// All merged registers of the running rollout.
+/// All merged objects of the running rollout.
 #[derive(Default)]
 pub(crate) struct Merged {
-    objects: BTreeMap<u32, Object>,
+    /// Number of this hub, larger than that of any before: a time. 0 before the first rollout.
+    hub: u64,
+    pub(crate) objects: BTreeMap<u32, Object>,
     /// The newest round that each device with copies has answered.
-    heard: BTreeMap<usize, u64>,
+    pub(crate) heard: BTreeMap<usize, u64>,
     /// Rounds so far.
-    round: u64,
+    pub(crate) round: u64,
     /// The first round of this rollout.
     first: u64,
     /// When the last one began.
@@ -52,16 +47,21 @@ pub(crate) struct Merged {
     /// The beginning of the newest round after which all devices had the value of all.
     clean: Option<Time>,
     /// Tasks that wait for answers.
-    waiting: BTreeSet<TaskId>,
+    pub(crate) waiting: BTreeSet<TaskId>,
     traffic: MergeTraffic,
+    /// What is to be stored, if anybody stores it.
+    pub(crate) rows: Rows,
 }
 
-/// One register.
-struct Object {
+/// A register, or a counter.
+pub(crate) struct Object {
+    name: String,
     /// Devices with copies, by their places in the hub.
-    holders: Vec<usize>,
-    size: u64,
-    hub: Hub<u64>,
+    pub(crate) holders: Vec<usize>,
+    /// Their names.
+    pub(crate) names: Vec<String>,
+    pub(crate) cells: Cells,
+    pub(crate) hub: Hub<u64>,
 }
 
 /// Messages of the merge so far.
@@ -77,26 +77,89 @@ pub struct MergeTraffic {
     pub refused: u64,
 }
 
+/// An object whose copies are merged.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MergeState {
+    /// The object's name.
+    pub name: String,
+    /// How copies become one value.
+    pub operator: Operator,
+    /// Cells with a value; a counter has two for each index.
+    pub cells: u64,
+    /// Its copies.
+    pub copies: Vec<CopyState>,
+}
+
+/// A copy of a merged object, as its hub knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CopyState {
+    /// Name of the device.
+    pub device: String,
+    /// Number of the device's start; 0 if it has not been heard.
+    pub incarnation: u64,
+    /// Messages of this incarnation that have been taken.
+    pub pushes: u64,
+    /// It has not confirmed all that is known.
+    pub is_behind: bool,
+    /// Rounds since its last answer.
+    pub silent_rounds: u64,
+}
+
 impl Merged {
-    /// Those of a rollout that begins with zeros on all devices. `totals` are the values that the cells have.
-    pub(crate) fn fill(&mut self, rollout: &Rollout, totals: Totals, (now, span): (Time, Duration)) {
+    /// Those of a rollout that begins with zeros on all devices. `totals` are the values that the cells have; `number` is larger than
+    /// that of any hub before.
+    pub(crate) fn fill(
+        &mut self,
+        rollout: &Rollout,
+        totals: Totals,
+        span: Duration,
+        (now, number): (Time, u64),
+    ) {
+        let banked = |((_, cell), value): (&(u32, u64), &u128)| {
+            let value = *value;
+            (*cell, Banked { epoch: 0, value })
+        };
+        self.begin_with(rollout, span, (now, number), |id, kind, names| {
+            let known = totals.range((id, 0)..=(id, u64::MAX));
+            Hub::new(kind, names.len(), known.map(banked).collect())
+        });
+    }
+
+    /// Those of a rollout.
+    pub(crate) fn begin_with(
+        &mut self,
+        rollout: &Rollout,
+        span: Duration,
+        (now, number): (Time, u64),
+        hub: impl Fn(u32, Kind, &[String]) -> Hub<u64>,
+    ) {
         let catalog = Catalog::new(rollout.plain.clone());
         let mut objects = BTreeMap::new();
         for (id, kind, holders) in rollout.merged() {
-            let Some((_, size)) = cells_of(&catalog, id) else { continue };
-            let cells = totals.range((id, 0)..=(id, u64::MAX));
-            let banked = |((_, cell), value): (&(u32, u64), &u128)| {
-                let value = *value;
-                (*cell, Banked { epoch: 0, value })
-            };
-            let hub = Hub::new(kind, holders.len(), cells.map(banked).collect());
-            objects.insert(id, Object { holders, size, hub });
+            let Some(cells) = Cells::of(&catalog, id) else { continue };
+            let names: Vec<_> = holders.iter().map(|device| rollout.name(*device).to_string()).collect();
+            let (name, hub) = (rollout.object_name(id).to_string(), hub(id, kind, &names));
+            objects.insert(id, Object { name, holders, names, cells, hub });
         }
         let heard =
             objects.values().flat_map(|object| object.holders.iter().map(|device| (*device, 0))).collect();
         let (round, first, traffic) = (self.round, self.round + 1, self.traffic);
-        let due = now + span;
-        *self = Merged { objects, heard, round, first, begun: now, due, span, traffic, ..Merged::default() };
+        let (due, hub) = (now + span, self.hub.max(number));
+        let rows = std::mem::take(&mut self.rows);
+        *self = Merged {
+            hub,
+            objects,
+            heard,
+            round,
+            first,
+            begun: now,
+            due,
+            span,
+            traffic,
+            rows,
+            ..Merged::default()
+        };
+        self.note_all();
     }
 
     /// When [`Merged::tick`] has something to do.
@@ -114,7 +177,7 @@ impl Merged {
     }
 
     /// Begins a round.
-    fn begin(&mut self, now: Time) -> Vec<(usize, Vec<u8>)> {
+    pub(crate) fn begin(&mut self, now: Time) -> Vec<(usize, Vec<u8>)> {
         self.round += 1;
         self.traffic.rounds += 1;
         (self.begun, self.collects) = (now, true);
@@ -150,7 +213,8 @@ impl Merged {
             let Some(device) = holders.get(place) else { continue };
             let (operator, (incarnation, seen)) = (hub.kind().operator, hub.newest(place));
             let message = messages.entry(*device);
-            let message = message.or_insert_with(|| ToDevice { round: self.round, objects: vec![] });
+            let (hub, round) = (self.hub, self.round);
+            let message = message.or_insert_with(|| ToDevice { hub, round, objects: vec![] });
             let told = merge.map(Told::Merge).into_iter().chain([Told::Pull { incarnation, seen }]);
             message.objects.extend(told.map(|told| (id, operator, told)));
         }
@@ -169,7 +233,14 @@ impl Merged {
     ) -> (Vec<(usize, Vec<u8>)>, BTreeSet<TaskId>) {
         self.traffic.messages += 1;
         self.traffic.bytes += frame.len() as u64;
-        let Some(message) = ToHub::of(frame).filter(|message| self.is_possible(device, message)) else {
+        let message = ToHub::of(frame);
+        // The clock that numbers hubs has gone back since an earlier one.
+        if let Some(newer) = message.as_ref().map(|message| message.hub).filter(|hub| *hub > self.hub)
+            && self.heard.contains_key(&device)
+        {
+            self.hub = newer.saturating_add(1);
+        }
+        let Some(message) = message.filter(|message| self.is_possible(device, message)) else {
             self.traffic.refused += 1;
             return (vec![], BTreeSet::new());
         };
@@ -179,6 +250,7 @@ impl Merged {
             if let Some(place) = object.holders.iter().position(|holder| *holder == device) {
                 object.hub.push(place, push);
                 is_newest &= object.hub.newest(place).0 == push.incarnation;
+                self.rows.note(*id, object.hub.changed());
             }
         }
         // What it has said before it has begun anew is no answer.
@@ -194,7 +266,7 @@ impl Merged {
     }
 
     /// A device that may not have all values that are known.
-    fn behind(&self) -> Option<usize> {
+    pub(crate) fn behind(&self) -> Option<usize> {
         let lacks = |object: &Object| {
             let mut places = object.holders.iter().enumerate();
             places.find(|(place, _)| !object.hub.has_all(*place)).map(|(_, device)| *device)
@@ -207,11 +279,11 @@ impl Merged {
         let holds = |(id, push): &(u32, Push<u64>)| {
             let Some(object) = self.objects.get(id) else { return false };
             let mut cells = push.cells.iter().chain(push.retired.iter().map(|retired| &retired.last));
-            object.holders.contains(&device) && cells.all(|cell| cell.cell < object.size)
+            object.holders.contains(&device) && cells.all(|cell| cell.cell < object.cells.size)
         };
         // What an earlier program has counted is in the values that this one has begun with.
         let is_new = (self.first..=self.round).contains(&message.round);
-        is_new && message.objects.iter().all(holds)
+        is_new && message.hub == self.hub && message.objects.iter().all(holds)
     }
 
     /// A device begins anew, with zeros.
@@ -226,11 +298,12 @@ impl Merged {
     pub(crate) fn write(&mut self, id: u32, cell: u64, value: u128) {
         if let Some(object) = self.objects.get_mut(&id) {
             object.hub.write(cell, value);
+            self.rows.note(id, [&cell].into_iter());
             self.clean = None;
         }
     }
 
-    /// The values of a register's cells that are not zero.
+    /// The values of an object's cells that are not zero.
     pub(crate) fn totals(&self, id: u32) -> impl Iterator<Item = (u64, u128)> {
         let hub = self.objects.get(&id).map(|object| &object.hub);
         hub.into_iter().flat_map(|hub| hub.cells().into_iter().map(|cell| (*cell, hub.total(cell))))
@@ -242,97 +315,60 @@ impl Merged {
         !self.objects.is_empty() && self.clean.is_none_or(|clean| clean < time) && !is_given_up
     }
 
+    /// All is to be stored anew.
+    pub(crate) fn note_all(&mut self) {
+        for (id, object) in &self.objects {
+            self.rows.note_object(*id);
+            self.rows.note(*id, object.hub.cells().into_iter());
+        }
+    }
+
+    /// Every object with its copies.
+    pub(crate) fn states(&self) -> Vec<MergeState> {
+        let copy = |object: &Object, place: usize| {
+            let (incarnation, pushes) = object.hub.newest(place);
+            let heard = object.holders.get(place).and_then(|device| self.heard.get(device));
+            CopyState {
+                device: object.names.get(place).cloned().unwrap_or_default(),
+                incarnation,
+                pushes,
+                is_behind: !object.hub.has_all(place),
+                silent_rounds: self.round.saturating_sub((*heard.unwrap_or(&0)).max(self.first - 1)),
+            }
+        };
+        let state = |object: &Object| MergeState {
+            name: object.name.clone(),
+            operator: object.hub.kind().operator,
+            cells: object.hub.cells().len() as u64,
+            copies: (0..object.holders.len()).map(|place| copy(object, place)).collect(),
+        };
+        self.objects.values().map(state).collect()
+    }
+
     /// Messages so far.
     pub(crate) fn traffic(&self) -> MergeTraffic {
         self.traffic
     }
 
-    /// The newest own counts that a device has pushed, by register and cell.
-    pub(crate) fn taken(&self, device: usize) -> BTreeMap<u32, BTreeMap<u64, u128>> {
+    /// The newest own counts that this incarnation of a device has pushed, by object and cell; none of another incarnation.
+    pub(crate) fn taken(&self, device: usize, incarnation: u64) -> BTreeMap<u32, BTreeMap<u64, u128>> {
         let of = |object: &Object| {
-            let place = object.holders.iter().position(|holder| *holder == device);
-            let cells = object.hub.cells();
-            place.map(|place| cells.into_iter().map(|cell| (*cell, object.hub.taken(place, cell))).collect())
+            let place = object.holders.iter().position(|holder| *holder == device)?;
+            let is_it = object.hub.newest(place).0 == incarnation;
+            let cells = object.hub.cells().into_iter().filter(|_| is_it);
+            Some(cells.map(|cell| (*cell, object.hub.taken(place, cell))).collect())
         };
         self.objects.iter().filter_map(|(id, object)| Some((*id, of(object)?))).collect()
     }
 }
 
 impl<P: Planner> State<P> {
-    /// The desired state has the values of a merged register, as far as devices have said them.
+    /// The desired state has the values of a merged object, as far as devices have said them.
     pub(crate) fn know_merged(&mut self, id: u32) {
-        let totals: Vec<(u64, u128)> = self.merged.totals(id).collect();
-        let Some(desired) = self.server.target() else { return };
-        let Some((width, _)) = cells_of(&desired.catalog, id) else { return };
-        let cell = |(cell, value): (u64, u128)| ((id, cell), Data::Bits(Bits::new(width, value)));
-        desired.gathered.set_registers(totals.into_iter().map(cell));
-    }
-}
-
-/// Waits until every device has said what it had counted when this began. An error names one that has not.
-pub(crate) async fn collect<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<(), Status> {
-    let missing = wait(shared, |merged, since| {
-        merged.heard.iter().find(|(_, round)| **round < since).map(|(device, _)| *device)
-    });
-    match missing.await {
-        None => Ok(()),
-        Some(device) => {
-            let why = format!("device `{}` cannot be read: it does not answer", rollout.name(device));
-            Err(Status::new(Code::Unavailable, why))
+        let Some(object) = self.merged.objects.get(&id) else { return };
+        let seen = object.cells.seen(self.merged.totals(id));
+        if let Some(desired) = self.server.target() {
+            desired.gathered.know(id, seen);
         }
     }
-}
-
-/// Writes cells, and waits until devices show it.
-pub(crate) async fn write<P: Planner>(shared: &Shared<P>, cells: Totals) {
-    for ((id, cell), value) in cells {
-        shared.state().merged.write(id, cell, value);
-    }
-    settle(shared).await;
-}
-
-/// Waits until all devices have the values of all that were known before; those that do not answer get them later.
-pub(crate) async fn settle<P: Planner>(shared: &Shared<P>) {
-    wait(shared, |merged, _| merged.behind()).await;
-}
-
-/// Begins rounds until there is nothing any more that is `missing` since the first of them.
-async fn wait<P: Planner>(
-    shared: &Shared<P>,
-    missing: impl Fn(&Merged, u64) -> Option<usize>,
-) -> Option<usize> {
-    let since = shared.state().merged.round + 1;
-    let mut left = None;
-    for attempt in 0..TRIES {
-        {
-            let mut state = shared.state();
-            if state.merged.objects.is_empty() {
-                return None;
-            }
-            let now = state.now;
-            let messages = state.merged.begin(now);
-            state.send_merges(messages);
-        }
-        let until = {
-            let state = shared.state();
-            state.now + state.longest_patience().scaled(1 << attempt, 1)
-        };
-        left = poll_fn(|_| {
-            let mut state = shared.state();
-            let (task, now) = (state.current, state.now);
-            let left = missing(&state.merged, since);
-            if left.is_none() || now >= until {
-                state.alarms.remove(&task);
-                return Poll::Ready(left);
-            }
-            state.alarms.insert(task, until);
-            state.merged.waiting.insert(task);
-            Poll::Pending
-        })
-        .await;
-        if left.is_none() {
-            break;
-        }
-    }
-    left
 }

@@ -65,6 +65,8 @@ pub struct Rollout {
     pub edges: Vec<Edge>,
     /// How the copies of each counter and register on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
+    /// Ids of counters whose copies are merged at an interval; the copies of others are added up when they are read.
+    pub merged_counters: BTreeSet<u32>,
     /// True if clone sessions can truncate clones.
     pub cuts_clones: bool,
 }

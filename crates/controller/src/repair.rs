@@ -5,7 +5,7 @@ use crate::copied::{Totals, note_total};
 use crate::desired::Plans;
 use crate::edges;
 use crate::gather::Gathered;
-use crate::merged;
+use crate::merge_calls;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
 use crate::state::Stale;
@@ -59,7 +59,7 @@ pub(crate) async fn gather<P: Planner>(
 ) -> Result<Found, Status> {
     let merged = rollout.merged_in(&queries);
     if !merged.is_empty() {
-        merged::collect(shared, rollout).await?;
+        merge_calls::collect(shared, rollout).await?;
     }
     let mut by_device: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
     for query in queries {
@@ -267,7 +267,10 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
         // A device that was set already has lost its counts.
         if now.is_none() {
             now = match shared.ask(device, Ask::Read(everything())).await {
-                Answer::Found(entities) => Some(entities),
+                Answer::Found(entities) => {
+                    merge_calls::hear_out(shared, device).await;
+                    Some(entities)
+                }
                 // It runs nothing.
                 Answer::Refused(status) if status.code == Code::FailedPrecondition => Some(vec![]),
                 other => return Err(Status::new(Code::Unavailable, reason(&other))),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub(crate) type Spread = BTreeMap<usize, Vec<Update>>;
 
 /// Adds the devices' updates for one update: control-plane state is the same on all devices; a count, the sum of its
-/// copies, is written to the first device that has it, and zero to the others. Merged registers begin with zeros: see [`crate::merged`].
+/// copies, is written to the first device that has it, and zero to the others. Merged objects begin with zeros: see [`crate::merged`].
 pub(crate) fn spread(rollout: &Rollout, update: &Update, out: &mut Spread) {
     let Some(entity) = update.entity.as_ref().filter(|entity| !rollout.is_merged(entity)) else { return };
     for (place, device) in rollout.holders(entity).into_iter().enumerate() {

@@ -87,6 +87,12 @@ impl<P: Planner> State<P> {
         (self.epoch_s + self.now.since(Time::ZERO).as_ps() / Duration::from_s(1).as_ps()) as u32
     }
 
+    /// The present time, and the number of a hub that begins now: microseconds of Unix time.
+    pub(crate) fn merge_time(&self) -> (Time, u64) {
+        let us = |time: Time| time.since(Time::ZERO).as_ps() / Duration::from_us(1).as_ps();
+        (self.now, self.epoch_s * 1_000_000 + us(self.now))
+    }
+
     /// Marks a device stale, and keeps it out of edges with spares. If it was stale already, its counts known from before stay.
     pub(crate) fn stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
         self.mark_stale(device, why, before);

@@ -8,6 +8,7 @@ use crate::state::State;
 use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
 use base_time::Duration;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_server::{LiveQueries, Pieces, Read, Reading, SLICE, Server, Status};
 use p4runtime_store::Store;
@@ -47,7 +48,7 @@ impl Work {
             Call::ReadRunning(request) => {
                 Claim::read(request, &state.server.live_queries(request), rollout.as_deref())
             }
-            Call::Trace(_) => Claim::look(rollout.as_deref()),
+            Call::Trace(_) | Call::Merge(..) => Claim::look(rollout.as_deref()),
             Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) | Call::Steer(..) => {
                 Claim::rack()
             }
@@ -83,6 +84,10 @@ impl Work {
                         Ok(()) => steer::steer(&shared, what).await,
                         Err(status) => Err(status),
                     })
+                }
+                Work::Call(Call::Merge(..)) => {
+                    let why = "this is a rack: its controller merges the copies of its devices";
+                    Reply::Merged(Err(Status::new(Code::Unimplemented, why)))
                 }
                 Work::Call(Call::Trace(request)) => Reply::Traced(trace::trace(&shared, request).await),
                 Work::Call(Call::Read(request)) => {

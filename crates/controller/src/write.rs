@@ -1,9 +1,9 @@
 //! The RPC `Write` over all devices: desired state first, then the devices, and back if one of them refuses.
 
 use crate::ask::{Answer, Ask};
-use crate::copied::{Totals, cell_of};
+use crate::copied::{Totals, cells_of};
 use crate::desired::Plans;
-use crate::merged;
+use crate::merge_calls;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
@@ -105,7 +105,7 @@ struct Batch {
     forth: Spread,
     /// In the order of `forth`.
     back: Spread,
-    /// Values for merged registers: no device refuses them, so they come last.
+    /// Values for merged objects: no device refuses them, so they come last.
     merged: Totals,
     /// For each element of `forth`, the positions of its updates in the request.
     of: std::collections::BTreeMap<usize, Vec<usize>>,
@@ -128,8 +128,8 @@ async fn transact<P: Planner>(
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
     let merged = std::mem::take(&mut batch.merged);
     let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await?;
-    if let (Ended::Done(_), false) = (&ended, merged.is_empty()) {
-        merged::write(shared, merged).await;
+    if let (Ended::Done(_), false, Some(rollout)) = (&ended, merged.is_empty(), &running) {
+        merge_calls::write(shared, rollout, merged).await?;
     }
     Ok(ended)
 }
@@ -304,7 +304,7 @@ fn desire_one<P: Planner>(
     batch.undo.extend(inverse);
     batch.outcomes.note(Ok(()));
     let Some(rollout) = running else { return };
-    batch.merged.extend(update.entity.as_ref().and_then(|entity| cell_of(rollout, entity)));
+    batch.merged.extend(update.entity.iter().flat_map(|entity| cells_of(rollout, entity)));
     spread(rollout, update, &mut batch.forth);
     for update in back.unwrap_or_default() {
         spread(rollout, &update, &mut batch.back);

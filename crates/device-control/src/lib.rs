@@ -62,7 +62,7 @@ pub use group_control::{
 };
 pub use known::Known;
 use known::KnownProgram;
-pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use metric::{MERGES_REFUSED, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use popular::{Popular, Resident, Window};

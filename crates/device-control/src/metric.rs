@@ -45,6 +45,9 @@ pub const PORT_SENT: &str = "port_frames_sent_total";
 /// See [`KINDS`].
 pub const PORT_LOST: &str = "port_frames_lost_total";
 
+/// See [`KINDS`].
+pub const MERGES_REFUSED: &str = "merge_messages_refused_total";
+
 /// All names with their descriptions, in the order of output. Names that end in `_total` are counters.
 const KINDS: &[(&str, &str)] = &[
     ("frames_received_total", "Frames received on the switch's ports."),
@@ -72,6 +75,7 @@ const KINDS: &[(&str, &str)] = &[
         "longest_hold_us",
         "Processor time of the longest piece of work for which all calls waited, by work, in microseconds.",
     ),
+    (MERGES_REFUSED, "Messages of the merge that were none, or that their sender may not send, by sender."),
     ("connections", "Open connections to the P4Runtime address."),
     ("connections_refused_total", "Connections refused because there were too many."),
     ("connections_ended_total", "Connections closed because they were idle, or to make room."),
@@ -98,6 +102,10 @@ pub(crate) fn rack(
 ) -> Vec<Metric> {
     let mut all = controller.with_store(tables).unwrap_or_default();
     all.extend(own);
+    if !controller.merges().is_empty() {
+        let refused = controller.merge_traffic().refused;
+        all.push(Metric::new(MERGES_REFUSED, refused).with("from", "devices"));
+    }
     let stale = controller.stale();
     let names = controller.with_planner(|splitter| splitter.placement.devices.clone());
     for (device, name) in names.iter().enumerate() {

@@ -3,14 +3,14 @@
 use super::agent_edges::AgentEdges;
 use super::agent_groups::AgentGroups;
 use super::gate::Gate;
-use super::{Answers, Event, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
-use base_time::Time;
-use controller::{Call, Held, PortCount, Reply, Steer, Ticket};
+use super::{Answers, Event, MERGES_REFUSED, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
+use base_time::{Duration, Time};
+use controller::{Call, Copies, Held, PortCount, Reply, Steer, Ticket};
 use dataplane_api::Device as _;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::{Device, SavedState, ShowResponse, TraceResponse, show_response::State};
 use p4runtime_server::{Ahead, Output, Pieces, Reading, Server, Status, StreamId};
@@ -35,6 +35,10 @@ pub struct OneSwitch {
     edges: AgentEdges,
     /// Groups of servers of the program that runs.
     groups: AgentGroups,
+    /// Objects that other devices of a rack have, too.
+    copies: Copies,
+    /// The Unix time of time 0, in microseconds.
+    epoch_us: u64,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
     /// Ticket of the write that runs in slices.
@@ -61,6 +65,8 @@ impl OneSwitch {
             down: BTreeSet::new(),
             edges: AgentEdges::default(),
             groups: AgentGroups::default(),
+            copies: Copies::default(),
+            epoch_us: u64::try_from(epoch_ns).unwrap_or(0) / 1_000,
             unfit: 0,
             writing: None,
             replacing: None,
@@ -217,6 +223,7 @@ impl OneSwitch {
                 Some(target) => target.trace(now, request).map(|hop| TraceResponse { hops: vec![hop] }),
                 None => Err(Status::new(Code::FailedPrecondition, "there is no program yet")),
             })),
+            Call::Merge(election, frame) => Some(Reply::Merged(self.merge(now, election.as_ref(), &frame))),
         };
         match reply {
             Some(reply) => events.push(Event::Reply(ticket, reply)),
@@ -224,6 +231,16 @@ impl OneSwitch {
             None => self.replacing = Some(ticket),
         }
         events
+    }
+
+    /// A message of a rack's merge: only the controller of this device may send it.
+    fn merge(&mut self, now: Time, election: Option<&Uint128>, frame: &[u8]) -> Result<Vec<u8>, Status> {
+        self.server.may_steer(election)?;
+        let now_us = self.epoch_us + now.since(Time::ZERO).as_ps() / Duration::from_us(1).as_ps();
+        let program = self.server.configs();
+        let running = self.server.running();
+        let said = running.and_then(|running| self.copies.hear(now_us, program, running, frame));
+        Ok(said.unwrap_or_default())
     }
 
     /// Runs a program with a state that was kept.
@@ -354,6 +371,7 @@ impl Served for OneSwitch {
                         && server.make_way(readings.iter_mut().map(|(_, reading)| reading), request)
                 }
                 Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => is_quiet,
+                Call::Merge(..) => !server.is_replacing(),
                 Call::Steer(..) | Call::Trace(_) => true,
                 Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) => is_quiet,
             }
@@ -480,6 +498,10 @@ impl Served for OneSwitch {
             let place = "ports that the program cannot number";
             all.push(Metric::new("frames_lost_total", self.unfit).with("place", place));
             all.push(Metric::new("frames_held", self.gate.held()));
+            let refused = self.copies.refused();
+            if refused > 0 {
+                all.push(Metric::new(MERGES_REFUSED, refused).with("from", "the controller"));
+            }
             for (port, count) in &self.ports {
                 all.push(Metric::new(PORT_RECEIVED, count.received).with("port", port));
                 all.push(Metric::new(PORT_SENT, count.sent).with("port", port));

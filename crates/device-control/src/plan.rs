@@ -22,7 +22,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_server::{Ahead, Builder, Status};
 use p4runtime_store::Described;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 /// Number of epochs. A hand-over that is this number of plans old would be mistaken for a new one.
@@ -44,8 +44,6 @@ pub struct Splitter {
     pub placement: Placement,
     /// Devices of this process run the parts: their machine code is made ahead, too.
     pub(super) runs_parts: bool,
-    /// The copies of merged registers become one value.
-    pub(super) merges: bool,
     ahead: Arc<Mutex<VecDeque<Planned>>>,
     /// The first plan of the own program, if its parts were there before.
     first: RefCell<Option<Rollout>>,
@@ -67,7 +65,6 @@ impl Splitter {
             maker,
             placement,
             runs_parts: false,
-            merges: true,
             ahead: Arc::default(),
             first: RefCell::default(),
         }
@@ -189,7 +186,21 @@ fn rollout_of(
     });
     let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
-    Ok(Rollout { info, plain, numbers, initial, memory, origin, parts, wires, edges, modes, cuts_clones })
+    let merged_counters = merged_counters(whole, &plain);
+    Ok(Rollout {
+        info,
+        plain,
+        numbers,
+        initial,
+        memory,
+        origin,
+        parts,
+        wires,
+        edges,
+        modes,
+        merged_counters,
+        cuts_clones,
+    })
 }
 
 /// The edges with spares that leave a device.
@@ -228,17 +239,7 @@ impl Planner for Splitter {
             None => rollout(&self.maker, &self.of_epoch(epoch), config, None, self.limits())?,
         };
         super::agrees(config, &rollout.info)?;
-        let merged = rollout.merged_names().next().map(str::to_string);
-        match merged {
-            Some(name) if !self.merges => {
-                let why = format!(
-                    "register `{name}` is on several devices, and nothing merges copies in separate processes yet: \
-                     place the regions that use it on one device"
-                );
-                Err(Status::new(Code::Unimplemented, why))
-            }
-            _ => Ok(rollout),
-        }
+        Ok(rollout)
     }
 
     fn ahead(&self, config: &ForwardingPipelineConfig, map: Option<&RegionMap>, epoch: u64) -> Option<Ahead> {
@@ -290,6 +291,15 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     let direct = info.direct_counters.iter().filter_map(|c| Some((c.direct_table_id, mode(c.name())?)));
     let registers = info.registers.iter().filter_map(|r| Some((r.id(), mode(r.name())?)));
     counters.chain(direct).chain(registers).collect()
+}
+
+/// The ids of counters whose copies are merged at an interval.
+fn merged_counters(whole: &Program, info: &P4Info) -> BTreeSet<u32> {
+    let objects = (0..whole.instances.len()).map(InstanceId::from);
+    let merged = objects.filter(|object| ir_state::is_merged_counter(whole, *object));
+    let names: BTreeSet<&str> =
+        merged.map(|object| whole.instance(object).control_plane_name.as_str()).collect();
+    info.counters.iter().filter(|counter| names.contains(counter.name())).map(Described::id).collect()
 }
 
 /// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.

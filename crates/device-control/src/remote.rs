@@ -68,8 +68,7 @@ enum Start {
 impl RemoteRack {
     /// Without a program, and without a connection to an agent. `addresses` are those of the agents, in the order of the
     /// placement's devices; `device` is the whole's id; `epoch_ns` the Unix time of time 0, in nanoseconds.
-    pub fn new(mut splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
-        splitter.merges = false;
+    pub fn new(splitter: Splitter, addresses: Vec<String>, device: u64, epoch_ns: i64) -> RemoteRack {
         RemoteRack {
             controller: Controller::new(splitter, device, epoch_ns, TIMING),
             here: BTreeSet::new(),
@@ -204,6 +203,7 @@ impl Served for RemoteRack {
                     match call {
                         Call::Read(_) | Call::ReadRunning(_) => Reply::Found(Pieces::new(), Err(status)),
                         Call::Trace(_) => Reply::Traced(Err(status)),
+                        Call::Merge(..) => Reply::Merged(Err(status)),
                         _ => Reply::Done(Err(status)),
                     },
                 )]
@@ -267,6 +267,7 @@ impl Served for RemoteRack {
             }
             Heard::Answer(id, answer) => self.controller.answer(now, id, answer),
             Heard::Tells(message) => self.controller.told(now, device, message),
+            Heard::Pushed(frame) => self.controller.pushed(now, device, &frame),
             Heard::Counted(metrics) => {
                 if let Some(counted) = self.counted.get_mut(device.0) {
                     *counted = metrics;

@@ -2,10 +2,10 @@
 
 use super::{Metric, Splitter};
 use base_time::Duration;
-use controller::{Controller, DeviceId, EdgeState, Kept, Limits};
+use controller::{Controller, CopyState, DeviceId, EdgeState, Kept, Limits, MergeState, MergeTraffic};
 use p4runtime_proto::p4rack::v1::{
-    Device, Edge, Link, Metric as Shown, ShowResponse, Spares, Target, Thresholds, show_response::State,
-    target,
+    Copy, Device, Edge, Link, Merged, Merging, Metric as Shown, ShowResponse, Spares, Target, Thresholds,
+    show_response::State, target,
 };
 
 /// Metrics as messages.
@@ -47,6 +47,24 @@ fn thresholds(Limits { thresholds: of, hold_down }: Limits) -> Thresholds {
         window: Some(of.window),
         hold_down_us: Some(hold_down.as_ps() / Duration::from_us(1).as_ps()),
     }
+}
+
+fn merging(controller: &Controller<Splitter>) -> Merging {
+    let MergeTraffic { rounds, messages, bytes, refused } = controller.merge_traffic();
+    let interval_us = controller.merge_interval().as_ps() / Duration::from_us(1).as_ps();
+    Merging { interval_us, rounds, messages, bytes, refused }
+}
+
+fn merged(MergeState { name, operator, cells, copies }: MergeState) -> Merged {
+    let copy = |CopyState { device, incarnation, pushes, is_behind, silent_rounds }| Copy {
+        device,
+        incarnation,
+        pushes,
+        is_behind,
+        silent_rounds,
+    };
+    let copies = copies.into_iter().map(copy).collect();
+    Merged { name, operator: operator.name().to_string(), cells, copies }
 }
 
 /// A rack; `addresses` are those of agents in other processes.
@@ -102,6 +120,8 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         ports: vec![],
         groups: vec![],
         pinned_apps: vec![],
+        merged: controller.merges().into_iter().map(merged).collect(),
+        merging: (!controller.merges().is_empty()).then(|| merging(controller)),
         spares: controller.edges().into_iter().map(|edge| spares(edge, &name)).collect(),
     }
 }

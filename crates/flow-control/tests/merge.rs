@@ -11,9 +11,10 @@ const CELLS: u64 = 3;
 const STEPS: usize = 500;
 
 enum Message {
-    /// With the key of each of its cells, those that are retired last.
-    Push(usize, Push<u64>, Vec<(u64, u64)>),
-    Merge(usize, Merge<u64>),
+    /// With the key of each of its cells, those that are retired last, and the hub that it is for.
+    Push(usize, Push<u64>, Vec<(u64, u64)>, u64),
+    /// With the hub that it is of.
+    Merge(usize, Merge<u64>, u64),
 }
 
 /// Faults to inject.
@@ -32,6 +33,12 @@ struct Faults {
     retire: u64,
     /// A device uses retired cells again at once.
     hasty: bool,
+    /// Chance in percent that the hub ends in a step, and another one goes on with what it has stored.
+    hub: u64,
+    /// Devices do not tell hubs apart.
+    same_hub: bool,
+    /// A hub forgets what devices had counted in their present incarnations.
+    only_banked: bool,
 }
 
 const HARD: Faults = Faults {
@@ -43,10 +50,15 @@ const HARD: Faults = Faults {
     late_numbers: false,
     retire: 2,
     hasty: false,
+    hub: 0,
+    same_hub: false,
+    only_banked: false,
 };
 
 struct Device {
     agent: Agent<u64>,
+    /// The newest hub that it has heard.
+    hub: u64,
     incarnation: u64,
     shown: BTreeMap<u64, u128>,
     dirty: BTreeSet<u64>,
@@ -65,6 +77,8 @@ impl Device {
 
 struct Run {
     hub: Hub<u64>,
+    /// Number of the hub.
+    number: u64,
     devices: Vec<Device>,
     queue: Vec<Message>,
     rng: Rng,
@@ -78,6 +92,7 @@ impl Run {
     fn new(seed: u64, devices: usize, faults: Faults) -> Run {
         let device = |_| Device {
             agent: Agent::new(ADD, 1),
+            hub: 0,
             incarnation: 1,
             shown: BTreeMap::new(),
             dirty: BTreeSet::new(),
@@ -87,6 +102,7 @@ impl Run {
         };
         Run {
             hub: Hub::new(ADD, devices, BTreeMap::new()),
+            number: 0,
             devices: (0..devices).map(device).collect(),
             queue: vec![],
             rng: Rng::new(seed),
@@ -121,7 +137,8 @@ impl Run {
         let keys: Vec<_> = push.cells.iter().map(|cell| device.key(cell.cell)).collect();
         let keys = [keys, push.retired.iter().map(|retired_cell| retired(retired_cell.last.cell)).collect()]
             .concat();
-        self.send(|| Message::Push(from, push.clone(), keys.clone()));
+        let hub = self.devices[from].hub;
+        self.send(|| Message::Push(from, push.clone(), keys.clone(), hub));
     }
 
     fn deliver(&mut self) {
@@ -130,7 +147,11 @@ impl Run {
         }
         let at = if self.faults.reorder { self.rng.below(self.queue.len() as u64) as usize } else { 0 };
         match self.queue.remove(at) {
-            Message::Push(from, mut push, keys) => {
+            Message::Push(from, mut push, keys, hub) => {
+                if hub != self.number && !self.faults.same_hub {
+                    // The device hears of the new hub, which has said nothing to it yet.
+                    return self.greet(from);
+                }
                 if self.faults.late_numbers {
                     self.late += 1;
                     push.sequence = self.late;
@@ -145,11 +166,15 @@ impl Run {
                         *known = (*known).min(counted.saturating_sub(cell.value));
                     }
                 }
+                let number = self.number;
                 for (to, merge) in self.hub.merges() {
-                    self.send(|| Message::Merge(to, merge.clone()));
+                    self.send(|| Message::Merge(to, merge.clone(), number));
                 }
             }
-            Message::Merge(to, merge) => {
+            Message::Merge(to, merge, hub) => {
+                if !self.hears(to, hub) {
+                    return;
+                }
                 let device = &mut self.devices[to];
                 for (cell, change) in device.agent.merge(&merge) {
                     let shown = device.shown.entry(cell).or_insert(0);
@@ -161,6 +186,41 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// A pull of the hub comes to a device.
+    fn greet(&mut self, device: usize) {
+        if self.chance(100 - self.faults.loss) {
+            self.hears(device, self.number);
+        }
+    }
+
+    /// True if a device does what this hub says.
+    fn hears(&mut self, device: usize, hub: u64) -> bool {
+        let device = &mut self.devices[device];
+        if self.faults.same_hub || hub == device.hub {
+            return true;
+        }
+        if hub > device.hub {
+            device.hub = hub;
+            device.agent.begin_with_another_hub();
+            return true;
+        }
+        false
+    }
+
+    /// The hub ends; all that it knew is stored.
+    fn restart_hub(&mut self) {
+        let newest: Vec<_> = (0..self.devices.len()).map(|device| self.hub.newest(device)).collect();
+        let state = |cell: u64| {
+            let mut state = self.hub.state(&cell);
+            if self.faults.only_banked {
+                state.own.iter_mut().for_each(|own| own.value = None);
+            }
+            (cell, state)
+        };
+        self.hub = Hub::resume(ADD, &newest, (0..CELLS).map(state).collect());
+        self.number += 1;
     }
 
     fn count(&mut self) {
@@ -224,9 +284,13 @@ impl Run {
             if self.chance(self.faults.retire) {
                 self.retire();
             }
+            if self.chance(self.faults.hub) {
+                self.restart_hub();
+            }
             self.between(&mut before)?;
         }
         (self.faults.loss, self.faults.double) = (0, 0);
+        (0..self.devices.len()).for_each(|device| self.greet(device));
         for _ in 0..2 {
             while !self.queue.is_empty() {
                 self.deliver();
@@ -285,6 +349,14 @@ fn copies_are_exact_after_loss_doubling_reordering_and_restarts() {
                 .unwrap_or_else(|error| panic!("seed {seed}, {devices} devices: {error}"));
         }
     }
+}
+
+#[test]
+fn copies_are_exact_after_hubs_that_end_too() {
+    assert_eq!(right(Faults { hub: 2, ..HARD }), 500);
+    // Hubs that are not told apart take each other's sequence numbers; one without the counts of present incarnations leads copies back.
+    assert!(right(Faults { hub: 2, same_hub: true, ..HARD }) < 400);
+    assert!(right(Faults { hub: 2, only_banked: true, ..HARD }) < 400);
 }
 
 #[test]

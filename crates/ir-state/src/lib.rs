@@ -12,11 +12,14 @@
 mod facts;
 mod mode;
 mod objects;
+mod overwritten;
 mod shown;
 mod uses;
 
 pub use facts::{access_of, sharing};
-pub use mode::{Apart, adds_up, apart, check, is_merged, mode_of, order_matters, refuse_apart};
+pub use mode::{
+    Apart, adds_up, apart, check, is_merged, is_merged_counter, mode_of, order_matters, refuse_apart,
+};
 pub use objects::{Accessor, Key, StateObject, key_of, objects};
 pub use shown::shown;
 pub use state_modes::{Merge, Mode};

@@ -8,6 +8,7 @@
 //! ```
 
 use crate::facts::{is_pure, sharing};
+use crate::overwritten::overwritten;
 use crate::shown::{saturates, shown};
 use base_diag::Diagnostic;
 use base_diag::codes::check::BAD_ANNOTATION;
@@ -50,6 +51,14 @@ pub fn is_merged(program: &Program, object: InstanceId) -> bool {
     let declared = program.extern_object(program.instance(object).object);
     sharing(program, declared) == Some(StateMode::Ordered)
         && matches!(mode_of(program, object), Mode::Merged(_))
+}
+
+/// True of counters with `@merge`, whose copies the controller merges too: all devices then show what all have counted. The copies of
+/// other counters are added up when they are read.
+pub fn is_merged_counter(program: &Program, object: InstanceId) -> bool {
+    let instance = program.instance(object);
+    let kind = sharing(program, program.extern_object(instance.object));
+    kind == Some(StateMode::Sum) && matches!(declared(program, instance), Ok(Some(Mode::Merged(_))))
 }
 
 /// The order in which packets use the object shows: all that the data plane reads. Only the control plane changes profiles.
@@ -125,6 +134,17 @@ fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagn
                 .at(instance.span, "its copies are added up, modulo the width of a cell")
                 .note("how much a packet has added is not known from a cell that is full")
                 .help("use `+` and wider cells, or leave out `@merge` and keep the register on one device"),
+        );
+    }
+    if let (Merge::Add, Some(span)) = (merge, overwritten(program, id)) {
+        let title = format!("`{name}` is overwritten, and cannot be added up");
+        return Some(
+            Diagnostic::error(BAD_ANNOTATION, title)
+                .at(span, "this value is not worked out of the cell's")
+                .at(instance.span, "its copies are added up: each device counts what it has added")
+                .note("a packet at one device cannot take back what packets at others have added meanwhile")
+                .help("read the cell into a local variable, add to it, and write that back")
+                .help("a control plane may write the cell, which all devices then show; or use `@merge(\"max\")`, `\"min\"` or `\"or\"`"),
         );
     }
     if instance.annotations.iter().any(reads_stale) {

@@ -89,13 +89,13 @@ fn shown_in(program: &Program, control: &Control, register: InstanceId) -> Optio
 }
 
 /// The local variables of a control that have what was read, or what was worked out of it.
-struct Taken {
-    vars: BTreeSet<VarId>,
+pub(crate) struct Taken {
+    pub(crate) vars: BTreeSet<VarId>,
 }
 
 impl Taken {
     /// With a place where the register is read into something else.
-    fn new(program: &Program, control: &Control, register: InstanceId) -> (Taken, Option<Span>) {
+    pub(crate) fn new(program: &Program, control: &Control, register: InstanceId) -> (Taken, Option<Span>) {
         let is_local = |var: VarId| control.vars.get(var.index()).is_some_and(|v| v.kind == VarKind::Local);
         let mut taken = Taken { vars: BTreeSet::new() };
         let mut elsewhere = None;
@@ -148,11 +148,11 @@ fn blocks(control: &Control) -> impl Iterator<Item = &Block> {
     control.actions.iter().map(|action| &action.body).chain([&control.body])
 }
 
-fn is_of(call: &Call, register: InstanceId) -> bool {
+pub(crate) fn is_of(call: &Call, register: InstanceId) -> bool {
     matches!(call.callee, Callee::Method(instance, _) if instance == register)
 }
 
-fn method<'p>(program: &'p Program, call: &Call) -> Option<&'p str> {
+pub(crate) fn method<'p>(program: &'p Program, call: &Call) -> Option<&'p str> {
     let Callee::Method(instance, method) = call.callee else { return None };
     let object = program.extern_object(program.instance(instance).object);
     Some(object.methods.get(method as usize)?.name.as_str())

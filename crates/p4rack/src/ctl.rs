@@ -3,7 +3,8 @@
 use crate::run::text::hex;
 use base_time::Duration;
 use p4runtime_proto::p4rack::v1::{
-    Group, Metric, PinnedApp, PinnedFlow, Server, ShowResponse, Target, Thresholds, TraceResponse,
+    Copy, Group, Merged, Merging, Metric, PinnedApp, PinnedFlow, Server, ShowResponse, Target, Thresholds,
+    TraceResponse,
     show_response::State, target,
 };
 use std::fmt::Write;
@@ -19,6 +20,7 @@ pub fn show(shown: &ShowResponse) -> String {
         ("groups", groups(shown, None)),
         ("flows", flows(shown, None, Some(0))),
         ("shards", shards(shown)),
+        ("merged objects", merges(shown, None)),
         ("ports", ports(shown)),
         ("counters", counters(shown, "", false)),
     ];
@@ -218,6 +220,45 @@ pub fn shards(shown: &ShowResponse) -> String {
         })
     });
     table(rows.collect())
+}
+
+/// The objects whose copies are merged, or one of them: each copy on a line. Then the rounds and messages so far.
+pub fn merges(shown: &ShowResponse, name: Option<&str>) -> String {
+    let is_it = |object: &&Merged| name.is_none_or(|name| name == object.name);
+    let mut out: String = shown.merged.iter().filter(is_it).map(merged).collect();
+    if let (Some(of), false) = (&shown.merging, out.is_empty()) {
+        let Merging { interval_us, rounds, messages, bytes, refused } = of;
+        let every = Duration::from_us(*interval_us);
+        let _ = writeln!(
+            out,
+            "merged every {every}: {rounds} rounds, {messages} messages, {bytes} bytes, {refused} refused"
+        );
+    }
+    out
+}
+
+fn merged(object: &Merged) -> String {
+    let Merged { name, operator, cells, copies } = object;
+    let row = |copy: &Copy| {
+        let state = match (copy.incarnation, copy.is_behind) {
+            (0, _) => "not heard yet",
+            (_, true) => "behind",
+            (_, false) => "up to date",
+        };
+        let silent = match copy.silent_rounds {
+            0 | 1 => "answers".to_string(),
+            rounds => format!("silent for {rounds} rounds"),
+        };
+        let starts = format!("start {}", copy.incarnation);
+        vec![
+            format!("  {}", copy.device),
+            state.to_string(),
+            silent,
+            starts,
+            format!("{} pushes", copy.pushes),
+        ]
+    };
+    format!("{name}: {operator}, {cells} cells with a value\n") + &table(copies.iter().map(row).collect())
 }
 
 /// Names as in RACK.toml.

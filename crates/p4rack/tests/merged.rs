@@ -149,7 +149,7 @@ fn every_device_shows_what_all_have_counted() {
     assert_eq!(report.packets.dropped, 0, "{:?}", report.drops);
     assert_eq!(shown, [800; 3]);
     let [note] = notes(&report)[..] else { panic!("{:?}", report.notes) };
-    assert!(note.starts_with("copies of registers were merged in "), "{note}");
+    assert!(note.starts_with("copies of objects were merged in "), "{note}");
 }
 
 #[test]

@@ -63,6 +63,8 @@ pub enum Command {
     RemovePort(u32, Reply<()>),
     /// Traces a frame.
     Trace(TraceRequest, Reply<TraceResponse>),
+    /// A message of a rack's merge, from the controller with this election id.
+    Merge(Option<Uint128>, Vec<u8>, Reply<Vec<u8>>),
     /// Message of the agent of a device in another process.
     Agent(DeviceId, Box<Heard>),
     /// Metrics in Prometheus's text form.

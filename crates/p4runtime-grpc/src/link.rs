@@ -23,7 +23,7 @@ use p4runtime_proto::p4::v1::{
     WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
 };
 use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, Stay, What};
-use p4runtime_proto::p4rack::v1::{ShowRequest, ShowResponse, SteerRequest};
+use p4runtime_proto::p4rack::v1::{MergeRequest, ShowRequest, ShowResponse, SteerRequest};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -255,7 +255,19 @@ impl Connection {
         loop {
             tokio::select! {
                 ask = asks.recv() => {
-                    let (id, ask) = ask?;
+                    let (id, ask) = match ask? {
+                        // It has no answer that is waited for.
+                        (_, Ask::Merge(frame)) => {
+                            let Ok(said) = tokio::time::timeout(LONGEST, self.merge(frame)).await else {
+                                return Some(Shut::broken("the agent did not answer in time"));
+                            };
+                            if let Some(said) = said {
+                                front.heard(place.device, Heard::Pushed(said)).await;
+                            }
+                            continue;
+                        }
+                        ask => ask,
+                    };
                     let answer = match tokio::time::timeout(LONGEST, self.ask(ask, place)).await {
                         Ok(answer) => answer,
                         Err(_) => Some(Answer::Lost),
@@ -313,7 +325,6 @@ impl Connection {
             },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
-            // No rack of processes has merged registers.
             Ask::Merge(_) => return None,
             Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
@@ -339,6 +350,13 @@ impl Connection {
             }
         };
         Some(done.map_or_else(|answer| answer, |()| Answer::Done))
+    }
+
+    /// What the agent says to a message of the merge. If it refuses it, or the connection breaks, the next round makes up for it.
+    async fn merge(&mut self, frame: Vec<u8>) -> Option<Vec<u8>> {
+        let request = MergeRequest { election_id: Some(self.election), frame };
+        let said = self.rack.merge(request).await.ok()?.into_inner().frame;
+        (!said.is_empty()).then_some(said)
     }
 
     async fn set_config(

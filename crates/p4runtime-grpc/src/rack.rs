@@ -8,7 +8,8 @@ use base_time::Duration;
 use controller::Steer;
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{
-    ShowRequest, ShowResponse, SteerRequest, SteerResponse, TraceRequest, TraceResponse,
+    MergeRequest, MergeResponse, ShowRequest, ShowResponse, SteerRequest, SteerResponse, TraceRequest,
+    TraceResponse,
 };
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status};
@@ -66,5 +67,11 @@ impl Rack for Front {
     async fn trace(&self, request: Request<TraceRequest>) -> Result<Response<TraceResponse>, Status> {
         let request = request.into_inner();
         self.ask(|reply| Command::Trace(request, reply)).await.map(Response::new)
+    }
+
+    async fn merge(&self, request: Request<MergeRequest>) -> Result<Response<MergeResponse>, Status> {
+        let MergeRequest { election_id, frame } = request.into_inner();
+        let frame = self.ask(|reply| Command::Merge(election_id, frame, reply)).await?;
+        Ok(Response::new(MergeResponse { frame }))
     }
 }

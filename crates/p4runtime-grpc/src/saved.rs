@@ -46,7 +46,7 @@ impl Operator {
             let request = ReadRequest { entities: everything_held(Kinds::All), ..ReadRequest::default() };
             let mut entities = all_of(self.rack.read_running(request).await?.into_inner()).await?;
             entities.retain(|entity| !is_unwritten(entity));
-            Ok(SavedState { format: FORMAT.to_string(), config, entities })
+            Ok(SavedState { format: FORMAT.to_string(), config, entities, merged: vec![] })
         });
         match saved {
             Ok(SavedState { config: None, .. }) => {

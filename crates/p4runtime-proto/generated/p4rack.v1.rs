@@ -29,6 +29,10 @@ pub struct ShowResponse {
     pub ports: ::prost::alloc::vec::Vec<Port>,
     #[prost(message, repeated, tag = "8")]
     pub spares: ::prost::alloc::vec::Vec<Spares>,
+    #[prost(message, repeated, tag = "9")]
+    pub merged: ::prost::alloc::vec::Vec<Merged>,
+    #[prost(message, optional, tag = "10")]
+    pub merging: ::core::option::Option<Merging>,
     #[prost(message, repeated, tag = "20")]
     pub groups: ::prost::alloc::vec::Vec<Group>,
     #[prost(message, repeated, tag = "30")]
@@ -196,6 +200,82 @@ impl ::prost::Name for FlowShard {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/p4rack.v1.FlowShard".into()
+/// How the copies of merged objects become one value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Merging {
+    /// Between two rounds.
+    #[prost(uint64, tag = "1")]
+    pub interval_us: u64,
+    #[prost(uint64, tag = "2")]
+    pub rounds: u64,
+    /// To devices and from them, and their bytes.
+    #[prost(uint64, tag = "3")]
+    pub messages: u64,
+    #[prost(uint64, tag = "4")]
+    pub bytes: u64,
+    /// Messages that were none, or that came from where they cannot come from.
+    #[prost(uint64, tag = "5")]
+    pub refused: u64,
+}
+impl ::prost::Name for Merging {
+    const NAME: &'static str = "Merging";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Merging".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Merging".into()
+    }
+}
+/// An object with copies on several devices.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Merged {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// `add`, `max`, `min`, `or`.
+    #[prost(string, tag = "2")]
+    pub operator: ::prost::alloc::string::String,
+    /// Cells with a value; a counter has two for each index, packets and bytes.
+    #[prost(uint64, tag = "3")]
+    pub cells: u64,
+    #[prost(message, repeated, tag = "4")]
+    pub copies: ::prost::alloc::vec::Vec<Copy>,
+}
+impl ::prost::Name for Merged {
+    const NAME: &'static str = "Merged";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Merged".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Merged".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Copy {
+    #[prost(string, tag = "1")]
+    pub device: ::prost::alloc::string::String,
+    /// Starts of the device's program are numbered upwards; 0: it has not been heard.
+    #[prost(uint64, tag = "2")]
+    pub incarnation: u64,
+    /// Messages of this incarnation that have been taken.
+    #[prost(uint64, tag = "3")]
+    pub pushes: u64,
+    /// It has not confirmed all that it was sent, or there is more to send.
+    #[prost(bool, tag = "4")]
+    pub is_behind: bool,
+    /// Rounds since it has answered last.
+    #[prost(uint64, tag = "5")]
+    pub silent_rounds: u64,
+}
+impl ::prost::Name for Copy {
+    const NAME: &'static str = "Copy";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Copy".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Copy".into()
     }
 }
 /// Servers that share flows: docs/internals/groups.md.
@@ -570,6 +650,9 @@ pub struct SavedState {
     /// Everything that differs from a switch that has just been started, in an order in which it can be written.
     #[prost(message, repeated, tag = "3")]
     pub entities: ::prost::alloc::vec::Vec<super::super::p4::v1::Entity>,
+    /// What the controller of a rack has heard of its devices' counts. Empty in files of `p4rack ctl save`.
+    #[prost(message, repeated, tag = "4")]
+    pub merged: ::prost::alloc::vec::Vec<MergeRow>,
 }
 impl ::prost::Name for SavedState {
     const NAME: &'static str = "SavedState";
@@ -579,6 +662,56 @@ impl ::prost::Name for SavedState {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/p4rack.v1.SavedState".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MergeRow {
+    #[prost(bytes = "vec", tag = "1")]
+    pub key: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub value: ::prost::alloc::vec::Vec<u8>,
+}
+impl ::prost::Name for MergeRow {
+    const NAME: &'static str = "MergeRow";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.MergeRow".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.MergeRow".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MergeRequest {
+    #[prost(message, optional, tag = "1")]
+    pub election_id: ::core::option::Option<super::super::p4::v1::Uint128>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub frame: ::prost::alloc::vec::Vec<u8>,
+}
+impl ::prost::Name for MergeRequest {
+    const NAME: &'static str = "MergeRequest";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.MergeRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.MergeRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MergeResponse {
+    /// Empty: it has nothing to say.
+    #[prost(bytes = "vec", tag = "1")]
+    pub frame: ::prost::alloc::vec::Vec<u8>,
+}
+impl ::prost::Name for MergeResponse {
+    const NAME: &'static str = "MergeResponse";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.MergeResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.MergeResponse".into()
     }
 }
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -1,9 +1,9 @@
 //! Reading back what was kept.
 
-use crate::FORMAT;
 use crate::batch::Batch;
+use crate::{FORMAT, MERGE_ROWS};
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
-use p4runtime_proto::p4rack::v1::SavedState;
+use p4runtime_proto::p4rack::v1::{MergeRow, SavedState};
 use p4runtime_proto::{from_binary, to_binary};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,7 +76,11 @@ impl Kept {
         let entity = |value: &Vec<u8>| {
             from_binary(value).map_err(|error| Unreadable::Row(format!("an entity: {error}")))
         };
-        let entities = self.rows.values().map(entity).collect::<Result<_, _>>()?;
-        Ok(Some(SavedState { format: FORMAT.to_string(), config: Some(config), entities }))
+        let (merged, entities): (Vec<_>, Vec<_>) =
+            self.rows.iter().partition(|(key, _)| key.first() == Some(&MERGE_ROWS));
+        let entities = entities.into_iter().map(|(_, value)| entity(value)).collect::<Result<_, _>>()?;
+        let row = |(key, value): (&Vec<u8>, &Vec<u8>)| MergeRow { key: key.clone(), value: value.clone() };
+        let merged = merged.into_iter().map(row).collect();
+        Ok(Some(SavedState { format: FORMAT.to_string(), config: Some(config), entities, merged }))
     }
 }

@@ -5,7 +5,9 @@ use p4runtime_proto::p4::v1::{
     ActionProfileGroup, ActionProfileMember, Entity, ForwardingPipelineConfig, RegisterEntry, TableEntry,
     entity::Entity as Kind,
 };
-use state_journal::{Batch, FORMAT, Kept, Notes, Unreadable};
+use p4runtime_proto::p4rack::v1::MergeRow;
+use state_journal::{Batch, FORMAT, Kept, MERGE_ROWS, Notes, Unreadable};
+use std::collections::BTreeMap;
 
 fn entity(rng: &mut Rng) -> (Entity, Entity) {
     let (id, metadata) = (1 + rng.below(4) as u32, vec![rng.below(256) as u8]);
@@ -91,4 +93,22 @@ fn other_forms_and_damaged_rows_are_refused() {
     assert_eq!(kept("p4rack state 2", &[]).state(), Err(Unreadable::Version("p4rack state 2".to_string())));
     assert_eq!(kept("", &[]).state(), Err(Unreadable::Foreign));
     assert!(matches!(kept(FORMAT, &[0xff]).state(), Err(Unreadable::Row(_))));
+}
+
+/// Rows of the merge are no entities: they come back as they are, and go with the program that they are about.
+#[test]
+fn rows_of_the_merge_are_kept_apart() {
+    let mut notes = Notes::default();
+    let (query, now) = entity(&mut Rng::new(1));
+    notes.note(query, Some(now));
+    let mut rows = notes.rows(|_| ());
+    rows.insert(vec![MERGE_ROWS, 7], Some(vec![0xff, 1]));
+    let program = || Some(ForwardingPipelineConfig::default());
+    let mut kept = Kept::default();
+    kept.follow(&Batch { program: program(), rows });
+    let state = kept.state().unwrap().unwrap();
+    assert_eq!(state.entities.len(), 1);
+    assert_eq!(state.merged, [MergeRow { key: vec![MERGE_ROWS, 7], value: vec![0xff, 1] }]);
+    kept.follow(&Batch { program: program(), rows: BTreeMap::new() });
+    assert_eq!(kept.state().unwrap().unwrap().merged, []);
 }

@@ -14,7 +14,9 @@ use p4runtime_proto::p4rack::v1::steer_request::{
     AddPort, ChangeGroup, EndClients, Hold, KeepOut, MoveFlow, Release, RemovePort, Replace, Reset, What,
     change_group,
 };
-use p4runtime_proto::p4rack::v1::{SavedState, SteerRequest, Thresholds, steer_request};
+use p4runtime_proto::p4rack::v1::{
+    Merged, SavedState, ShowResponse, SteerRequest, Thresholds, steer_request,
+};
 use p4runtime_proto::{Message, to_json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -72,6 +74,11 @@ enum Command {
         name: Option<String>,
         #[command(subcommand)]
         change: Option<GroupChange>,
+    },
+    /// Show the objects whose copies on several devices are merged (`@merge`)
+    Merge {
+        #[command(subcommand)]
+        look: MergeLook,
     },
     /// List flows of an app with pinned flows: those at the switch, or with --top those with the most packets in the last window, wherever they are
     Flows {
@@ -218,6 +225,15 @@ impl GroupChange {
         };
         ChangeGroup { group: group.to_string(), device: device.clone(), change: change.into(), weight }
     }
+}
+
+#[derive(clap::Subcommand)]
+enum MergeLook {
+    /// List each copy: whether it shows what all devices have counted, and whether its device answers; then rounds and messages
+    Status {
+        /// Name of the register or counter; all merged objects without it
+        object: Option<String>,
+    },
 }
 
 #[derive(clap::Subcommand)]
@@ -408,6 +424,23 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
                         known.join("`, `")
                     ),
                 }));
+            }
+            if let Command::Merge { look: MergeLook::Status { object } } = look {
+                let is_it = |of: &Merged| object.as_ref().is_none_or(|object| of.name == *object);
+                if object.is_some() && !shown.merged.iter().any(is_it) {
+                    let why = format!(
+                        "no copies of `{}` are merged: `p4rack ctl merge status` lists the objects",
+                        object.as_deref().unwrap_or_default()
+                    );
+                    return Err(OperatorError::new(why));
+                }
+                let merged = shown.merged.iter().filter(|of| is_it(of)).cloned().collect();
+                let only = ShowResponse { merged, merging: shown.merging, ..ShowResponse::default() };
+                print(format, &only, || match only.merged.is_empty() {
+                    true => "no object has copies that are merged\n".to_string(),
+                    false => ctl::merges(&only, None),
+                });
+                return Ok(ExitCode::SUCCESS);
             }
             print(format, &shown, || match look {
                 Command::Devices => ctl::devices(&shown),

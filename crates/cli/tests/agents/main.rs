@@ -4,6 +4,7 @@
 
 mod controllers;
 mod handlers;
+mod merged;
 #[path = "../../../p4rack/tests/support/nat.rs"]
 mod nat;
 mod operators;

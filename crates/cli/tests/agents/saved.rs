@@ -41,7 +41,7 @@ fn average(switch: &Switch, sample: u32) -> u32 {
 }
 
 /// The bytes of standard base64.
-fn base64(text: &str) -> Vec<u8> {
+pub fn base64(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',
         b'a'..=b'z' => c - b'a' + 26,

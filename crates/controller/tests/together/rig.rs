@@ -85,6 +85,7 @@ impl Planner for Rack {
         let counters = info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
         Ok(Rollout {
             modes: counters.map(|preamble| (preamble.id, Mode::Merged(Merge::Add))).collect(),
+            merged_counters: Default::default(),
             parts: (0..HOLDS.len()).map(part).collect::<std::result::Result<_, _>>()?,
             numbers: Numbers::of(&info),
             plain: Arc::clone(&info),
@@ -254,6 +255,7 @@ impl Rig {
         match &self.replies.get(&ticket).expect("a reply").1 {
             Reply::Done(ended) | Reply::Found(_, ended) => ended.clone(),
             Reply::Traced(traced) => traced.clone().map(drop),
+            Reply::Merged(said) => said.clone().map(drop),
         }
     }
 

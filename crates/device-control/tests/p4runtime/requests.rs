@@ -49,6 +49,7 @@ fn codes(events: &[Event]) -> Vec<String> {
             entities.map(|entity| to_text(&entity).unwrap()).chain([of(ended)]).collect::<Vec<_>>().join("\n")
         }
         Event::Reply(_, Reply::Traced(traced)) => of(&traced.clone().map(drop)),
+        Event::Reply(_, Reply::Merged(said)) => of(&said.clone().map(drop)),
         Event::Ask(..) => panic!("no device is elsewhere: {event:?}"),
         Event::Send(stream, message) => format!("{stream:?}: {}", to_text(message).unwrap()),
         Event::End(stream, why) => format!("{stream:?} ends: {:?}", why.code),

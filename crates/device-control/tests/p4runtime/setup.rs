@@ -472,6 +472,7 @@ pub fn replied(events: Vec<Event>) -> String {
         Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
         Reply::Found(found, ended) => listed(&found, ended),
         Reply::Traced(traced) => answer(traced.map(drop)),
+        Reply::Merged(said) => answer(said.map(drop)),
     }
 }
 

@@ -125,6 +125,11 @@ impl<C: Clone + Ord> Agent<C> {
         self.incarnation
     }
 
+    /// Another hub has taken over: it may know nothing of what the one before has named, and counts merges anew.
+    pub fn begin_with_another_hub(&mut self) {
+        (self.merged, self.acknowledged) = (0, 0);
+    }
+
     /// The part of the shown value that this device has counted.
     pub fn counted(&self, cell: &C, shown: u128) -> u128 {
         self.own(cell, shown).1

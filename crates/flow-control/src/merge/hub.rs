@@ -39,6 +39,26 @@ pub struct Banked {
     pub value: u128,
 }
 
+/// What is known of a cell, to be stored so that it outlives the hub.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// Of incarnations that have ended.
+    pub banked: Banked,
+    /// Of each device's present incarnation.
+    pub own: Vec<Own>,
+}
+
+/// What is known of a device's count of a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Own {
+    /// The epoch in which the incarnation has begun to count.
+    pub first_epoch: u32,
+    /// The count; `None` if it has said none.
+    pub value: Option<u128>,
+    /// The device has retired the cell and not used it since.
+    pub is_unused: bool,
+}
+
 /// The side that adds up.
 #[derive(Clone, Debug)]
 pub struct Hub<C> {
@@ -64,6 +84,41 @@ impl<C: Clone + Ord> Hub<C> {
         };
         let changed = banked.keys().cloned().collect();
         Self { kind, devices: (0..devices).map(|_| device()).collect(), banked, changed }
+    }
+
+    /// A hub that goes on where another one has ended. `devices` are their incarnations, each with its newest push. Devices have to know that the hub
+    /// is another one: see [`Agent::begin_with_another_hub`](super::Agent::begin_with_another_hub).
+    pub fn resume(kind: Kind, devices: &[(u64, u64)], cells: BTreeMap<C, State>) -> Self {
+        let mut hub = Self::new(kind, devices.len(), BTreeMap::new());
+        for (device, (incarnation, pushed)) in hub.devices.iter_mut().zip(devices) {
+            (device.incarnation, device.pushed) = (*incarnation, *pushed);
+        }
+        for (cell, State { banked, own }) in cells {
+            for (device, own) in hub.devices.iter_mut().zip(own) {
+                device.first_epochs.insert(cell.clone(), own.first_epoch);
+                device.own.extend(own.value.map(|value| (cell.clone(), value & kind.mask())));
+                device.unused.extend(own.is_unused.then(|| cell.clone()));
+            }
+            hub.banked.insert(cell.clone(), banked);
+            hub.changed.insert(cell);
+        }
+        hub
+    }
+
+    /// What is known of a cell, to be stored.
+    pub fn state(&self, cell: &C) -> State {
+        let own = |device: &Device<C>| Own {
+            first_epoch: device.first_epochs.get(cell).copied().unwrap_or(0),
+            value: device.own.get(cell).copied(),
+            is_unused: device.unused.contains(cell),
+        };
+        let banked = self.banked.get(cell).copied().unwrap_or(Banked { epoch: 0, value: Kind::ZERO });
+        State { banked, own: self.devices.iter().map(own).collect() }
+    }
+
+    /// Cells of which more is known since the last merges: to be stored before the next ones are sent.
+    pub fn changed(&self) -> impl Iterator<Item = &C> {
+        self.changed.iter()
     }
 
     /// A push has come; nothing happens if it is old. Gives the cells of which something was banked: to be kept before the next merges

@@ -24,6 +24,9 @@
 //! A device that does not need a cell any more *retires* it: its last count goes to the hub, which banks it. The device keeps
 //! the count until the hub has named the push, and may use the cell again only then.
 //!
+//! Whoever keeps what the hub knows of a cell ([`State`]), and of its devices' incarnations, can go on with another hub: it has a larger number, by
+//! which devices know that they have to say all again, and take merges by its sequence numbers.
+//!
 //! `max`, `min` and `or` need no subtraction: a device pushes its present value, and combines it with the merged value.
 //!
 //! | module | |
@@ -41,7 +44,7 @@ mod tests;
 mod wire;
 
 pub use agent::Agent;
-pub use hub::{Banked, Hub};
+pub use hub::{Banked, Hub, Own, State};
 pub use message::{Cell, Change, Kind, Merge, Push, Retired};
 pub use wire::{ToDevice, ToHub, Told};
 

@@ -2,14 +2,15 @@
 //! from the cell before.
 //!
 //! ```text
-//! to a device    round, then for each object: id, operator, 0 and a pull, or 1 and a merge
-//! to the hub     round, then for each object: id and a push
+//! to a device    hub, round, then for each object: id, operator, 0 and a pull, or 1 and a merge
+//! to the hub     hub, round, then for each object: id and a push
 //! pull    incarnation, seen
 //! push    incarnation, sequence, seen, cells, retired: each as count, then each cell; a retired cell with `since` behind it
 //! merge   incarnation, sequence, seen, cells
 //! cell    distance of the index, epoch, value
 //! ```
 
+use super::hub::{Banked, Own, State};
 use super::message::{Cell, Merge, Push, Retired};
 use state_modes::{MERGES, Merge as Operator};
 
@@ -30,6 +31,8 @@ pub enum Told {
 /// A hub's message to a device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToDevice {
+    /// Number of the hub: larger than that of any hub before. A device does what the newest one says.
+    pub hub: u64,
     /// Of the hub's pulls; the answer names it.
     pub round: u64,
     /// By the objects' ids, each with the operator of its copies.
@@ -39,6 +42,8 @@ pub struct ToDevice {
 /// A device's answer to a message with pulls.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToHub {
+    /// The newest hub that the device has heard. One that is older learns it so.
+    pub hub: u64,
     /// Of the pull.
     pub round: u64,
     /// By the objects' ids.
@@ -49,7 +54,7 @@ impl ToDevice {
     /// As bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = vec![];
-        write(self.round.into(), &mut out);
+        [self.hub, self.round].into_iter().for_each(|n| write(n.into(), &mut out));
         for (id, operator, told) in &self.objects {
             write((*id).into(), &mut out);
             write(MERGES.iter().position(|known| known == operator).unwrap_or(0) as u128, &mut out);
@@ -68,7 +73,7 @@ impl ToDevice {
 
     /// Of bytes; `None` if they are no message.
     pub fn of(mut bytes: &[u8]) -> Option<ToDevice> {
-        let round = short(&mut bytes)?;
+        let (hub, round) = (short(&mut bytes)?, short(&mut bytes)?);
         let mut objects = vec![];
         while !bytes.is_empty() {
             let id = u32::try_from(short(&mut bytes)?).ok()?;
@@ -80,7 +85,7 @@ impl ToDevice {
             };
             objects.push((id, operator, told));
         }
-        Some(ToDevice { round, objects })
+        Some(ToDevice { hub, round, objects })
     }
 }
 
@@ -88,7 +93,7 @@ impl ToHub {
     /// As bytes.
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = vec![];
-        write(self.round.into(), &mut out);
+        [self.hub, self.round].into_iter().for_each(|n| write(n.into(), &mut out));
         for (id, push) in &self.objects {
             write((*id).into(), &mut out);
             write_push(push, &mut out);
@@ -98,13 +103,13 @@ impl ToHub {
 
     /// Of bytes; `None` if they are no message.
     pub fn of(mut bytes: &[u8]) -> Option<ToHub> {
-        let round = short(&mut bytes)?;
+        let (hub, round) = (short(&mut bytes)?, short(&mut bytes)?);
         let mut objects = vec![];
         while !bytes.is_empty() {
             let id = u32::try_from(short(&mut bytes)?).ok()?;
             objects.push((id, read_push(&mut bytes)?));
         }
-        Some(ToHub { round, objects })
+        Some(ToHub { hub, round, objects })
     }
 }
 
@@ -141,6 +146,36 @@ fn read_push(bytes: &mut &[u8]) -> Option<Push<u64>> {
 fn read_merge(bytes: &mut &[u8]) -> Option<Merge<u64>> {
     let (incarnation, sequence, seen) = (short(bytes)?, short(bytes)?, short(bytes)?);
     Some(Merge { incarnation, sequence, seen, cells: read_cells(bytes)? })
+}
+
+impl State {
+    /// As bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut out = vec![];
+        write(self.banked.epoch.into(), &mut out);
+        write(self.banked.value, &mut out);
+        for own in &self.own {
+            write(own.first_epoch.into(), &mut out);
+            // No count, and a count of zero, are two things.
+            write(u128::from(own.value.is_some()) | u128::from(own.is_unused) << 1, &mut out);
+            own.value.into_iter().for_each(|value| write(value, &mut out));
+        }
+        out
+    }
+
+    /// Of bytes; `None` if they are none.
+    pub fn of(mut bytes: &[u8]) -> Option<State> {
+        let epoch = u32::try_from(short(&mut bytes)?).ok()?;
+        let banked = Banked { epoch, value: read(&mut bytes)? };
+        let mut own = vec![];
+        while !bytes.is_empty() {
+            let first_epoch = u32::try_from(short(&mut bytes)?).ok()?;
+            let is = short(&mut bytes)?;
+            let value = if is & 1 == 0 { None } else { Some(read(&mut bytes)?) };
+            own.push(Own { first_epoch, value, is_unused: is & 2 != 0 });
+        }
+        Some(State { banked, own })
+    }
 }
 
 fn write_cells<'c>(cells: impl Iterator<Item = &'c Cell<u64>>, out: &mut Vec<u8>) {
@@ -215,8 +250,8 @@ mod tests {
         let merge = Merge { incarnation: 1, sequence: 2, seen: 127, cells };
         let pull = Told::Pull { incarnation: 9, seen: 1 << 33 };
         let down = [(7, Operator::Min, pull), (u32::MAX, Operator::Add, Told::Merge(merge))];
-        let down = ToDevice { round: 3, objects: down.to_vec() };
-        let up = ToHub { round: 1 << 50, objects: vec![(7, push.clone()), (8, push)] };
+        let down = ToDevice { hub: 1 << 60, round: 3, objects: down.to_vec() };
+        let up = ToHub { hub: 7, round: 1 << 50, objects: vec![(7, push.clone()), (8, push)] };
         assert_eq!(ToDevice::of(&down.bytes()), Some(down.clone()));
         assert_eq!(ToHub::of(&up.bytes()), Some(up.clone()));
         let (down, up) = (down.bytes(), up.bytes());
@@ -224,6 +259,19 @@ mod tests {
             (0..down.len()).all(|end| ToDevice::of(&down[..end]).is_none_or(|cut| cut.objects.len() < 2))
         );
         assert!((0..up.len()).all(|end| ToHub::of(&up[..end]).is_none_or(|cut| cut.objects.len() < 2)));
+    }
+
+    #[test]
+    fn a_state_is_read_as_it_was_written() {
+        let own = vec![
+            Own { first_epoch: 0, value: None, is_unused: true },
+            Own { first_epoch: 300, value: Some(0), is_unused: false },
+            Own { first_epoch: u32::MAX, value: Some(u128::MAX), is_unused: false },
+        ];
+        let state = State { banked: Banked { epoch: 301, value: 1 << 100 }, own };
+        let bytes = state.bytes();
+        assert_eq!(State::of(&bytes), Some(state));
+        assert_eq!(State::of(&bytes[..bytes.len() - 1]), None);
     }
 
     #[test]

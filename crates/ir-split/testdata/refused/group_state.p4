@@ -22,13 +22,16 @@ control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1501] `In.rates` cannot be divided among devices: each of `nic`, `nic2` would have one
     apply {
         meta.shard = hdr.h.a & 3;
+        bit<8> sum;
         @region("R") {
             may_be_lost.write(0, hdr.h.a);
             of_a_flow.write((bit<32>)meta.shard, hdr.h.a);
             counted.count(0);
             t.apply();
             kept.write(0, hdr.h.a);
-            summed.write(0, hdr.h.a);
+            summed.read(sum, 0);
+            sum = sum + hdr.h.a;
+            summed.write(0, sum);
             rates.execute_meter(0, hdr.h.b);
         }
         std.egress_spec = 2;

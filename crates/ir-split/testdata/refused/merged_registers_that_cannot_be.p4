@@ -28,6 +28,9 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its copies are added up, modulo the width of a cell
     @merge("max") register<bit<8>, bit<32>>(4) full_too;
     @merge("add") register<bit<8>, bit<32>>(4) hidden;
+    @merge("add", reads = "stale") register<bit<8>, bit<32>>(4) ends;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its copies are added up: each device counts what it has added
+    @merge("max") register<bit<8>, bit<32>>(4) overwritten_too;
     @merge("or") register<bit<200>, bit<32>>(4) wide;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: its cells have 200 bits
     @merge("add", reads = "fresh") register<bit<8>, bit<32>>(4) fresh;
@@ -55,6 +58,14 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         hidden.read(p, 0);
         q = p + hdr.h.a;
         hidden.write(0, q);
+        bit<8> e;
+        ends.read(e, 0);
+        e = e + 1;
+        ends.write(0, e);
+        if (e > 9) { e = 0; }
+        ends.write(0, e);
+//      ^^^^^^^^^^^^^^^^ error[P4R0243] `I.ends` is overwritten, and cannot be added up: this value is not worked out of the cell's
+        overwritten_too.write(0, 7);
         wide.write(0, 1);
         fresh.write(0, 1);
         rate.execute_meter(0, hdr.h.b);

@@ -455,19 +455,22 @@ impl Control {
         Ok(())
     }
 
-    /// Counts of a device in merged registers that no controller has received.
+    /// Counts of a device in merged objects that no controller has received.
     fn unheard(&mut self, device: usize, emulator: &mut Emulator) -> Result<Vec<String>, Violation> {
         let mut lost = vec![];
         for domain in 0..self.domains.len() {
             let Some(at) = self.domains[domain].devices.iter().position(|at| *at == device) else { continue };
-            let taken = self.domains[domain].controller.merge_taken(DeviceId(at));
+            let incarnation = self.with_agent(device, Some(emulator), |agent| agent.incarnation())?;
+            let incarnation = incarnation.unwrap_or_default();
+            let taken = self.domains[domain].controller.merge_taken(DeviceId(at), incarnation);
             let mut counted = BTreeMap::new();
-            for register in taken.into_keys() {
-                let own = self.with_agent(device, Some(emulator), |agent| agent.counted(register))?;
-                counted.insert(register, own.unwrap_or_default());
+            for object in taken.into_keys() {
+                let own = self.with_agent(device, Some(emulator), |agent| agent.counted(object))?;
+                counted.insert(object, own.unwrap_or_default());
             }
-            let of = |register| counted.remove(&register).unwrap_or_default();
-            lost.extend(merged::unheard(&self.domains[domain].controller, DeviceId(at), of));
+            let of = |object| counted.remove(&object).unwrap_or_default();
+            let controller = &self.domains[domain].controller;
+            lost.extend(merged::unheard(controller, DeviceId(at), incarnation, of));
         }
         Ok(lost)
     }
@@ -478,7 +481,7 @@ impl Control {
             let MergeTraffic { rounds, messages, bytes, .. } = domain.controller.merge_traffic();
             if rounds > 0 {
                 emulator.note(format!(
-                    "copies of registers were merged in {rounds} rounds, with {messages} messages of {bytes} bytes in all"
+                    "copies of objects were merged in {rounds} rounds, with {messages} messages of {bytes} bytes in all"
                 ));
             }
         }

@@ -1,26 +1,32 @@
-//! Merged registers of a rack that runs: what a device that restarts takes with it, and the traffic of the merge.
+//! Merged objects of a rack that runs: what a device that restarts takes with it, and the traffic of the merge.
 
 use super::switches::Plan;
 use controller::{Controller, DeviceId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Counts of a failed device that the controller has not received, by register. `counted` gives what the device
-/// itself has counted of a register.
+/// Counts of a failed device that the controller has not received, by object. `incarnation` and `counted` are its
+/// agent's.
 pub(super) fn unheard(
     controller: &Controller<Plan>,
     device: DeviceId,
+    incarnation: u64,
     mut counted: impl FnMut(u32) -> BTreeMap<u64, u128>,
 ) -> Vec<String> {
     let Some(rollout) = controller.rollout() else { return vec![] };
     let mut lost = vec![];
-    for (register, taken) in controller.merge_taken(device) {
+    for (object, taken) in controller.merge_taken(device, incarnation) {
         let known = |cell: &u64| taken.get(cell).copied().unwrap_or(0);
-        let cells = counted(register).into_iter().filter(|(cell, own)| *own != known(cell)).count();
-        let named = rollout.info.registers.iter().filter_map(|register| register.preamble.as_ref());
-        let name = named.into_iter().find(|named| named.id == register).map_or("?", |named| &named.name);
-        if cells > 0 {
-            let s = if cells == 1 { "" } else { "s" };
-            lost.push(format!("the last counts of {cells} cell{s} of `{name}` are lost"));
+        let is_counter = rollout.merged_counters.contains(&object);
+        let cells = counted(object).into_iter().filter(|(cell, own)| *own != known(cell));
+        // A counter's cell has packets and bytes.
+        let cells: BTreeSet<u64> = cells.map(|(cell, _)| if is_counter { cell / 2 } else { cell }).collect();
+        let registers = rollout.info.registers.iter().filter_map(|register| register.preamble.as_ref());
+        let counters = rollout.info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
+        let name =
+            registers.chain(counters).find(|named| named.id == object).map_or("?", |named| &named.name);
+        if !cells.is_empty() {
+            let s = if cells.len() == 1 { "" } else { "s" };
+            lost.push(format!("the last counts of {} cell{s} of `{name}` are lost", cells.len()));
         }
     }
     lost

@@ -18,7 +18,7 @@ use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_server::Status;
 use p4runtime_store::Numbers;
 use rack_model::Rack;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Programs of a domain.
@@ -45,6 +45,7 @@ impl Planner for Plan {
                 edges: vec![],
                 // There is one copy of each object.
                 modes: BTreeMap::new(),
+                merged_counters: BTreeSet::new(),
             }),
         }
     }
@@ -130,13 +131,13 @@ impl Staged<'_> {
         if wrong.is_empty() { Ok(()) } else { Err(wrong) }
     }
 
-    /// Copies of registers need a controller that merges them.
+    /// Copies of merged objects need a controller.
     pub fn check_merged(&self, rack: &Rack) -> Result<(), Vec<Diagnostic>> {
         let mut wrong = vec![];
         for (at, (split, app)) in self.racked.apps.iter().zip(&rack.apps).enumerate() {
             let Some(name) = merged_apart(split).filter(|_| !self.is_one(at)) else { continue };
             wrong.push(
-                Diagnostic::error(NOT_SUPPORTED, "merged registers need a rack that is one switch")
+                Diagnostic::error(NOT_SUPPORTED, "merged objects need a rack that is one switch")
                     .at(app.span, "this app has several origins, or devices with separate entries")
                     .note(format!("`{name}` is on several devices, and one controller merges its copies"))
                     .help("name one origin, and write all entries under the app's `entries`"),
@@ -181,13 +182,15 @@ impl Staged<'_> {
     }
 }
 
-/// A merged register that several devices have.
+/// A merged register or counter that several devices have.
 fn merged_apart(app: &SplitApp) -> Option<Name> {
     let has = |part: &&ir_split::Part, name: &Name| {
         part.program.instances.iter().any(|instance| instance.control_plane_name == *name)
     };
     let all = (0..app.whole.instances.len()).map(InstanceId::from);
-    let merged = all.filter(|object| ir_state::is_merged(&app.whole, *object));
+    let merged = all.filter(|object| {
+        ir_state::is_merged(&app.whole, *object) || ir_state::is_merged_counter(&app.whole, *object)
+    });
     let mut names = merged.map(|object| app.whole.instance(object).control_plane_name.clone());
     names.find(|name| app.parts.iter().flatten().filter(|part| has(part, name)).count() > 1)
 }

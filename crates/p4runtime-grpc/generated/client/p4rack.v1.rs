@@ -181,5 +181,27 @@ pub mod rack_client {
                 .insert(GrpcMethod::new("p4rack.v1.Rack", "ReadRunning"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// A message of the controller's merge to an agent, and the agent's to the controller: see docs/internals/flows.md.
+        pub async fn merge(
+            &mut self,
+            request: impl tonic::IntoRequest<::p4runtime_proto::p4rack::v1::MergeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<::p4runtime_proto::p4rack::v1::MergeResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/p4rack.v1.Rack/Merge");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("p4rack.v1.Rack", "Merge"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }

@@ -51,6 +51,14 @@ pub mod rack_server {
             tonic::Response<Self::ReadRunningStream>,
             tonic::Status,
         >;
+        /// A message of the controller's merge to an agent, and the agent's to the controller: see docs/internals/flows.md.
+        async fn merge(
+            &self,
+            request: tonic::Request<::p4runtime_proto::p4rack::v1::MergeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<::p4runtime_proto::p4rack::v1::MergeResponse>,
+            tonic::Status,
+        >;
     }
     #[derive(Debug)]
     pub struct RackServer<T> {
@@ -315,6 +323,54 @@ pub mod rack_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/p4rack.v1.Rack/Merge" => {
+                    #[allow(non_camel_case_types)]
+                    struct MergeSvc<T: Rack>(pub Arc<T>);
+                    impl<
+                        T: Rack,
+                    > tonic::server::UnaryService<
+                        ::p4runtime_proto::p4rack::v1::MergeRequest,
+                    > for MergeSvc<T> {
+                        type Response = ::p4runtime_proto::p4rack::v1::MergeResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<
+                                ::p4runtime_proto::p4rack::v1::MergeRequest,
+                            >,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Rack>::merge(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = MergeSvc(inner);
+                        let codec = crate::codec::Codec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

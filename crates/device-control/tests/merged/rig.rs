@@ -1,5 +1,5 @@
-//! Merged registers on a switch and its helpers: controller, agents and devices as they are, over a control network that loses
-//! messages of all kinds, and doubles and reorders those of the merge. Every packet that a device has counted is counted beside it.
+//! Controller, agents and devices as they are, over a control network that loses messages of all kinds, and doubles and reorders those of the
+//! merge. Every packet that a device has counted is counted beside it.
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
@@ -9,20 +9,21 @@ use controller::{
 };
 use dataplane_api::Device as _;
 use device_control::{Boots, Controlled, Known, Maker, Splitter, wires};
-use features::setting;
 use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
-    Entity, Index, P4Data, ReadRequest, RegisterEntry, Uint128, Update, WriteRequest, entity::Entity as Kind,
-    p4_data::Data, update::Type,
+    CounterData, CounterEntry, Entity, Index, P4Data, ReadRequest, RegisterEntry, Uint128, Update,
+    WriteRequest, entity::Entity as Kind, p4_data::Data, update::Type,
 };
+use p4runtime_store::Live as _;
+use state_journal::Kept;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const CELLS: u64 = 4;
-const REGISTER: &str = "I.seen";
-const STEP: Duration = Duration::from_us(20);
+pub const CELLS: u64 = 4;
+pub const REGISTER: &str = "I.seen";
+pub const STEP: Duration = Duration::from_us(20);
 
-const TIMING: Timing = Timing {
+pub const TIMING: Timing = Timing {
     drain: Duration::from_ms(5),
     quiet: Duration::from_ms(1),
     patience_least: Duration::from_ms(1),
@@ -32,50 +33,8 @@ const TIMING: Timing = Timing {
     lease: Duration::from_ms(100),
 };
 
-/// Packets with `b` = 255 are counted by the switch, all others by a helper; `a` is the cell.
-fn source(operator: &str, width: u32, step: &str) -> String {
-    format!(
-        "#include <core.p4>
-        #include <v1model.p4>
-        header h_t {{ bit<8> a; bit<8> b; bit<32> v; }}
-        struct headers {{ h_t h; }}
-        struct metadata {{ @shard(\"R\", 64) bit<8> shard; }}
-        parser P(packet_in pkt, out headers hdr, inout metadata meta, inout standard_metadata_t std) {{
-            state start {{ pkt.extract(hdr.h); transition accept; }}
-        }}
-        control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{
-            @merge({operator}) register<bit<{width}>>({CELLS}) seen;
-            apply {{
-                std.egress_spec = 2;
-                meta.shard = hdr.h.b & 63;
-                bit<{width}> n;
-                bit<{width}> v = (bit<{width}>)hdr.h.v;
-                if (hdr.h.b == 255) {{
-                    seen.read(n, (bit<32>)hdr.h.a);
-                    {step}
-                    seen.write((bit<32>)hdr.h.a, n);
-                }} else {{
-                    @region(\"R\") {{
-                        seen.read(n, (bit<32>)hdr.h.a);
-                        {step}
-                        seen.write((bit<32>)hdr.h.a, n);
-                    }}
-                }}
-            }}
-        }}
-        control O(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{ apply {{ }} }}
-        control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
-        control D(packet_out pkt, in headers hdr) {{ apply {{ pkt.emit(hdr.h); }} }}
-        V1Switch(P(), C(), I(), O(), C(), D()) main;"
-    )
-}
-
-fn sums() -> String {
-    source("\"add\"", 32, "n = n + v;")
-}
-
 #[derive(Clone)]
-enum Message {
+pub enum Message {
     Ask(DeviceId, Option<AskId>, Ask),
     Answer(AskId, Answer),
     Push(DeviceId, Vec<u8>),
@@ -84,46 +43,69 @@ enum Message {
 
 /// Percents of messages that are lost, and of those of the merge that come twice; the most that these take longer.
 #[derive(Clone, Copy)]
-struct Faults {
-    loss: u64,
-    double: u64,
-    jitter: Duration,
+pub struct Faults {
+    pub loss: u64,
+    pub double: u64,
+    pub jitter: Duration,
     /// A restart in so many steps.
-    restart: u64,
+    pub restart: u64,
+    /// A controller that is killed in so many.
+    pub kill: u64,
 }
 
-const CALM: Faults = Faults { loss: 0, double: 0, jitter: Duration::ZERO, restart: 0 };
-const HARD: Faults = Faults { loss: 20, double: 20, jitter: Duration::from_ms(3), restart: 700 };
+pub const CALM: Faults = Faults { loss: 0, double: 0, jitter: Duration::ZERO, restart: 0, kill: 0 };
+pub const HARD: Faults = Faults { loss: 20, double: 20, jitter: Duration::from_ms(3), restart: 700, kill: 0 };
 
-struct Rig {
-    controller: Controller<Splitter>,
-    agents: Vec<Agent<Maker>>,
-    wires: Wires,
-    now: Time,
-    under_way: BTreeMap<(Time, u64), Message>,
-    sent: u64,
+/// What a controller knows of a device's counts, by object and cell.
+pub type Taken = BTreeMap<u32, BTreeMap<u64, u128>>;
+
+pub struct Rig {
+    pub controller: Controller<Splitter>,
+    /// Makes the next one.
+    pub made_of: (Maker, Placement),
+    /// The file of the controller.
+    pub kept: Kept,
+    /// What the controller that has ended had heard, until the next one knows.
+    pub taken: Vec<(u64, Taken)>,
+    /// Of the object.
+    pub id: u32,
+    pub agents: Vec<Agent<Maker>>,
+    pub wires: Wires,
+    pub now: Time,
+    pub under_way: BTreeMap<(Time, u64), Message>,
+    pub sent: u64,
     /// Calls to and from a device stay in order.
-    last: BTreeMap<(usize, bool), Time>,
-    rng: Rng,
-    faults: Faults,
-    replies: Vec<Reply>,
+    pub last: BTreeMap<(usize, bool), Time>,
+    pub rng: Rng,
+    pub faults: Faults,
+    pub replies: Vec<Reply>,
     /// What packets have added to each cell.
-    truth: BTreeMap<u64, u128>,
+    pub truth: BTreeMap<u64, u128>,
     /// What may be lost of it, at most.
-    lost: BTreeMap<u64, u128>,
+    pub lost: BTreeMap<u64, u128>,
     /// What each device showed before.
-    shown: Vec<[u128; CELLS as usize]>,
+    pub shown: Vec<[u128; CELLS as usize]>,
     /// Shown values grow, and there is a truth.
-    checks: bool,
-    restarts: u64,
+    pub checks: bool,
+    pub restarts: u64,
+    /// The object is a counter.
+    pub counts: bool,
+    /// Messages to and from this device do not arrive, once this many of its pushes have.
+    pub mute: Option<(usize, u64)>,
+}
+
+pub fn controller(maker: &Maker, placement: &Placement) -> Controller<Splitter> {
+    let mut controller = Controller::new(Splitter::new(maker.clone(), placement.clone()), 1, 0, TIMING);
+    controller.keep_notes();
+    controller
 }
 
 /// A device shows what it must not.
-type Check = Result<(), String>;
+pub type Check = Result<(), String>;
 
 impl Rig {
     /// A switch with this many helpers, each with its program.
-    fn new(text: &str, helpers: u32, seed: u64) -> Rig {
+    pub fn new(text: &str, helpers: u32, seed: u64) -> Rig {
         let program =
             reparse("merged.p4", text, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
         let maker = Maker {
@@ -156,7 +138,11 @@ impl Rig {
         let agents: Vec<_> = agents.collect();
         let shown = vec![[0; CELLS as usize]; agents.len()];
         let mut rig = Rig {
-            controller: Controller::new(Splitter::new(maker, placement), 1, 0, TIMING),
+            controller: controller(&maker, &placement),
+            made_of: (maker, placement),
+            kept: Kept::default(),
+            taken: vec![],
+            id: 0,
             agents,
             wires,
             now: Time::ZERO,
@@ -171,13 +157,16 @@ impl Rig {
             shown,
             checks: true,
             restarts: 0,
+            counts: text.contains("counter("),
+            mute: None,
         };
         assert_eq!(rig.call(Call::Start(Box::default(), vec![])), Reply::Done(Ok(())));
+        rig.id = rig.id_of();
         rig
     }
 
     /// Makes a call, and waits for its reply.
-    fn call(&mut self, call: Call) -> Reply {
+    pub fn call(&mut self, call: Call) -> Reply {
         let outputs = self.controller.call(self.now, Ticket(0), call);
         self.perform(outputs);
         for _ in 0..1_000_000 {
@@ -189,7 +178,31 @@ impl Rig {
         panic!("there is no reply");
     }
 
-    fn perform(&mut self, outputs: Vec<Output>) {
+    /// The controller ends, and another one goes on with what it has kept. What it has sent, and what was sent to it, may still come.
+    pub fn restart_controller(&mut self) {
+        let devices = 0..self.agents.len();
+        let taken = |device: usize| {
+            let incarnation = self.agents[device].incarnation();
+            (incarnation, self.controller.merge_taken(DeviceId(device), incarnation))
+        };
+        self.taken = devices.map(taken).collect();
+        self.under_way.retain(|_, message| match message {
+            Message::Ask(.., ask) => matches!(ask, Ask::Merge(_)),
+            Message::Push(..) | Message::BeganAnew(_) => true,
+            Message::Answer(..) => false,
+        });
+        self.replies.clear();
+        self.controller = controller(&self.made_of.0, &self.made_of.1);
+        let state = self.kept.state().expect("it can be read").expect("there is one");
+        // The devices are asked once for what they hold.
+        let loss = std::mem::take(&mut self.faults.loss);
+        assert_eq!(self.call(Call::Resume(Box::new(state))), Reply::Done(Ok(())));
+        self.faults.loss = loss;
+    }
+
+    pub fn perform(&mut self, outputs: Vec<Output>) {
+        // It is kept before anything leaves.
+        self.kept.follow(&self.controller.noted());
         for output in outputs {
             match output {
                 Output::Ask(device, id, ask) => self.send(device.0, true, Message::Ask(device, id, ask)),
@@ -199,14 +212,20 @@ impl Rig {
         }
     }
 
-    fn chance(&mut self, percent: u64) -> bool {
+    pub fn chance(&mut self, percent: u64) -> bool {
         self.rng.below(100) < percent
     }
 
-    fn send(&mut self, device: usize, is_down: bool, message: Message) {
+    pub fn send(&mut self, device: usize, is_down: bool, message: Message) {
         const DELAY: Duration = Duration::from_us(100);
         if self.chance(self.faults.loss) {
             return;
+        }
+        if let Some((_, left)) = self.mute.as_mut().filter(|(mute, _)| *mute == device) {
+            if *left == 0 {
+                return;
+            }
+            *left -= u64::from(matches!(message, Message::Push(..)));
         }
         if !matches!(message, Message::Push(..) | Message::Ask(.., Ask::Merge(_))) {
             let last = self.last.entry((device, is_down)).or_default();
@@ -223,7 +242,7 @@ impl Rig {
     }
 
     /// Time passes, and messages come.
-    fn pass(&mut self, time: Duration) -> Check {
+    pub fn pass(&mut self, time: Duration) -> Check {
         let until = self.now + time;
         loop {
             let message = self.under_way.first_key_value().map(|((at, _), _)| *at);
@@ -243,7 +262,7 @@ impl Rig {
         Ok(())
     }
 
-    fn arrive(&mut self, message: Message) -> Check {
+    pub fn arrive(&mut self, message: Message) -> Check {
         let outputs = match message {
             Message::Answer(id, answer) => self.controller.answer(self.now, id, answer),
             Message::Push(device, frame) => self.controller.pushed(self.now, device, &frame),
@@ -278,13 +297,17 @@ impl Rig {
         Ok(())
     }
 
-    fn cell(&mut self, device: usize, cell: u64) -> Option<u128> {
+    pub fn cell(&mut self, device: usize, cell: u64) -> Option<u128> {
+        let id = self.id;
         let target: &mut Controlled = self.agents[device].target()?;
+        if self.counts {
+            return Some(target.counter(id, cell).ok()?.packets.into());
+        }
         target.switch().register_read(REGISTER, cell).ok()?.to_u128()
     }
 
     /// A copy never shows more than there is, and never less than before.
-    fn check(&mut self, device: usize) -> Check {
+    pub fn check(&mut self, device: usize) -> Check {
         for cell in 0..CELLS {
             let Some(shown) = self.cell(device, cell) else { return Ok(()) };
             let truth = self.truth.get(&cell).copied().unwrap_or(0);
@@ -300,7 +323,7 @@ impl Rig {
     }
 
     /// A packet comes in. True if a device has counted it.
-    fn packet(&mut self, cell: u8, by: u8, value: u32) -> bool {
+    pub fn packet(&mut self, cell: u8, by: u8, value: u32) -> bool {
         let frame = [vec![cell, by], value.to_be_bytes().to_vec(), vec![0; 60]].concat();
         let mut at = vec![(0, 3, frame)];
         let mut is_counted = false;
@@ -314,43 +337,56 @@ impl Rig {
             }
         }
         if is_counted {
-            *self.truth.entry(cell.into()).or_default() += u128::from(value);
+            let more = if self.counts { 1 } else { value };
+            *self.truth.entry(cell.into()).or_default() += u128::from(more);
         }
         is_counted
     }
 
-    fn any_packet(&mut self) -> bool {
+    pub fn any_packet(&mut self) -> bool {
         let cell = self.rng.below(CELLS) as u8;
         let by = if self.rng.below(3) == 0 { 255 } else { self.rng.below(64) as u8 };
         let value = 1 + self.rng.below(3) as u32;
         self.packet(cell, by, value)
     }
 
-    fn id(&self) -> u32 {
+    pub fn id_of(&self) -> u32 {
         let rollout = self.controller.rollout().expect("there is a program");
-        let registers = &rollout.info.registers;
-        registers[0].preamble.as_ref().map(|preamble| preamble.id).expect("it has an id")
+        let named = match self.counts {
+            true => rollout.info.counters[0].preamble.as_ref(),
+            false => rollout.info.registers[0].preamble.as_ref(),
+        };
+        named.map(|preamble| preamble.id).expect("it has an id")
     }
 
     /// Stands for the program that a device runs.
-    fn program(&mut self, device: usize) -> Option<*const ()> {
+    pub fn program(&mut self, device: usize) -> Option<*const ()> {
         self.agents[device].target().map(|target| Arc::as_ptr(target.token()))
     }
 
     /// What a device has counted and the controller does not know.
-    fn unheard(&mut self, device: usize) -> BTreeMap<u64, u128> {
-        let Some(id) = self.controller.rollout().is_some().then(|| self.id()) else { return BTreeMap::new() };
-        let taken = self.controller.merge_taken(DeviceId(device)).remove(&id).unwrap_or_default();
+    pub fn unheard(&mut self, device: usize) -> BTreeMap<u64, u128> {
+        let incarnation = self.agents[device].incarnation();
+        let taken = match self.controller.rollout() {
+            Some(_) => self.controller.merge_taken(DeviceId(device), incarnation),
+            None => match self.taken.get(device) {
+                Some((of, taken)) if *of == incarnation => taken.clone(),
+                _ => BTreeMap::new(),
+            },
+        };
+        let (id, taken) = (self.id, taken.into_values().next().unwrap_or_default());
         let counted = self.agents[device].counted(id).into_iter();
-        counted.map(|(cell, own)| (cell, own - taken.get(&cell).copied().unwrap_or(0).min(own))).collect()
+        let own = |(cell, own): (u64, u128)| (cell, own - taken.get(&cell).copied().unwrap_or(0).min(own));
+        // Packets and bytes are a cell each to the merge.
+        counted.map(own).map(|(cell, own)| (if self.counts { cell / 2 } else { cell }, own)).collect()
     }
 
-    fn lose(&mut self, device: usize, unheard: BTreeMap<u64, u128>) {
+    pub fn lose(&mut self, device: usize, unheard: BTreeMap<u64, u128>) {
         unheard.into_iter().for_each(|(cell, count)| *self.lost.entry(cell).or_default() += count);
         self.shown[device] = [0; CELLS as usize];
     }
 
-    fn restart(&mut self, device: usize) {
+    pub fn restart(&mut self, device: usize) {
         let unheard = self.unheard(device);
         self.lose(device, unheard);
         self.agents[device].restart();
@@ -362,7 +398,7 @@ impl Rig {
     }
 
     /// No more packets come; devices are repaired and merged.
-    fn settle(&mut self) -> Check {
+    pub fn settle(&mut self) -> Check {
         let stop = self.now;
         while self.controller.merges_since(stop) || !self.controller.stale().is_empty() {
             self.pass(Duration::from_ms(1))?;
@@ -374,7 +410,7 @@ impl Rig {
     }
 
     /// All copies are equal, and lack nothing but what is known to be lost.
-    fn after(&mut self) -> Check {
+    pub fn after(&mut self) -> Check {
         for cell in 0..CELLS {
             let all: Vec<_> = (0..self.agents.len()).map(|device| self.cell(device, cell)).collect();
             let [Some(first), rest @ ..] = all.as_slice() else {
@@ -391,7 +427,7 @@ impl Rig {
         Ok(())
     }
 
-    fn run(&mut self, faults: Faults, steps: u64) -> Check {
+    pub fn run(&mut self, faults: Faults, steps: u64) -> Check {
         self.faults = faults;
         for _ in 0..steps {
             self.any_packet();
@@ -400,34 +436,45 @@ impl Rig {
                 let device = self.rng.below(self.agents.len() as u64) as usize;
                 self.restart(device);
             }
+            if faults.kill > 0 && self.rng.below(faults.kill) == 0 {
+                self.restart_controller();
+            }
         }
         self.settle()?;
         self.after()
     }
 
-    fn query(&self, cell: u64, value: Option<u32>) -> Entity {
+    pub fn query(&self, cell: u64, value: Option<u32>) -> Entity {
+        let index = Some(Index { index: cell as i64 });
+        if self.counts {
+            let data = value.map(|value| CounterData { packet_count: value.into(), byte_count: 0 });
+            return Entity {
+                entity: Some(Kind::CounterEntry(CounterEntry { counter_id: self.id, index, data })),
+            };
+        }
         let data = value.map(|value| {
             let bytes = value.to_be_bytes();
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count().min(3);
             P4Data { data: Some(Data::Bitstring(bytes[zeros..].to_vec())) }
         });
-        let index = Some(Index { index: cell as i64 });
-        Entity { entity: Some(Kind::RegisterEntry(RegisterEntry { register_id: self.id(), index, data })) }
+        Entity { entity: Some(Kind::RegisterEntry(RegisterEntry { register_id: self.id, index, data })) }
     }
 
     /// As a controller reads it.
-    fn read(&mut self, cell: u64) -> u128 {
+    pub fn read(&mut self, cell: u64) -> u128 {
         let entities = vec![self.query(cell, None)];
         let request = ReadRequest { device_id: 1, entities, ..ReadRequest::default() };
         let Reply::Found(found, Ok(())) = self.call(Call::Read(request)) else { panic!("it cannot be read") };
-        let Some(Entity { entity: Some(Kind::RegisterEntry(e)) }) = found.entities().next() else {
-            panic!("there is no cell");
+        let e = match found.entities().next().and_then(|found| found.entity) {
+            Some(Kind::CounterEntry(e)) => return e.data.map_or(0, |data| data.packet_count as u128),
+            Some(Kind::RegisterEntry(e)) => e,
+            other => panic!("{other:?}"),
         };
         let Some(Data::Bitstring(bytes)) = e.data.and_then(|data| data.data) else { panic!("no number") };
         bytes.iter().fold(0, |value, byte| value << 8 | u128::from(*byte))
     }
 
-    fn write(&mut self, cell: u64, value: u32) {
+    pub fn write(&mut self, cell: u64, value: u32) -> Reply {
         let entity = Some(self.query(cell, Some(value)));
         let updates = vec![Update { r#type: Type::Modify as i32, entity }];
         let election_id = Some(Uint128 { high: 0, low: 1 });
@@ -435,130 +482,6 @@ impl Rig {
         self.truth.insert(cell, value.into());
         self.lost.remove(&cell);
         self.shown.iter_mut().for_each(|shown| shown[cell as usize] = 0);
-        assert_eq!(self.call(Call::Operate(Box::new(request))), Reply::Done(Ok(())));
+        self.call(Call::Operate(Box::new(request)))
     }
-}
-
-#[test]
-fn copies_are_exact_once_traffic_stops_whatever_is_lost_doubled_reordered_or_restarted() {
-    let text = sums();
-    let all = std::env::var_os("P4RACK_ALL").is_some();
-    let seeds = setting("P4RACK_SEEDS", if all { 240 } else { 3 });
-    let mut restarts = 0;
-    for helpers in [1, 2, 3, 4, 16] {
-        for seed in 0..seeds {
-            let mut rig = Rig::new(&text, helpers, seed);
-            let ended = rig.run(HARD, 1_000);
-            ended.unwrap_or_else(|error| panic!("seed {seed}, {helpers} helpers: {error}"));
-            restarts += rig.restarts;
-        }
-    }
-    assert!(restarts > 5, "{restarts} restarts");
-}
-
-#[test]
-fn nothing_is_lost_without_restarts() {
-    let mut rig = Rig::new(&sums(), 3, 1);
-    rig.run(Faults { restart: 0, ..HARD }, 1_000).unwrap();
-    let cells: Vec<_> = (0..CELLS).map(|cell| rig.cell(2, cell).unwrap()).collect();
-    assert_eq!(cells, rig.truth.values().copied().collect::<Vec<_>>());
-    assert!(rig.truth.values().sum::<u128>() > 1_000);
-}
-
-#[test]
-fn a_controller_reads_what_all_devices_have_counted_and_writes_what_all_show() {
-    let mut rig = Rig::new(&sums(), 3, 1);
-    rig.faults = Faults { restart: 0, ..HARD };
-    for by in [255, 0, 20, 40, 63] {
-        assert!(rig.packet(1, by, 7));
-    }
-    assert_eq!(rig.read(1), 35);
-    rig.write(1, 1000);
-    assert_eq!((0..4).map(|device| rig.cell(device, 1)).collect::<Vec<_>>(), [Some(1000); 4]);
-    assert!(rig.packet(1, 3, 5));
-    assert!(rig.packet(1, 255, 6));
-    assert_eq!(rig.read(1), 1011);
-    rig.truth.insert(1, 1011);
-    rig.settle().unwrap();
-    rig.after().unwrap();
-    // A device that begins anew gets it, too.
-    rig.restart(2);
-    rig.settle().unwrap();
-    rig.after().unwrap();
-}
-
-#[test]
-fn values_outlive_another_plan() {
-    let mut rig = Rig::new(&sums(), 1, 1);
-    rig.checks = false;
-    (0..10).for_each(|_| assert!(rig.packet(2, 255, 1) && rig.packet(2, 5, 1)));
-    // Nothing was merged yet; then both regions are at the switch, and apart again.
-    let at = |device: &str| Call::Steer(None, controller_replace(device));
-    assert_eq!(rig.call(at("tor")), Reply::Done(Ok(())));
-    assert_eq!(rig.cell(0, 2), Some(20));
-    rig.packet(2, 5, 1);
-    assert_eq!(rig.cell(0, 2), Some(21));
-    assert_eq!(rig.call(at("nic1")), Reply::Done(Ok(())));
-    assert_eq!([rig.cell(0, 2), rig.cell(1, 2)], [Some(21); 2]);
-    assert!(rig.packet(2, 5, 1));
-    assert_eq!(rig.read(2), 22);
-}
-
-fn controller_replace(device: &str) -> controller::Steer {
-    controller::Steer::Replace([("R".to_string(), device.to_string())].into())
-}
-
-#[test]
-fn the_largest_the_smallest_and_all_bits() {
-    let of = |operator: &str, step: &str| {
-        let operator = format!("\"{operator}\", reads = \"stale\"");
-        let mut rig = Rig::new(&source(&operator, 16, step), 2, 1);
-        rig.checks = false;
-        rig.faults = Faults { restart: 0, ..HARD };
-        // The shown values need not grow.
-        for (by, value) in [(255, 12), (0, 9), (40, 34)] {
-            rig.packet(0, by, value);
-        }
-        let read = rig.read(0);
-        rig.settle().unwrap();
-        (read, [0, 1, 2].map(|device| rig.cell(device, 0).unwrap_or(0)))
-    };
-    assert_eq!(of("max", "if (v > n) { n = v; }"), (34, [34; 3]));
-    assert_eq!(of("min", "if (n == 0 || v < n) { n = v; }"), (9, [9; 3]));
-    assert_eq!(of("or", "n = n | v;"), (12 | 9 | 34, [12 | 9 | 34; 3]));
-}
-
-#[test]
-fn traffic_is_proportional_to_what_changed() {
-    const MANY: u64 = 127_000;
-    let text = sums().replace(&format!("({CELLS}) seen"), &format!("({MANY}) seen"));
-    let text = text.replace("bit<8> a;", "bit<32> a;").replace("(bit<32>)hdr.h.a", "hdr.h.a");
-    let mut rig = Rig::new(&text, 1, 1);
-    rig.checks = false;
-    let count = |rig: &mut Rig, cell: u64| {
-        let frame = [&(cell as u32).to_be_bytes()[..], &[7, 0, 0, 0, 1], &[0; 60]].concat();
-        let target = rig.agents[0].target().unwrap();
-        for out in target.process(3, &frame, rig.now) {
-            let (next, entry) = rig.wires[&(0, out.port)];
-            rig.agents[next].target().unwrap().process(entry, &out.frame, rig.now);
-        }
-    };
-    let per_round = |rig: &mut Rig, changed: u64| {
-        (0..changed).for_each(|n| count(rig, n * 127));
-        let before = rig.controller.merge_traffic();
-        rig.pass(TIMING.merge).unwrap();
-        let after = rig.controller.merge_traffic();
-        assert_eq!(after.rounds - before.rounds, 1);
-        8 * (after.bytes - before.bytes)
-    };
-    (0..MANY).for_each(|cell| count(&mut rig, cell));
-    rig.pass(Duration::from_ms(20)).unwrap();
-    let idle = per_round(&mut rig, 0);
-    let busy = per_round(&mut rig, 1_000);
-    // By default a round is begun every second.
-    eprintln!("bits in a round: {idle} idle, {busy} with 1,000 changed");
-    assert!(idle < 10_000, "{idle} bits");
-    assert!(busy < 400_000, "{busy} bits");
-    rig.pass(Duration::from_ms(1)).unwrap();
-    assert_eq!([0, 1].map(|device| rig.cell(device, 126_873)), [Some(2); 2]);
 }

@@ -1,0 +1,107 @@
+//! Calls that wait for the merge: reads of what all devices have counted, and writes that all devices show.
+
+use crate::copied::Totals;
+use crate::merged::Merged;
+use crate::part::{Planner, Rollout};
+use crate::task::Shared;
+use base_time::Duration;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
+use std::future::poll_fn;
+use std::task::Poll;
+
+/// Rounds that a call waits for, each longer than the one before.
+const TRIES: u32 = 8;
+
+/// Most that the first of them takes: a message that is lost is said again.
+const LONGEST: Duration = Duration::from_s(1);
+
+/// Waits until every device has said what it had counted when this began. An error names one that has not.
+pub(crate) async fn collect<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<(), Status> {
+    let missing = wait(shared, TRIES, |merged, since| {
+        merged.heard.iter().find(|(_, round)| **round < since).map(|(device, _)| *device)
+    });
+    match missing.await {
+        None => Ok(()),
+        Some(device) => {
+            let why = format!("device `{}` cannot be read: it does not answer", rollout.name(device));
+            Err(Status::new(Code::Unavailable, why))
+        }
+    }
+}
+
+/// Writes cells, and waits until all devices show it. An error names one that has not: it gets the value when it answers.
+pub(crate) async fn write<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    cells: Totals,
+) -> Result<(), Status> {
+    for ((id, cell), value) in cells {
+        shared.state().merged.write(id, cell, value);
+    }
+    match settle(shared).await {
+        None => Ok(()),
+        Some(device) => {
+            let why = format!(
+                "the value is written, but device `{}` does not answer and has not shown it yet: it does once it answers",
+                rollout.name(device)
+            );
+            Err(Status::new(Code::DeadlineExceeded, why))
+        }
+    }
+}
+
+/// Waits until all devices have the values of all that were known before; gives one that has not, and gets them later.
+pub(crate) async fn settle<P: Planner>(shared: &Shared<P>) -> Option<usize> {
+    wait(shared, TRIES, |merged, _| merged.behind()).await
+}
+
+/// Waits a while until a device has said what it had counted when this began: it is to begin anew.
+pub(crate) async fn hear_out<P: Planner>(shared: &Shared<P>, device: usize) {
+    let missing = |merged: &Merged, since: u64| {
+        merged.heard.get(&device).filter(|round| **round < since).map(|_| device)
+    };
+    wait(shared, 3, missing).await;
+}
+
+/// Begins rounds until there is nothing any more that is `missing` since the first of them.
+async fn wait<P: Planner>(
+    shared: &Shared<P>,
+    tries: u32,
+    missing: impl Fn(&Merged, u64) -> Option<usize>,
+) -> Option<usize> {
+    let since = shared.state().merged.round + 1;
+    let mut left = None;
+    for attempt in 0..tries {
+        {
+            let mut state = shared.state();
+            if state.merged.objects.is_empty() {
+                return None;
+            }
+            let now = state.now;
+            let messages = state.merged.begin(now);
+            state.send_merges(messages);
+        }
+        let until = {
+            let state = shared.state();
+            state.now + state.longest_patience().min(LONGEST).scaled(1 << attempt, 1)
+        };
+        left = poll_fn(|_| {
+            let mut state = shared.state();
+            let (task, now) = (state.current, state.now);
+            let left = missing(&state.merged, since);
+            if left.is_none() || now >= until {
+                state.alarms.remove(&task);
+                return Poll::Ready(left);
+            }
+            state.alarms.insert(task, until);
+            state.merged.waiting.insert(task);
+            Poll::Pending
+        })
+        .await;
+        if left.is_none() {
+            break;
+        }
+    }
+    left
+}
