@@ -200,6 +200,8 @@ impl ::prost::Name for FlowShard {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/p4rack.v1.FlowShard".into()
+    }
+}
 /// How the copies of merged objects become one value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Merging {
