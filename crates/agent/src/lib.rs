@@ -36,7 +36,9 @@ use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
-pub use p4runtime_grpc::{Badge, ClientTls, Limits, Operator, OperatorError, Secret, Tls, most_memory};
+pub use p4runtime_grpc::{
+    Badge, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, most_memory,
+};
 pub use state_journal::FORMAT as STATE_FORMAT;
 
 /// Maximum number of commands that wait for the owner.

@@ -1,11 +1,16 @@
 //! Blocks tried: the example program of a block on every engine, on packets with random inputs, against the block's model, or that of its exact twin.
+//! And placed: what a block costs on a Tofino, and which of several blocks costs less.
 
+mod choice;
 mod inputs;
 mod programs;
+mod tofino;
 mod twins;
 
+pub use choice::{Found, Placed, choose};
 pub use inputs::Inputs;
 pub use programs::{Device, compile};
+pub use tofino::{TABLE_4, TofinoCost, tofino_cost};
 
 use p4_blocks::{Block, Form, Request};
 

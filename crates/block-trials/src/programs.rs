@@ -38,13 +38,27 @@ impl Loader for Text {
 /// If the generated text is no program, which is a bug.
 pub fn compile(block: &Block, request: &Request, form: Form) -> (Arc<Program>, SourceMap) {
     let mut map = SourceMap::new();
-    let loader = Text { text: p4_blocks::example(block, request).into(), form };
-    let options = p4_syntax::Options::default();
-    let compiled = compiler::compile(FILE, &loader, &options, Until::Elaborated, &mut map);
+    match compile_text(&p4_blocks::example(block, request), form, None, &mut map) {
+        Ok(program) => (program, map),
+        Err(why) => panic!("{}: {why}", block.name),
+    }
+}
+
+/// A program that includes blocks in this form, for a Tofino of this generation, if it is for one.
+pub(crate) fn compile_text(
+    text: &str,
+    form: Form,
+    tofino: Option<u32>,
+    map: &mut SourceMap,
+) -> Result<Arc<Program>, String> {
+    let loader = Text { text: text.into(), form };
+    let defines = tofino.map(|generation| format!("__TARGET_TOFINO__={generation}")).into_iter().collect();
+    let options = p4_syntax::Options { defines, ..p4_syntax::Options::default() };
+    let compiled = compiler::compile(FILE, &loader, &options, Until::Elaborated, map);
     let found = &compiled.diagnostics;
     match compiled.program {
-        Some(program) if found.is_empty() => (program, map),
-        _ => panic!("{}: {}", block.name, shown(found, &map)),
+        Some(program) if found.is_empty() => Ok(program),
+        _ => Err(shown(found, map)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use block_trials::{Inputs, Trial, compile};
 use device_classes::DeviceClass;
-use p4_blocks::{BLOCKS, Form};
+use p4_blocks::{Arch, BLOCKS, Block, Form, Request};
 
 /// Sizes that a block is tried with, beside its defaults: small ones, so that cells collide, and odd ones.
 fn sizes(block: &str) -> &'static [&'static str] {
@@ -32,13 +32,18 @@ fn sizes(block: &str) -> &'static [&'static str] {
     }
 }
 
-/// Runs every block in a form on every engine, beside its model.
-fn run(form: Form) {
-    let packets = features::setting("P4RACK_ALL", 0).min(1) * 1_000_000 + 2_000;
+/// Runs every block that has a form on every engine, beside its model.
+fn run(form: Form, arch: Arch) {
     let mut wrong = vec![];
-    for block in BLOCKS {
-        for text in sizes(block.name) {
-            let request = block.read(text).expect("possible sizes");
+    for block in blocks_for(arch) {
+        let sizes = sizes(block.name);
+        // In the long form, a million for each block.
+        let packets = match features::setting("P4RACK_ALL", 0) {
+            0 => 2_000,
+            _ => 1_000_000 / sizes.len() as u64,
+        };
+        for text in sizes {
+            let request = Request { arch, ..block.read(text).expect("possible sizes") };
             let mut inputs = Inputs::new(&(block.ports)(&request.values), 7);
             if let Err(why) = Trial::new(block, &request, form).run(&mut inputs, packets) {
                 wrong.push(format!("{} {text}: {why}", block.name));
@@ -48,14 +53,35 @@ fn run(form: Form) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+fn blocks_for(arch: Arch) -> impl Iterator<Item = &'static Block> {
+    BLOCKS.into_iter().filter(move |block| arch == Arch::V1Model || block.not_for_tna.is_none())
+}
+
 #[test]
 fn every_engine_gives_what_the_model_gives() {
-    run(Form::Approximate);
+    run(Form::Approximate, Arch::V1Model);
+}
+
+#[test]
+fn every_engine_gives_the_same_for_a_tofino() {
+    run(Form::Approximate, Arch::Tna);
 }
 
 #[test]
 fn every_engine_gives_what_the_exact_twin_is_to_give() {
-    run(Form::Exact);
+    run(Form::Exact, Arch::V1Model);
+}
+
+#[test]
+fn every_block_for_a_tofino_is_within_its_limits() {
+    for block in blocks_for(Arch::Tna) {
+        for text in sizes(block.name) {
+            let request = Request { arch: Arch::Tna, ..block.read(text).expect("possible sizes") };
+            let (program, _) = compile(block, &request, Form::Approximate);
+            let found = ir_limits::check(&program, DeviceClass::Tofino1);
+            assert!(found.is_empty(), "{} {text}: {found:#?}", block.name);
+        }
+    }
 }
 
 #[test]

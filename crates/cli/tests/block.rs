@@ -51,7 +51,12 @@ fn sizes_follow_from_a_wanted_error() {
     assert_eq!(bitmap["parameters"]["cells"], 8192);
     assert_eq!(bitmap["include"], "p4rack/blocks/bitmap/cells=8192.p4");
     assert!(bitmap["error"]["expected"].as_f64().is_some_and(|error| error > 0.0 && error <= 0.05));
-    assert_eq!((&bitmap["cost"]["state_bits"], &bitmap["cost"]["tofino"]), (&8224.into(), &Value::Null));
+    assert_eq!(bitmap["cost"]["state_bits"], 8224);
+    assert!(bitmap["cost"]["tofino"]["sram"].as_u64().is_some_and(|blocks| blocks > 0), "{bitmap}");
+    let refused = json(&["block", "explain", "ewma"]);
+    assert!(
+        refused["cost"]["tofino"]["refused"].as_str().is_some_and(|why| why.starts_with("no form for TNA"))
+    );
     let refused = p4rack(&["block", "generate", "multiply", "--error", "0.001%", "--set", "mantissa=4"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(
@@ -64,6 +69,47 @@ fn sizes_follow_from_a_wanted_error() {
     let wrong = p4rack(&["block", "explain", "count-min", "--set", "columns=1000"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(said(&wrong).contains("the nearest is 512 or 1024"), "{}", said(&wrong));
+}
+
+#[test]
+fn a_block_is_chosen_by_error_and_device() {
+    let keys = ["block", "choose", "number-of-keys", "--error", "5%", "--flows", "50000"];
+    let chosen = json(&[&keys[..], &["--device", "tofino1"]].concat());
+    assert_eq!(chosen["blocks"][0]["include"], "p4rack/blocks/bitmap/cells=8192,as=NumberOfKeys,for=tna.p4");
+    assert!(chosen["blocks"][0]["tofino"]["stages"].as_u64().is_some_and(|stages| stages > 0));
+    assert!(chosen["blocks"][1]["refused"].as_str().is_some_and(|why| why.starts_with("no form for TNA")));
+    let anywhere = said(&p4rack(&keys));
+    assert!(anywhere.contains("hyperloglog"), "{anywhere}");
+    assert!(
+        anywhere.ends_with("#include <p4rack/blocks/bitmap/cells=8192,as=NumberOfKeys.p4>\n"),
+        "{anywhere}"
+    );
+    let out_of_reach =
+        p4rack(&["block", "choose", "product", "--error", "0.001%", "--set", "mantissa=2,bits=16"]);
+    assert_eq!(out_of_reach.status.code(), Some(1));
+    assert!(
+        said(&out_of_reach).contains("no block for product of two values reaches 0.001 %"),
+        "{}",
+        said(&out_of_reach)
+    );
+    let unknown = p4rack(&["block", "choose", "produkt", "--error", "1%"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(said(&unknown).contains("did you mean `product`?"), "{}", said(&unknown));
+    let unknown = p4rack(&["block", "choose", "product", "--error", "1%", "--set", "mantisa=2"]);
+    assert!(said(&unknown).contains("did you mean `mantissa`?"), "{}", said(&unknown));
+}
+
+#[test]
+fn a_block_for_another_architecture_is_refused_where_it_has_no_form() {
+    let include = "#include <p4rack/blocks/ewma/for=tna.p4>";
+    let refused = program("refused.p4", include, "apply {}");
+    let checked = said(&p4rack(&["check", &refused.to_string_lossy()]));
+    assert!(
+        checked.contains("ewma: there is no form for TNA: a stateful ALU cannot shift its cell"),
+        "{checked}"
+    );
+    let wrong = p4rack(&["block", "explain", "bitmap", "--set", "for=psa"]);
+    assert!(said(&wrong).contains("`for=psa` is no architecture: `v1model` or `tna`"), "{}", said(&wrong));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::block::any;
 use crate::count_min::KEY;
 use crate::parameters::Kind;
 use crate::rates::{CELLS, index};
-use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values, hash};
+use crate::{Access, Block, Body, Cost, Entries, Hash, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
 const SLOTS: Parameter = Parameter {
@@ -65,6 +65,7 @@ pub(crate) static WCMP: Block = Block {
         tables: vec![Entries { table: "ports", ternary: false, entries: values.get("slots") }],
         stages: 2,
     },
+    not_for_tna: None,
 };
 
 /// The power of two choices (Mitzenmacher 2001).
@@ -92,6 +93,7 @@ pub(crate) static TWO_CHOICES: Block = Block {
         Box::new(TwoChoices { loads: vec![0; values.get("cells") as usize], key: values.small("key") })
     },
     cost: |values| Cost { state_bits: 2 * 32 * values.get("cells"), hashes: 2, tables: vec![], stages: 3 },
+    not_for_tna: None,
 };
 
 fn weights(values: &Values) -> [u64; 8] {
@@ -131,8 +133,7 @@ pub(crate) fn oversubscription(values: &Values) -> f64 {
 
 fn wcmp(values: &Values) -> Body {
     let slots = slots(values);
-    let mut members = "bit<32> slot = 0;
-action port_is(bit<3> value) { port = value; }
+    let mut members = "action port_is(bit<3> value) { port = value; }
 table ports {
     key = { slot: exact; }
     actions = { port_is; NoAction; }
@@ -145,42 +146,34 @@ table ports {
     }
     members += "    }\n}\n";
     let data = hash::expression("key", values.small("key"), 0, 1);
-    let apply = format!(
-        "port = 0;\nhash(slot, HashAlgorithm.crc32, 32w0, {data}, 32w{});\nports.apply();\n",
-        slots.len()
-    );
-    Body { members, apply, ..Body::default() }
+    let hashes = vec![Hash { name: "slot".to_string(), data, bits: slots.len().ilog2() }];
+    Body { members, hashes, apply: "port = 0;\n@slot\nports.apply();\n".to_string(), ..Body::default() }
 }
 
 fn two_choices(values: &Values) -> Body {
     let (cells, key, bits) = (values.get("cells"), values.small("key"), index(values));
-    let [left, right] = [0, 1].map(|row| hash::expression("key", key, row, 2));
-    Body {
-        members: format!(
-            "P4RACK_REGISTER(bit<32>, {cells}) loads_left;\nP4RACK_REGISTER(bit<32>, {cells}) loads_right;\n"
-        ),
-        apply: format!(
-            "bit<32> left;
-bit<32> right;
-hash(left, HashAlgorithm.crc32, 32w0, {left}, 32w{cells});
-hash(right, HashAlgorithm.crc32, 32w0, {right}, 32w{cells});
-if (writes == 1) {{
-    loads_left.write((bit<32>)of_port, load);
-    loads_right.write((bit<32>)of_port, load);
-    port = of_port;
-}} else {{
-    bit<32> load_left;
-    bit<32> load_right;
-    loads_left.read(load_left, left);
-    loads_right.read(load_right, right);
-    port = left[{0}:0];
-    if (load_right < load_left) {{ port = right[{0}:0]; }}
-}}
-",
-            bits - 1
-        ),
-        ..Body::default()
+    let mut body = Body::default();
+    for (side, row) in [("left", 0), ("right", 1)] {
+        let data = hash::expression("key", key, row, 2);
+        body.hashes.push(Hash { name: side.to_string(), data, bits });
+        body.accesses.push(Access {
+            register: format!("loads_{side}"),
+            cells,
+            bits: 32,
+            index: side.to_string(),
+            result: format!("load_{side}"),
+            result_bits: 32,
+            code: "if (writes == 1) { cell = load; }\n$ = cell;\n".to_string(),
+        });
+        let _ =
+            writeln!(body.apply, "@{side}\nif (writes == 1) {{ {side} = (bit<32>)of_port; }}\n@loads_{side}");
     }
+    let _ = writeln!(
+        body.apply,
+        "port = left[{0}:0];\nif (load_right < load_left) {{ port = right[{0}:0]; }}",
+        bits - 1
+    );
+    body
 }
 
 struct Wcmp {

@@ -26,6 +26,17 @@ pub struct Block {
     pub model: fn(&Values) -> Box<dyn Model>,
     /// Needs of an instance.
     pub cost: fn(&Values) -> Cost,
+    /// Why there is no form for TNA; `None` if there is one.
+    pub not_for_tna: Option<&'static str>,
+}
+
+/// The architecture that a block is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arch {
+    /// v1model.
+    V1Model,
+    /// TNA, for Tofinos.
+    Tna,
 }
 
 /// A parameter of a block's control: `bit<N>`.
@@ -65,10 +76,44 @@ impl Port {
 pub struct Body {
     /// Declarations before the control.
     pub before: String,
-    /// Registers, actions and tables.
+    /// Variables, actions and tables.
     pub members: String,
-    /// Statements.
+    /// Hashes of the key.
+    pub hashes: Vec<Hash>,
+    /// Accesses to register arrays.
+    pub accesses: Vec<Access>,
+    /// Statements; a line `@NAME` stands for the hash or the access of that name.
     pub apply: String,
+}
+
+/// A hash of a key, as a variable of 32 bits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hash {
+    /// Name of the variable.
+    pub name: String,
+    /// What is hashed, as an expression.
+    pub data: String,
+    /// Bits of the CRC-32 that are used, the lowest.
+    pub bits: u32,
+}
+
+/// The access of a packet to a register array: a stage reads a cell, computes, and writes it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    /// Name of the array.
+    pub register: String,
+    /// Number of cells.
+    pub cells: u64,
+    /// Width of a cell.
+    pub bits: u32,
+    /// The index, an expression of 32 bits.
+    pub index: String,
+    /// Name of the variable for the result.
+    pub result: String,
+    /// Width of the result.
+    pub result_bits: u32,
+    /// Statements over `cell`; `$` is the result. They read inputs, outputs and variables of the control.
+    pub code: String,
 }
 
 /// A block in Rust: the same outputs for the same inputs, in the order of the ports.

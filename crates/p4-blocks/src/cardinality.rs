@@ -10,7 +10,7 @@ use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
 use crate::fixed::{FRACTION, exp2, log2};
 use crate::parameters::Kind;
-use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values, hash};
+use crate::{Access, Block, Body, Cost, Entries, Hash, Model, Parameter, Port, Values, hash};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::RangeInclusive;
@@ -71,6 +71,7 @@ pub(crate) static BITMAP: Block = Block {
         }],
         stages: 4,
     },
+    not_for_tna: None,
 };
 
 /// HyperLogLog (Flajolet, Fusy, Gandouet and Meunier 2007) with Ertl's estimate.
@@ -102,6 +103,7 @@ pub(crate) static HYPERLOGLOG: Block = Block {
             stages: 7,
         }
     },
+    not_for_tna: Some("its running sum has 56 bits, and a stateful ALU adds 32; use `bitmap`"),
 };
 
 fn ports(values: &Values) -> Vec<Port> {
@@ -230,34 +232,43 @@ fn table(name: &str, key: &str, action: &str, rows: &[Row]) -> String {
 fn bitmap(values: &Values) -> Body {
     let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
     let bits = cells.ilog2() + 1;
-    let data = hash::expression("key", key, 0, 1);
+    let (mark, mut count) = match window {
+        0 => ("$ = cell;\ncell = 1;\n", String::new()),
+        _ => (
+            "$ = 0;\nif (cell == epoch ++ 1w1) { $ = 1; }\ncell = epoch ++ 1w1;\n",
+            format!("if (cell[{}:32] != epoch) {{ cell = epoch ++ 32w0; }}\n", 31 + window),
+        ),
+    };
+    let sum = if window == 0 { "cell" } else { "cell[31:0]" };
+    let _ = writeln!(count, "if (known == 0) {{ cell = cell + 1; }}\n$ = {sum};");
+    let access =
+        |register: &str, cells, bits, index: &str, (result, result_bits): (&str, u32), code: &str| Access {
+            register: register.to_string(),
+            cells,
+            bits,
+            index: index.to_string(),
+            result: result.to_string(),
+            result_bits,
+            code: code.to_string(),
+        };
     Body {
         members: format!(
-            "P4RACK_REGISTER(bit<{}>, {cells}) cells;
-P4RACK_REGISTER(bit<{}>, 1) occupied;
-bit<{bits}> count = 0;
+            "bit<{bits}> count = 0;
 action estimate_is(bit<32> value) {{ cardinality = value; }}
 {}",
-            1 + window,
-            32 + window,
             table("estimates", "count", "estimate_is", &bitmap_rows(values))
         ),
+        hashes: vec![Hash {
+            name: "index".to_string(),
+            data: hash::expression("key", key, 0, 1),
+            bits: cells.ilog2(),
+        }],
+        accesses: vec![
+            access("cells", cells, 1 + window, "index", ("known", 1), mark),
+            access("occupied", 1, 32 + window, "0", ("sum", 32), &count),
+        ],
         apply: format!(
-            "cardinality = 0;
-bit<32> index;
-hash(index, HashAlgorithm.crc32, 32w0, {data}, 32w{cells});
-bit<1> known;
-{}{}
-bit<32> sum;
-{}if (known == 0) {{ sum = sum + 1; }}
-{}
-count = sum[{}:0];
-estimates.apply();
-",
-            read("cells", "index", "known", 1, window),
-            write("cells", "index", "1w1", window),
-            read("occupied", "0", "sum", 32, window),
-            write("occupied", "0", "sum", window),
+            "cardinality = 0;\n@index\n@cells\n@occupied\ncount = sum[{}:0];\nestimates.apply();\n",
             bits - 1
         ),
         ..Body::default()
@@ -284,6 +295,7 @@ cardinality = sum;
             read("count", "0", "sum", 32, window),
             write("count", "0", "sum", window),
         ),
+        ..Body::default()
     }
 }
 
@@ -447,7 +459,8 @@ count = known[{}:0];
 starts.apply();
 bit<64> left = start - (bit<64>)missing;
 sum = left[{}:0];
-estimates.apply();
+// A window may begin with a cell that seems to be of it: then none is counted as occupied yet.
+if (count != 0) {{ estimates.apply(); }}
 ",
         chosen - 1,
         read("buckets", "bucket", "old_rank", 8, window),
@@ -496,6 +509,9 @@ impl Model for HyperLogLogModel {
         if u64::from(rank) > *known {
             *missing += share(*known as u32) - share(rank);
             *known = rank.into();
+        }
+        if *occupied == 0 {
+            return vec![0];
         }
         let start = self.starts.get(*occupied, |twice| start(cells, twice));
         vec![self.estimates.get(start - *missing, |twice| harmonic(cells, twice)).into()]

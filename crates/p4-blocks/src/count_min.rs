@@ -4,7 +4,7 @@
 
 use crate::block::any;
 use crate::parameters::Kind;
-use crate::{Block, Body, Cost, Model, Parameter, Port, Values, hash};
+use crate::{Access, Block, Body, Cost, Hash, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
 const ROWS: Parameter = Parameter {
@@ -50,6 +50,7 @@ pub(crate) static PLAIN: Block = Block {
     exact: |values| keyed(values, "sum = known |+| amount;"),
     model: |values| Box::new(Sketch::new(values, Rule::Plain)),
     cost,
+    not_for_tna: None,
 };
 
 /// The sketch with conservative updates in one pass.
@@ -68,6 +69,7 @@ pub(crate) static CONSERVATIVE: Block = Block {
     model: |values| Box::new(Sketch::new(values, Rule::Conservative)),
     // A row needs the estimate of the rows before it.
     cost: |values| Cost { stages: 1 + 2 * values.small("rows"), ..cost(values) },
+    not_for_tna: None,
 };
 
 /// The sketch whose counts are halved with each epoch.
@@ -92,6 +94,9 @@ pub(crate) static DECAY: Block = Block {
         let cells = values.get("rows") * values.get("columns");
         Cost { state_bits: plain.state_bits + cells * values.get("epoch"), ..plain }
     },
+    not_for_tna: Some(
+        "a stateful ALU cannot shift a cell by the number of epochs; use `count-min` and clear it by the control plane",
+    ),
 };
 
 fn ports(values: &Values) -> Vec<Port> {
@@ -109,28 +114,35 @@ fn cost(values: &Values) -> Cost {
     }
 }
 
-/// After `sum` was read from a row; `#` stands for its number.
-const PLAIN_ROW: &str = "sum = sum |+| amount;
-row#.write(index#, sum);
-if (sum < estimate) { estimate = sum; }
-";
-const CONSERVATIVE_ROW: &str = "bit<32> more# = sum |+| amount;
-if (more# < estimate) { sum = more#; estimate = more#; }
-else if (sum < estimate) { sum = estimate; }
-row#.write(index#, sum);
+/// What a row does with the amount, and the estimate so far.
+const PLAIN_ROW: &str = "cell = cell |+| amount;\n$ = cell;\n";
+const CONSERVATIVE_ROW: &str = "bit<32> more = cell |+| amount;
+if (more < estimate) { cell = more; $ = more; }
+else {
+    if (cell < estimate) { cell = estimate; }
+    $ = estimate;
+}
 ";
 
 fn rows(values: &Values, update: &str) -> Body {
     let (count, columns, key) = (values.small("rows"), values.get("columns"), values.small("key"));
-    let mut body = Body { apply: "bit<32> sum;\nestimate = 0xffffffff;\n".to_string(), ..Body::default() };
+    let mut body = Body { apply: "estimate = 0xffffffff;\n".to_string(), ..Body::default() };
     for row in 0..count {
         let data = hash::expression("key", key, row, count);
-        let _ = writeln!(body.members, "P4RACK_REGISTER(bit<32>, {columns}) row{row};");
+        body.hashes.push(Hash { name: format!("index{row}"), data, bits: columns.ilog2() });
+        body.accesses.push(Access {
+            register: format!("row{row}"),
+            cells: columns,
+            bits: 32,
+            index: format!("index{row}"),
+            result: format!("sum{row}"),
+            result_bits: 32,
+            code: update.to_string(),
+        });
         let _ = writeln!(
             body.apply,
-            "bit<32> index{row};\nhash(index{row}, HashAlgorithm.crc32, 32w0, {data}, 32w{columns});\nrow{row}.read(sum, index{row});"
+            "@index{row}\n@row{row}\nif (sum{row} < estimate) {{ estimate = sum{row}; }}"
         );
-        body.apply += &update.replace('#', &row.to_string());
     }
     body
 }
@@ -184,6 +196,7 @@ fn keyed(values: &Values, update: &str) -> Body {
         apply: format!(
             "bit<32> known = sums.read(key);\nbit<32> sum;\n{update}\nsums.write(key, sum);\nestimate = sum;\n"
         ),
+        ..Body::default()
     }
 }
 
@@ -218,6 +231,7 @@ estimate = sum;
             epoch - 1,
             halvings("sum", "age", epoch)
         ),
+        ..Body::default()
     }
 }
 

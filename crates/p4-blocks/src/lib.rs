@@ -18,6 +18,7 @@
 //! block and computes the exact result by means that only software devices have. The model is the block in Rust: tests compare it with the P4 on
 //! every engine, and sizes are chosen with it.
 
+mod arch;
 mod balance;
 mod block;
 mod cardinality;
@@ -29,15 +30,17 @@ mod log_exp;
 pub mod measure;
 mod normalised;
 mod parameters;
+mod purpose;
 mod rate_continuous;
 mod rates;
 mod sizing;
 mod text;
 mod timestamps;
 
-pub use block::{Block, Body, Cost, Direction, Entries, Model, Port};
+pub use block::{Access, Arch, Block, Body, Cost, Direction, Entries, Hash, Model, Port};
 pub use distribution::Distribution;
 pub use parameters::{Parameter, Request, Values};
+pub use purpose::{PURPOSES, Purpose, Variant, Wanted, percentage, rank};
 pub use sizing::{Sized, error_of, expected_error, size};
 pub use text::{Form, REPORT, example, include, include_names, include_reporting, path, source};
 

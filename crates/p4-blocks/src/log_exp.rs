@@ -55,6 +55,7 @@ pub(crate) static MULTIPLY: Block = Block {
     exact: exact_product,
     model: |values| Box::new(LogExp::new(values, false)),
     cost,
+    not_for_tna: None,
 };
 
 /// Quotients.
@@ -70,6 +71,7 @@ pub(crate) static DIVIDE: Block = Block {
     exact: exact_quotient,
     model: |values| Box::new(LogExp::new(values, true)),
     cost,
+    not_for_tna: None,
 };
 
 fn check(values: &Values) -> Result<(), String> {

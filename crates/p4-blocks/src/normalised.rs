@@ -44,6 +44,7 @@ pub(crate) static MULTIPLY: Block = Block {
     exact: exact_product,
     model: |values| Box::new(Normalised::new(values, false)),
     cost,
+    not_for_tna: None,
 };
 
 /// Quotients.
@@ -59,6 +60,7 @@ pub(crate) static DIVIDE: Block = Block {
     exact: exact_quotient,
     model: |values| Box::new(Normalised::new(values, true)),
     cost,
+    not_for_tna: None,
 };
 
 fn check(values: &Values) -> Result<(), String> {

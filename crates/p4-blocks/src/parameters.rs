@@ -1,6 +1,6 @@
 //! Parameters of blocks: `rows=3,columns=2048`, read and checked.
 
-use crate::Block;
+use crate::{Arch, Block};
 use base_diag::did_you_mean;
 use std::collections::BTreeMap;
 
@@ -41,6 +41,8 @@ pub struct Request {
     pub values: Values,
     /// Name of the control.
     pub control: String,
+    /// Architecture of the program.
+    pub arch: Arch,
 }
 
 impl Values {
@@ -97,9 +99,9 @@ impl Block {
         Some(values)
     }
 
-    /// Reads `rows=3,columns=2048,as=Heavy`; all parts are optional.
+    /// Reads `rows=3,columns=2048,as=Heavy,for=tna`; all parts are optional.
     pub fn read(&self, text: &str) -> Result<Request, String> {
-        let (mut changes, mut control) = (vec![], self.control.to_string());
+        let (mut changes, mut control, mut arch) = (vec![], self.control.to_string(), Arch::V1Model);
         for part in text.split(',').filter(|part| !part.is_empty()) {
             let Some((name, value)) = part.split_once('=') else {
                 return Err(format!("{}: `{part}` is no NAME=VALUE", self.name));
@@ -111,13 +113,29 @@ impl Block {
                 control = value.to_string();
                 continue;
             }
+            if name == "for" {
+                arch = match (value, self.not_for_tna) {
+                    ("v1model", _) => Arch::V1Model,
+                    ("tna", None) => Arch::Tna,
+                    ("tna", Some(why)) => {
+                        return Err(format!("{}: there is no form for TNA: {why}", self.name));
+                    }
+                    _ => {
+                        return Err(format!(
+                            "{}: `for={value}` is no architecture: `v1model` or `tna`",
+                            self.name
+                        ));
+                    }
+                };
+                continue;
+            }
             let number = value.parse().map_err(|_| format!("{}: `{part}` is no number", self.name))?;
             if changes.iter().any(|(known, _)| *known == name) {
                 return Err(format!("{}: `{name}` is given twice", self.name));
             }
             changes.push((name, number));
         }
-        Ok(Request { values: self.with(&changes)?, control })
+        Ok(Request { values: self.with(&changes)?, control, arch })
     }
 }
 
@@ -145,7 +163,7 @@ impl Parameter {
     }
 }
 
-fn is_identifier(text: &str) -> bool {
+pub(crate) fn is_identifier(text: &str) -> bool {
     let mut letters = text.chars();
     letters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
         && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '_')

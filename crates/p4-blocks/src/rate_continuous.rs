@@ -77,6 +77,7 @@ pub(crate) static RATE_CONTINUOUS: Block = Block {
             stages: 13,
         }
     },
+    not_for_tna: Some("it holds 56 bits, and a stateful ALU adds 32; use `rate-interval`"),
 };
 
 /// A half-life has 2^this units of `now`.

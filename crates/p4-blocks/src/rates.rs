@@ -2,7 +2,7 @@
 
 use crate::block::any;
 use crate::parameters::Kind;
-use crate::{Block, Body, Cost, Model, Parameter, Port, Values};
+use crate::{Access, Block, Body, Cost, Model, Parameter, Port, Values};
 
 pub(crate) const CELLS: Parameter = Parameter {
     name: "cells",
@@ -45,6 +45,7 @@ pub(crate) static EWMA: Block = Block {
         Box::new(Averages { cells: vec![0; values.get("cells") as usize], shift: values.small("shift") })
     },
     cost: |values| state(values, 32 + values.get("shift"), 1),
+    not_for_tna: Some("a stateful ALU cannot shift its cell; use TNA's `Lpf`"),
 };
 
 /// Amount counted in the last whole interval.
@@ -71,7 +72,8 @@ pub(crate) static RATE_INTERVAL: Block = Block {
             interval: values.small("interval"),
         })
     },
-    cost: |values| state(values, 96 - values.get("interval"), 2),
+    cost: |values| state(values, 96 - values.get("interval"), 5),
+    not_for_tna: None,
 };
 
 /// The least depth of a queue in an interval.
@@ -100,7 +102,8 @@ pub(crate) static QUEUE_METER: Block = Block {
             interval: values.small("interval"),
         })
     },
-    cost: |values| state(values, 96 - values.get("interval"), 2),
+    cost: |values| state(values, 96 - values.get("interval"), 5),
+    not_for_tna: None,
 };
 
 /// Work that is due once a period, done by packets.
@@ -124,7 +127,8 @@ pub(crate) static PERIODIC: Block = Block {
     model: |values| {
         Box::new(Periods { cells: vec![0; values.get("cells") as usize], interval: values.small("interval") })
     },
-    cost: |values| state(values, 32 - values.get("interval"), 1),
+    cost: |values| state(values, 32 - values.get("interval"), 2),
+    not_for_tna: None,
 };
 
 pub(crate) fn index(values: &Values) -> u32 {
@@ -156,77 +160,67 @@ average = sum[{}:{}];
     }
 }
 
-/// A cell has the number of its interval and the sum; a second one what was published.
-fn interval(values: &Values) -> Body {
-    let (interval, cells) = (values.small("interval"), values.get("cells"));
+/// An access with the index of the block.
+fn access(values: &Values, register: &str, bits: u32, result: &str, code: &str) -> Access {
+    Access {
+        register: register.to_string(),
+        cells: values.get("cells"),
+        bits,
+        index: "(bit<32>)index".to_string(),
+        result: result.to_string(),
+        result_bits: bits,
+        code: code.to_string(),
+    }
+}
+
+/// What blocks with intervals begin with: the number of the present one, and how many have ended since the cell's last packet.
+fn begin(values: &Values) -> Body {
+    let interval = values.small("interval");
     let number = 32 - interval;
-    let cell = number + 32;
     Body {
-        members: format!(
-            "P4RACK_REGISTER(bit<{cell}>, {cells}) sums;\nP4RACK_REGISTER(bit<32>, {cells}) published;\n"
-        ),
-        apply: format!(
-            "bit<{number}> current = now[31:{interval}];
-bit<{cell}> cell;
-sums.read(cell, (bit<32>)index);
-bit<{number}> known = cell[{}:32];
-bit<32> sum = cell[31:0];
-bit<32> last = 0;
-if (current - known == 1) {{ last = sum; }}
-if (current != known) {{ sum = 0; }}
-sums.write((bit<32>)index, current ++ (sum |+| amount));
-published.read(rate, (bit<32>)index);
-if (current != known) {{ rate = last; published.write((bit<32>)index, rate); }}
-",
-            cell - 1
-        ),
+        members: format!("bit<{number}> current = 0;\nbit<{number}> passed = 0;\n"),
+        accesses: vec![access(values, "numbers", number, "known", "$ = cell;\ncell = current;\n")],
+        apply: format!("current = now[31:{interval}];\n@numbers\npassed = current - known;\n"),
         ..Body::default()
     }
+}
+
+/// A new interval publishes `last`.
+const PUBLISH: &str = "if (passed != 0) { cell = last; }\n$ = cell;\n";
+
+fn interval(values: &Values) -> Body {
+    let mut body = begin(values);
+    let sum = "$ = cell;\nif (passed == 0) { cell = cell |+| amount; } else { cell = amount; }\n";
+    body.accesses.push(access(values, "sums", 32, "last", sum));
+    body.accesses.push(access(values, "published", 32, "shown", PUBLISH));
+    body.apply += "@sums\nif (passed != 1) { last = 0; }\n@published\nrate = shown;\n";
+    body
 }
 
 fn queue(values: &Values) -> Body {
-    let (interval, cells) = (values.small("interval"), values.get("cells"));
-    let number = 32 - interval;
-    let cell = number + 32;
-    Body {
-        members: format!(
-            "P4RACK_REGISTER(bit<{cell}>, {cells}) depths;\nP4RACK_REGISTER(bit<32>, {cells}) published;\n"
-        ),
-        apply: format!(
-            "bit<{number}> current = now[31:{interval}];
-bit<{cell}> cell;
-depths.read(cell, (bit<32>)index);
-bit<{number}> known = cell[{}:32];
-least = cell[31:0];
-bit<32> last = 0;
-if (current - known == 1) {{ last = least; }}
-if (current != known || depth < least) {{ least = depth; }}
-depths.write((bit<32>)index, current ++ least);
-published.read(last_least, (bit<32>)index);
-if (current != known) {{ last_least = last; published.write((bit<32>)index, last_least); }}
-",
-            cell - 1
-        ),
-        ..Body::default()
-    }
+    let mut body = begin(values);
+    let least = "if (passed != 0) { $ = cell; cell = depth; }
+else {
+    if (depth < cell) { cell = depth; }
+    $ = cell;
+}
+";
+    body.accesses.push(access(values, "depths", 32, "last", least));
+    body.accesses.push(access(values, "published", 32, "shown", PUBLISH));
+    body.apply += "@depths
+least = depth;
+if (passed == 0) { least = last; }
+if (passed != 1) { last = 0; }
+@published
+last_least = shown;
+";
+    body
 }
 
 fn periodic(values: &Values) -> Body {
-    let (interval, cells) = (values.small("interval"), values.get("cells"));
-    let number = 32 - interval;
-    Body {
-        members: format!("P4RACK_REGISTER(bit<{number}>, {cells}) numbers;\n"),
-        apply: format!(
-            "bit<{number}> known;
-numbers.read(known, (bit<32>)index);
-numbers.write((bit<32>)index, now[31:{interval}]);
-ended = (bit<32>)(now[31:{interval}] - known);
-due = 0;
-if (ended != 0) {{ due = 1; }}
-"
-        ),
-        ..Body::default()
-    }
+    let mut body = begin(values);
+    body.apply += "ended = (bit<32>)passed;\ndue = 0;\nif (passed != 0) { due = 1; }\n";
+    body
 }
 
 struct Averages {

@@ -1,6 +1,6 @@
 //! Source text: what an include gives, and programs around a block.
 
-use crate::{BLOCKS, Block, Body, Direction, Port, Request, Values, find};
+use crate::{Arch, BLOCKS, Block, Body, Direction, PURPOSES, Port, Request, Values, find};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -24,9 +24,12 @@ pub fn include(name: &str, form: Form) -> Option<String> {
     included(name, |block, request| source(block, request, form))
 }
 
-/// The same block, which also reports its outputs in the log of the device.
+/// The same block, which also reports its outputs in the log of the device; only v1model has one.
 pub fn include_reporting(name: &str, form: Form) -> Option<String> {
     included(name, |block, request| {
+        if request.arch == Arch::Tna {
+            return "#error \"outputs of blocks are compared in programs for v1model only\"\n".to_string();
+        }
         let mut body = body(block, &request.values, form);
         for port in (block.ports)(&request.values).iter().filter(|port| port.direction == Direction::Out) {
             let output = format!("{REPORT}{}.{}", request.control, port.name);
@@ -38,11 +41,15 @@ pub fn include_reporting(name: &str, form: Form) -> Option<String> {
 
 fn included(name: &str, text: impl Fn(&Block, &Request) -> String) -> Option<String> {
     let inner = name.strip_prefix(FOLDER)?.strip_suffix(".p4")?;
-    let (block, parameters) = inner.split_once('/').unwrap_or((inner, ""));
-    let block = find(block)?;
-    Some(match block.read(parameters) {
-        Ok(request) => text(block, &request),
-        Err(why) => format!("#error \"{why}\"\n"),
+    let (name, parameters) = inner.split_once('/').unwrap_or((inner, ""));
+    let found = match (find(name), PURPOSES.iter().find(|purpose| purpose.name == name)) {
+        (Some(block), _) => block.read(parameters).map(|request| (block, request)),
+        (None, Some(purpose)) => purpose.read(parameters).and_then(|wanted| purpose.best(&wanted)),
+        (None, None) => return None,
+    };
+    Some(match found {
+        Ok((block, request)) => text(block, &request),
+        Err(why) => format!("#error \"{}\"\n", why.replace('"', "'")),
     })
 }
 
@@ -61,11 +68,14 @@ pub fn path(block: &Block, request: &Request) -> String {
     if request.control != block.control {
         parts.push(format!("as={}", request.control));
     }
+    if request.arch == Arch::Tna {
+        parts.push("for=tna".to_string());
+    }
     let parts = if parts.is_empty() { String::new() } else { format!("/{}", parts.join(",")) };
     format!("{FOLDER}{}{parts}.p4", block.name)
 }
 
-/// The block as P4 for v1model.
+/// The block as P4. Exact twins are for v1model: a Tofino cannot run them.
 pub fn source(block: &Block, request: &Request, form: Form) -> String {
     written(block, request, form, &body(block, &request.values, form))
 }
@@ -78,7 +88,11 @@ fn body(block: &Block, values: &Values, form: Form) -> Body {
 }
 
 fn written(block: &Block, request: &Request, form: Form, body: &Body) -> String {
-    let Request { values, control } = request;
+    let Request { values, control, arch } = request;
+    if (form, *arch) == (Form::Exact, Arch::Tna) {
+        return "#error \"exact twins are for v1model: a Tofino cannot run them\"\n".to_string();
+    }
+    let (members, apply) = arch.written(body);
     let guard: String = path(block, request)
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
@@ -90,24 +104,17 @@ fn written(block: &Block, request: &Request, form: Form, body: &Body) -> String 
          // {}\n\
          #ifndef {guard}\n\
          #define {guard}\n\
-         #include <core.p4>\n\
-         #include <v1model.p4>\n\
-         #ifndef P4RACK_REGISTER\n\
-         #if V1MODEL_VERSION >= 20200408\n\
-         #define P4RACK_REGISTER(T, N) register<T, bit<32>>(N)\n\
-         #else\n\
-         #define P4RACK_REGISTER(T, N) register<T>(N)\n\
-         #endif\n\
-         #endif\n\n\
+         {}\n\
          {}control {control}({}) {{\n{}    apply {{\n{}    }}\n}}\n\
          #endif\n",
         block.name,
         block.about,
         described(values),
+        arch.includes(),
         body.before,
         ports.join(", "),
-        indented(&body.members, 1),
-        indented(&body.apply, 2),
+        indented(&members, 1),
+        indented(&apply, 2),
     )
     .replace("KeyedRegister", &format!("{control}KeyedRegister"))
 }
@@ -143,11 +150,16 @@ pub fn example(block: &Block, request: &Request) -> String {
             Direction::Out => format!("hdr.outputs.{}", port.name),
         })
         .collect();
-    let control = &request.control;
-    format!(
-        "#include <v1model.p4>\n#include <{}>\n\n{}{}\
-struct headers_t {{ inputs_h inputs; outputs_h outputs; }}
-struct metadata_t {{}}
+    let headers = format!(
+        "#include <{}>\n\n{}{}struct headers_t {{ inputs_h inputs; outputs_h outputs; }}\nstruct metadata_t {{}}\n",
+        path(block, request),
+        header("inputs_h", Direction::In),
+        header("outputs_h", Direction::Out),
+    );
+    let (control, arguments) = (&request.control, arguments.join(", "));
+    match request.arch {
+        Arch::V1Model => format!(
+            "#include <v1model.p4>\n{headers}\
 parser BlockParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t sm) {{
     state start {{ packet.extract(hdr.inputs); transition accept; }}
 }}
@@ -155,7 +167,7 @@ control BlockIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
     {control}() block;
     apply {{
         hdr.outputs.setValid();
-        block.apply({});
+        block.apply({arguments});
         sm.egress_spec = 1;
     }}
 }}
@@ -163,12 +175,45 @@ control BlockEgress(inout headers_t hdr, inout metadata_t meta, inout standard_m
 control BlockChecksum(inout headers_t hdr, inout metadata_t meta) {{ apply {{}} }}
 control BlockDeparser(packet_out packet, in headers_t hdr) {{ apply {{ packet.emit(hdr.outputs); }} }}
 V1Switch(BlockParser(), BlockChecksum(), BlockIngress(), BlockEgress(), BlockChecksum(), BlockDeparser()) main;
-",
-        path(block, request),
-        header("inputs_h", Direction::In),
-        header("outputs_h", Direction::Out),
-        arguments.join(", "),
-    )
+"
+        ),
+        Arch::Tna => format!(
+            "#include <tna.p4>\n{headers}\
+parser BlockParser(packet_in packet, out headers_t hdr, out metadata_t meta, out ingress_intrinsic_metadata_t ig) {{
+    state start {{
+        packet.extract(ig);
+        packet.advance(PORT_METADATA_SIZE);
+        packet.extract(hdr.inputs);
+        transition accept;
+    }}
+}}
+control BlockIngress(inout headers_t hdr, inout metadata_t meta, in ingress_intrinsic_metadata_t ig,
+        in ingress_intrinsic_metadata_from_parser_t from_parser, inout ingress_intrinsic_metadata_for_deparser_t to_deparser,
+        inout ingress_intrinsic_metadata_for_tm_t to_manager) {{
+    {control}() block;
+    apply {{
+        hdr.outputs.setValid();
+        block.apply({arguments});
+        to_manager.ucast_egress_port = 1;
+        to_manager.bypass_egress = 1;
+    }}
+}}
+control BlockDeparser(packet_out packet, inout headers_t hdr, in metadata_t meta,
+        in ingress_intrinsic_metadata_for_deparser_t to_deparser) {{ apply {{ packet.emit(hdr.outputs); }} }}
+struct no_headers_t {{}}
+parser NoParser(packet_in packet, out no_headers_t hdr, out metadata_t meta, out egress_intrinsic_metadata_t eg) {{
+    state start {{ packet.extract(eg); transition accept; }}
+}}
+control NoEgress(inout no_headers_t hdr, inout metadata_t meta, in egress_intrinsic_metadata_t eg,
+        in egress_intrinsic_metadata_from_parser_t from_parser, inout egress_intrinsic_metadata_for_deparser_t to_deparser,
+        inout egress_intrinsic_metadata_for_output_port_t to_port) {{ apply {{}} }}
+control NoDeparser(packet_out packet, inout no_headers_t hdr, in metadata_t meta,
+        in egress_intrinsic_metadata_for_deparser_t to_deparser) {{ apply {{}} }}
+Pipeline(BlockParser(), BlockIngress(), BlockDeparser(), NoParser(), NoEgress(), NoDeparser()) pipe;
+Switch(pipe) main;
+"
+        ),
+    }
 }
 
 /// `columns = 2048, key = 32, rows = 3`

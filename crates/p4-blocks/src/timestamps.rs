@@ -6,7 +6,7 @@
 use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
 use crate::parameters::Kind;
-use crate::{Block, Body, Cost, Model, Parameter, Port, Values, hash};
+use crate::{Access, Block, Body, Cost, Hash, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
 
 const ROWS: Parameter = Parameter {
@@ -54,6 +54,7 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
         before: keyed_register(values.small("key"), 32),
         members: "KeyedRegister(1048576) times;\n".to_string(),
         apply: "age = now - times.read(key);\ntimes.write(key, now);\n".to_string(),
+        ..Body::default()
     },
     model: |values| {
         Box::new(Ages {
@@ -70,6 +71,7 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
             stages: 2 + rows.next_power_of_two().ilog2(),
         }
     },
+    not_for_tna: None,
 };
 
 /// The flowlet sketch in one pass. Each of two cells has a time and a part of the route; the route is their sum.
@@ -99,50 +101,66 @@ pub(crate) static FLOWLET: Block = Block {
         state_bits: 2 * values.get("columns") * (32 + u64::from(values.get("routes").ilog2())),
         hashes: 2,
         tables: vec![],
-        stages: 4,
+        stages: 8,
     },
+    not_for_tna: None,
 };
 
+/// The times of row `row` of `rows`: `code` says what the packet gets of the cell, which then has the present time.
+fn times(body: &mut Body, values: &Values, (row, rows): (u32, u32), result: (&str, u32), code: &str) {
+    let (columns, key) = (values.get("columns"), values.small("key"));
+    let data = hash::expression("key", key, row, rows);
+    body.hashes.push(Hash { name: format!("index{row}"), data, bits: columns.ilog2() });
+    body.accesses.push(Access {
+        register: format!("times{row}"),
+        cells: columns,
+        bits: 32,
+        index: format!("index{row}"),
+        result: format!("{}{row}", result.0),
+        result_bits: result.1,
+        code: format!("{code}\ncell = now;\n"),
+    });
+}
+
 fn ages(values: &Values) -> Body {
-    let (rows, columns, key) = (values.small("rows"), values.get("columns"), values.small("key"));
-    let mut body = Body { apply: "bit<32> last;\nage = 0;\n".to_string(), ..Body::default() };
+    let rows = values.small("rows");
+    let mut body = Body { apply: "age = 0;\n".to_string(), ..Body::default() };
     for row in 0..rows {
-        let data = hash::expression("key", key, row, rows);
-        let _ = writeln!(body.members, "P4RACK_REGISTER(bit<32>, {columns}) row{row};");
-        let _ = writeln!(
-            body.apply,
-            "bit<32> index{row};
-hash(index{row}, HashAlgorithm.crc32, 32w0, {data}, 32w{columns});
-row{row}.read(last, index{row});
-row{row}.write(index{row}, now);
-if (now - last > age) {{ age = now - last; }}"
-        );
+        times(&mut body, values, (row, rows), ("age", 32), "$ = now - cell;");
+        let _ = writeln!(body.apply, "@index{row}\n@times{row}\nif (age{row} > age) {{ age = age{row}; }}");
     }
     body
 }
 
+/// A row is two arrays with one index: times, and parts of routes.
 fn flowlet(values: &Values) -> Body {
-    let (columns, key, timeout) = (values.get("columns"), values.small("key"), values.get("timeout"));
-    let route = values.get("routes").ilog2();
-    let cell = 32 + route;
-    let mut body = Body { apply: "begins = 0;\nroute = 0;\n".to_string(), ..Body::default() };
-    for row in 0..2 {
-        let data = hash::expression("key", key, row, 2);
-        let _ = writeln!(body.members, "P4RACK_REGISTER(bit<{cell}>, {columns}) row{row};");
-        let _ = writeln!(
-            body.apply,
-            "bit<32> index{row};
-hash(index{row}, HashAlgorithm.crc32, 32w0, {data}, 32w{columns});
-bit<{cell}> cell{row};
-row{row}.read(cell{row}, index{row});
-bit<{route}> part{row} = cell{row}[{}:0];
-if (now - cell{row}[{}:{route}] > {timeout}) {{ part{row} = wish - route; begins = 1; }}
-row{row}.write(index{row}, now ++ part{row});
-route = route + part{row};",
-            route - 1,
-            cell - 1
-        );
+    let (columns, timeout, route) =
+        (values.get("columns"), values.get("timeout"), values.get("routes").ilog2());
+    let mut body = Body { members: format!("bit<{route}> rest = 0;\n"), ..Body::default() };
+    let age = format!("$ = 0;\nif (now - cell > {timeout}) {{ $ = 1; }}");
+    for (row, wished) in [(0, "wish"), (1, "rest")] {
+        times(&mut body, values, (row, 2), ("is_old", 1), &age);
+        body.accesses.push(Access {
+            register: format!("parts{row}"),
+            cells: columns,
+            bits: route,
+            index: format!("index{row}"),
+            result: format!("part{row}"),
+            result_bits: route,
+            code: format!("if (is_old{row} == 1) {{ cell = {wished}; }}\n$ = cell;\n"),
+        });
     }
+    body.apply = "@index0
+@index1
+@times0
+@times1
+@parts0
+rest = wish - part0;
+@parts1
+route = part0 + part1;
+begins = is_old0 | is_old1;
+"
+    .to_string();
     body
 }
 
@@ -162,6 +180,7 @@ bursts.write(key, now ++ route);
             route - 1,
             cell - 1
         ),
+        ..Body::default()
     }
 }
 

@@ -38,6 +38,7 @@ mod secret;
 mod serve;
 mod service;
 mod streams;
+mod ticks;
 mod tls;
 mod trailers;
 mod weigh;
@@ -57,6 +58,7 @@ pub use p4runtime_server::{Output, Pieces, Status, StreamId};
 pub use secret::{Badge, Secret};
 pub use serve::{ServeError, Serving, chain, serve, serve_devices};
 pub use streams::Streams;
+pub use ticks::SentTick;
 pub use tls::{ClientTls, Tls, endpoint, failure};
 
 /// A client of P4Runtime.

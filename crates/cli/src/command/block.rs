@@ -1,9 +1,13 @@
 //! `p4rack block`
 
+mod choose;
+
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::did_you_mean;
+use block_trials::{TofinoCost, tofino_cost};
 use p4_blocks::{BLOCKS, Block, Direction, Form, Request};
+use rmt_fit::Device;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,7 +18,8 @@ use std::path::PathBuf;
   p4rack block list
   p4rack block explain count-min --set rows=4
   p4rack block generate bitmap --error 5% --flows 50000
-  p4rack block generate multiply-normalised --error 0.6% -o include")]
+  p4rack block generate multiply-normalised --error 0.6% -o include
+  p4rack block choose number-of-keys --error 5% --flows 50000 --device tofino1")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -38,6 +43,8 @@ enum Action {
     },
     /// Choose the sizes of a block for a given error, describe the block, and write its P4 with `-o`
     Generate(Generate),
+    /// Choose among the blocks that compute the same, by error and resources
+    Choose(choose::Choose),
 }
 
 #[derive(clap::Args)]
@@ -58,7 +65,7 @@ struct Generate {
     #[command(flatten)]
     chosen: Chosen,
     /// Choose the cheapest sizes with at most this error; `--set` fixes parameters. By default, parameters have the values that `explain` shows
-    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    #[arg(long, value_name = "PERCENT", value_parser = p4_blocks::percentage)]
     error: Option<f64>,
     /// Generate the exact twin of the block: the same interface, with exact results, for software devices
     #[arg(long)]
@@ -76,13 +83,6 @@ fn find(name: &str) -> Result<&'static Block, String> {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`p4rack block list` lists the blocks".to_string(),
     })
-}
-
-/// `5%`, `5 %`, `0.5`: of hundred.
-fn percentage(text: &str) -> Result<f64, String> {
-    let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
-    let share = number.filter(|number| *number > 0.0 && number.is_finite());
-    share.map(|number| number / 100.0).ok_or_else(|| "expected a percentage above 0, such as `5%`".to_string())
 }
 
 /// Exit status 1 if no size reaches the error or a file cannot be written, 2 if a parameter is wrong.
@@ -104,6 +104,7 @@ pub fn run(args: Args) -> ExitCode {
             Err(why) => wrong(&why, format, 2),
         },
         Action::Generate(args) => generate(&args),
+        Action::Choose(args) => choose::run(&args),
     }
 }
 
@@ -198,7 +199,7 @@ fn percent(share: f64) -> String {
 
 fn explained(chosen: &Chosen, request: &Request, error: Option<f64>) -> String {
     let Chosen { block, flows, .. } = chosen;
-    let Request { values, control } = request;
+    let Request { values, control, .. } = request;
     let mut out = format!("{}: {}\n\nInterface\n", block.name, block.about);
     for port in (block.ports)(values) {
         let direction = if port.direction == Direction::In { "in " } else { "out" };
@@ -217,7 +218,7 @@ fn explained(chosen: &Chosen, request: &Request, error: Option<f64>) -> String {
     let cost = (block.cost)(values);
     let _ = write!(
         out,
-        "\nCost\n  state     {} bits\n  hashes    {}\n  stages    {}\n  entries   {}\n  Tofino    not yet\n",
+        "\nCost\n  state     {} bits\n  hashes    {}\n  stages    {}\n  entries   {}\n",
         cost.state_bits,
         cost.hashes,
         cost.stages,
@@ -227,6 +228,14 @@ fn explained(chosen: &Chosen, request: &Request, error: Option<f64>) -> String {
         let kind = if table.ternary { "ternary" } else { "exact" };
         let _ = writeln!(out, "    {:<12} {:<6} {kind}", table.table, table.entries);
     }
+    let _ = match tofino(block, request) {
+        Ok(cost) => writeln!(
+            out,
+            "  Tofino    {}",
+            cost.rows().map(|(name, amount)| format!("{amount} {name}")).join(", ")
+        ),
+        Err(why) => writeln!(out, "  Tofino    {why}"),
+    };
     let arguments: Vec<String> = (block.ports)(values).iter().map(|port| port.name.to_string()).collect();
     let _ = write!(
         out,
@@ -237,9 +246,15 @@ fn explained(chosen: &Chosen, request: &Request, error: Option<f64>) -> String {
     out
 }
 
+/// What the block takes on a Tofino 1.
+fn tofino(block: &Block, request: &Request) -> Result<TofinoCost, String> {
+    let device = Device::built_in("tofino1").ok_or("the device is not known")?;
+    tofino_cost(block, request, &device)
+}
+
 fn described(chosen: &Chosen, request: &Request, error: Option<f64>) -> Value {
     let Chosen { block, flows, .. } = chosen;
-    let Request { values, control } = request;
+    let Request { values, control, .. } = request;
     let ports = (block.ports)(values);
     let port = |port: &p4_blocks::Port| {
         let direction = if port.direction == Direction::In { "in" } else { "out" };
@@ -267,7 +282,7 @@ fn described(chosen: &Chosen, request: &Request, error: Option<f64>) -> Value {
             "stages": cost.stages,
             "entries": cost.entries(),
             "tables": cost.tables.iter().map(table).collect::<Vec<_>>(),
-            "tofino": Value::Null,
+            "tofino": tofino(block, request).map_or_else(|why| json!({ "refused": why }), |cost| json!(cost)),
         },
     })
 }

@@ -1,6 +1,7 @@
 //! `p4rack ctl`
 
 mod state;
+mod tick;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
@@ -139,6 +140,8 @@ enum Command {
         #[arg(value_parser = hex_packet)]
         packet: HexPacket,
     },
+    /// Send the frames of a program's `@tick` to a switch that makes none, such as BMv2, as packets from its controller
+    Tick(tick::Args),
     /// Save the state of the switch or rack to a file: program, entries, counters, registers, and the memory of externs
     Save {
         /// File to write: Protobuf text if the name ends in .txtpb, JSON if it ends in .json, else binary Protobuf
@@ -349,12 +352,23 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         },
         _ => None,
     };
+    let ticks = match &args.command {
+        Command::Tick(tick) => match tick::read(tick) {
+            Ok(ticks) => Some((tick, ticks)),
+            Err((found, map)) => return Ok(output::failed(&found, &map, format)),
+        },
+        _ => None,
+    };
     let restore = match &args.command {
         Command::Restore { file } => Some(state::read(file).map_err(OperatorError::new)?),
         _ => None,
     };
     let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(OperatorError::new)?;
     let mut client = Operator::connect(&args.addr, tls.as_ref(), secret)?;
+    if let Some((tick, ticks)) = ticks {
+        client.send_ticks((tick.device_id, &tick.role), &ticks, tick.count)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let what = match &args.command {
         Command::Stop => What::Hold(Hold::default()),
         Command::Start => What::Release(Release {}),

@@ -13,6 +13,7 @@ mod saved;
 mod setup;
 mod spares;
 mod state;
+mod ticks;
 mod tls;
 
 use serde_json::Value;

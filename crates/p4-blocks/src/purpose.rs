@@ -1,0 +1,188 @@
+//! Blocks that compute the same with different errors and costs, and the choice among them.
+//!
+//! ```p4
+//! #include <p4rack/blocks/product/error=1%,bits=32,as=Price.p4>
+//! ```
+//!
+//! includes the block with the fewest stages (then the least memory) among those that have sizes with at most this error.
+
+use crate::{Arch, Block, Cost, Request, expected_error, find, size};
+use base_diag::did_you_mean;
+
+/// What several blocks compute. Their controls have one interface.
+#[derive(Debug)]
+pub struct Purpose {
+    /// As commands and includes name it.
+    pub name: &'static str,
+    /// Summary, in a line.
+    pub about: &'static str,
+    /// Default name of the control.
+    pub control: &'static str,
+    /// Names of the blocks.
+    pub blocks: &'static [&'static str],
+}
+
+/// All purposes for which there is more than one block whose sizes an error decides.
+pub const PURPOSES: [Purpose; 4] = [
+    Purpose {
+        name: "number-of-keys",
+        about: "number of distinct keys",
+        control: "NumberOfKeys",
+        blocks: &["bitmap", "hyperloglog"],
+    },
+    Purpose {
+        name: "sum-of-key",
+        about: "sum of the amounts for a key",
+        control: "SumOfKey",
+        blocks: &["count-min", "count-min-conservative"],
+    },
+    Purpose {
+        name: "product",
+        about: "product of two values",
+        control: "Product",
+        blocks: &["multiply", "multiply-normalised"],
+    },
+    Purpose {
+        name: "quotient",
+        about: "quotient of two values",
+        control: "Quotient",
+        blocks: &["divide", "divide-normalised"],
+    },
+];
+
+/// What is asked of a purpose.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Wanted {
+    /// Largest error, as a share.
+    pub error: f64,
+    /// Concurrent flows or keys.
+    pub flows: u32,
+    /// Parameters that are fixed, for the blocks that have them.
+    pub given: Vec<(String, u64)>,
+    /// Name of the control.
+    pub control: String,
+    /// Architecture of the program.
+    pub arch: Arch,
+}
+
+/// A block with the cheapest sizes that reach the error, or the reason why it is out of the question.
+pub struct Variant {
+    /// The block.
+    pub block: &'static Block,
+    /// The sizes, with the error that is expected of them.
+    pub found: Result<(Request, f64), String>,
+}
+
+/// Stages, and then memory: the less, the better.
+pub fn rank(cost: &Cost) -> (u64, u64) {
+    (cost.stages.into(), cost.state_bits + 64 * cost.entries())
+}
+
+impl Purpose {
+    /// Reads `error=1%,flows=50000,bits=32,as=Price,for=tna`; all but the error are optional.
+    pub fn read(&self, text: &str) -> Result<Wanted, String> {
+        let wrong = |why: String| format!("{}: {why}", self.name);
+        let mut wanted = Wanted {
+            error: f64::NAN,
+            flows: 10_000,
+            given: vec![],
+            control: self.control.to_string(),
+            arch: Arch::V1Model,
+        };
+        for part in text.split(',').filter(|part| !part.is_empty()) {
+            let (name, value) =
+                part.split_once('=').ok_or_else(|| wrong(format!("`{part}` is no NAME=VALUE")))?;
+            match name {
+                "error" => wanted.error = percentage(value).map_err(wrong)?,
+                "as" if crate::parameters::is_identifier(value) => wanted.control = value.to_string(),
+                "as" => return Err(wrong(format!("`as={value}` is no name of a control"))),
+                "for" => {
+                    wanted.arch = match value {
+                        "v1model" => Arch::V1Model,
+                        "tna" => Arch::Tna,
+                        _ => {
+                            return Err(wrong(format!(
+                                "`for={value}` is no architecture: `v1model` or `tna`"
+                            )));
+                        }
+                    }
+                }
+                "flows" => {
+                    wanted.flows = value.parse().map_err(|_| wrong(format!("`{part}` is no number")))?
+                }
+                _ => {
+                    let number = value.parse().map_err(|_| wrong(format!("`{part}` is no number")))?;
+                    self.check_name(name)?;
+                    wanted.given.push((name.to_string(), number));
+                }
+            }
+        }
+        match wanted.error.is_nan() {
+            true => Err(wrong("an error is wanted, as `error=1%`".to_string())),
+            false => Ok(wanted),
+        }
+    }
+
+    /// Refuses a parameter that none of the blocks has.
+    pub fn check_name(&self, name: &str) -> Result<(), String> {
+        let known = || self.blocks().flat_map(|block| block.parameters).map(|parameter| parameter.name);
+        if known().any(|known| known == name) {
+            return Ok(());
+        }
+        let near =
+            did_you_mean(name, known()).map_or(String::new(), |near| format!(": did you mean `{near}`?"));
+        Err(format!("{}: no block has a parameter `{name}`{near}", self.name))
+    }
+
+    fn blocks(&self) -> impl Iterator<Item = &'static Block> {
+        self.blocks.iter().filter_map(|name| find(name))
+    }
+
+    /// The blocks with their sizes, the best first; those that are out of the question come last.
+    pub fn variants(&self, wanted: &Wanted) -> Vec<Variant> {
+        let mut all: Vec<Variant> =
+            self.blocks().map(|block| Variant { block, found: variant(block, wanted) }).collect();
+        all.sort_by_key(|Variant { block, found }| {
+            found.as_ref().map_or((u64::MAX, 0), |(request, _)| rank(&(block.cost)(&request.values)))
+        });
+        all
+    }
+
+    /// The best block; an error says for each why it is out of the question.
+    pub(crate) fn best(&self, wanted: &Wanted) -> Result<(&'static Block, Request), String> {
+        let mut reasons = vec![];
+        for Variant { block, found } in self.variants(wanted) {
+            match found {
+                Ok((request, _)) => return Ok((block, request)),
+                Err(why) => reasons.push(format!("{}: {why}", block.name)),
+            }
+        }
+        Err(format!("no block for `{}` is possible: {}", self.name, reasons.join("; ")))
+    }
+}
+
+fn variant(block: &'static Block, wanted: &Wanted) -> Result<(Request, f64), String> {
+    if let (Arch::Tna, Some(why)) = (wanted.arch, block.not_for_tna) {
+        return Err(format!("no form for TNA: {why}"));
+    }
+    let has = |name: &str| block.parameters.iter().any(|parameter| parameter.name == name);
+    let own = wanted.given.iter().filter(|(name, _)| has(name));
+    let own: Vec<(&str, u64)> = own.map(|(name, value)| (name.as_str(), *value)).collect();
+    let fixed: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
+    let values = match size(block, &block.with(&own)?, &fixed, wanted.flows, wanted.error) {
+        Some(Ok(sized)) => sized.values,
+        Some(Err(nearest)) => {
+            return Err(format!("no size reaches the error: the nearest has {:.3} %", 100.0 * nearest.error));
+        }
+        None => return Err("no size changes its error".to_string()),
+    };
+    let error = expected_error(block, &values, wanted.flows).unwrap_or(0.0);
+    Ok((Request { values, control: wanted.control.clone(), arch: wanted.arch }, error))
+}
+
+/// `5%`, `0.5`: of hundred, as a share.
+pub fn percentage(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').trim_end().parse::<f64>().ok();
+    let share = number.filter(|number| *number > 0.0 && number.is_finite());
+    share.map(|number| number / 100.0).ok_or_else(|| "a percentage above 0 is wanted, as `5%`".to_string())
+}
