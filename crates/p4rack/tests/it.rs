@@ -45,6 +45,7 @@ mod rack_entries;
 mod rack_faults;
 mod rates;
 mod rcp;
+mod retransmissions;
 mod routes;
 mod run_inputs;
 mod run_pass;
