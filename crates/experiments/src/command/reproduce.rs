@@ -1,6 +1,6 @@
 //! `p4rack reproduce`
 
-use crate::reproduce::{CLIP, EXPERIMENTS, Experiment, FLEXSWITCH, Lab, P4COM};
+use crate::reproduce::{CLIP, EXOPLANE, EXPERIMENTS, Experiment, FLEXSWITCH, Lab, P4COM};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use cli::output::{self, Format};
@@ -17,6 +17,7 @@ use std::path::PathBuf;
   p4rack reproduce flightplan fig11
   p4rack reproduce flexswitch table1 table2 table3 fig2
   p4rack reproduce clip scaling fig7
+  p4rack reproduce exoplane fig10 table3
   p4rack reproduce p4com bytes")]
 pub struct Args {
     #[command(subcommand)]
@@ -31,6 +32,8 @@ enum Paper {
     Flexswitch(Flexswitch),
     /// CLIP: groups of servers that grow and shrink without breaking flows
     Clip(Clip),
+    /// ExoPlane: popular flows on the switch, the others on network cards
+    Exoplane(Exoplane),
     /// P4COM: MapReduce jobs whose pairs are folded by a switch
     P4com(P4com),
 }
@@ -39,6 +42,16 @@ enum Paper {
 struct P4com {
     /// Tables to reproduce; without any, list all
     #[arg(value_parser = find_p4com)]
+    figures: Vec<&'static Experiment>,
+    /// Output format
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
+}
+
+#[derive(clap::Args)]
+struct Exoplane {
+    /// Figures or tables to reproduce; without any, list all
+    #[arg(value_parser = find_exoplane)]
     figures: Vec<&'static Experiment>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
@@ -102,6 +115,10 @@ fn find_clip(name: &str) -> Result<&'static Experiment, String> {
     find_in(&CLIP, name)
 }
 
+fn find_exoplane(name: &str) -> Result<&'static Experiment, String> {
+    find_in(&EXOPLANE, name)
+}
+
 fn find_p4com(name: &str) -> Result<&'static Experiment, String> {
     find_in(&P4COM, name)
 }
@@ -120,6 +137,7 @@ pub fn run(args: Args) -> ExitCode {
     let args = match args.paper {
         Paper::Flightplan(args) => args,
         Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.racks, args.format),
+        Paper::Exoplane(args) => return models(&EXOPLANE, &args.figures, PathBuf::new(), args.format),
         Paper::Clip(args) => return models(&CLIP, &args.figures, PathBuf::new(), args.format),
         Paper::P4com(args) => return models(&P4COM, &args.figures, PathBuf::new(), args.format),
     };

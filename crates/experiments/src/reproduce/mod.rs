@@ -1,7 +1,8 @@
-//! Experiments of Flightplan's (NSDI'21), FlexSwitch's (NSDI'17), CLIP's and P4COM's, run again: each figure and table in a file of its own, with the paper's
+//! Experiments of Flightplan's (NSDI'21), FlexSwitch's (NSDI'17), CLIP's, ExoPlane's and P4COM's, run again: each figure and table in a file of its own, with the paper's
 //! number beside ours, the chosen parameters, and the effects that the model leaves out.
 
 mod clip;
+mod exoplane;
 mod failing;
 mod fig10;
 mod fig11;
@@ -24,6 +25,7 @@ mod table3;
 mod table4;
 
 pub use clip::CLIP;
+pub use exoplane::EXOPLANE;
 pub use flexswitch::FLEXSWITCH;
 pub use lab::Lab;
 pub use p4com::P4COM;

@@ -1,0 +1,23 @@
+//! ExoPlane's figures and tables that its model alone gives: memory, shares and rates.
+
+mod appendix_d;
+mod cards;
+mod fig1;
+mod fig10;
+mod fig11;
+mod fig9;
+mod gateway;
+mod table3;
+
+use super::Experiment;
+
+/// All of them, in the paper's order.
+pub const EXOPLANE: [&Experiment; 7] = [
+    &fig1::EXPERIMENT,
+    &fig9::EXPERIMENT,
+    &fig10::EXPERIMENT,
+    &fig11::EXPERIMENT,
+    &table3::EXPERIMENT,
+    &cards::EXPERIMENT,
+    &appendix_d::EXPERIMENT,
+];
