@@ -15,6 +15,7 @@
 //! `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
 //! and `station` build and parse frames; `tally` has the measurements.
 
+pub mod job_pairs;
 pub mod kind;
 pub mod latency;
 mod mac;

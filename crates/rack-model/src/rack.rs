@@ -1,8 +1,8 @@
 //! The whole rack, with queries.
 
 use crate::{
-    App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Link, LinkId, Membership, Move, NodeId,
-    Planning, Replace, Spanned, Stage, Workload,
+    App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Job, Link, LinkId, Membership, Move,
+    NodeId, Planning, Replace, Spanned, Stage, Workload,
 };
 use base_time::Time;
 
@@ -27,6 +27,8 @@ pub struct Rack {
     pub memberships: Vec<Membership>,
     /// Programs.
     pub apps: Vec<App>,
+    /// MapReduce jobs.
+    pub jobs: Vec<Job>,
     /// Traffic.
     pub workloads: Vec<Workload>,
     /// Faults to inject.
@@ -55,6 +57,7 @@ impl Default for Rack {
             groups: vec![],
             memberships: vec![],
             apps: vec![],
+            jobs: vec![],
             workloads: vec![],
             faults: vec![],
             control: Control::default(),
