@@ -17,6 +17,7 @@
 //! and `station` build and parse frames; `tally` has the measurements.
 
 pub mod flow_list;
+pub mod job_pairs;
 pub mod kind;
 pub mod latency;
 mod mac;

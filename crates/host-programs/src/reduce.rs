@@ -3,6 +3,7 @@
 //! Each pair of hosts is a mapper and the reducer. A mapper draws words, combines equal ones, and sends a pair for each word; the
 //! reducer compares the result with a serial fold of all pairs.
 
+use crate::job_pairs;
 use crate::kind::{Count, Key, Kind, Load, Rule, Wanted};
 use crate::packet::{Transport, UDP, build, set_ecn};
 use crate::program::{
@@ -19,6 +20,9 @@ use std::net::Ipv4Addr;
 
 /// Limit on the words of a vocabulary.
 const MOST_KEYS: u32 = 10_000_000;
+
+/// Of a `[[job]]`, not written in a file: the name of its reducer, whose mappers have pairs among the captures.
+const PAIRS: &str = "pairs";
 
 /// ECN-capable (RFC 3168 §5), and "congestion experienced".
 const CAPABLE: u8 = 2;
@@ -141,7 +145,11 @@ fn start(setup: Setup<'_>) -> Begun {
     };
     let mut started = Started { wakes: vec![(0, load.start)], sockets: vec![] };
     for (channel, pair) in (0..channels).zip(&reduce.pairs) {
-        let pairs = words.draw(channel, setup.chance.split_index(channel.into()))?;
+        let pairs = match load.text(PAIRS) {
+            "" => words.draw(channel, setup.chance.split_index(channel.into()))?,
+            reducer => job_pairs::take(setup.captures, reducer, channel.into())
+                .ok_or_else(|| StartError(format!("`{reducer}` has no pairs for channel {channel}")))?,
+        };
         reduce.combined += pairs.len() as u64;
         for aggregate::Pair { place, value } in &pairs {
             let value = u64::from(*value);

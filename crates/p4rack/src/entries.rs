@@ -27,7 +27,17 @@ pub struct Entries {
 /// Reads a file. All that is wrong with it is reported at once: a device with the whole program takes all of it, or it is refused.
 pub fn read(path: &Path, whole: &Arc<Program>, map: &mut SourceMap) -> Result<Entries, Vec<Diagnostic>> {
     let (text, base) = sources::read(path, map).map_err(|d| vec![d])?;
-    let filling = run::entries::read(whole, path, &text, base)?;
+    read_text(path, &text, base, whole)
+}
+
+/// The same for the text of a file, whose first byte has the number `base`.
+pub fn read_text(
+    path: &Path,
+    text: &str,
+    base: u32,
+    whole: &Arc<Program>,
+) -> Result<Entries, Vec<Diagnostic>> {
+    let filling = run::entries::read(whole, path, text, base)?;
     let options = Options { registry: crate::functions::declared(whole), ..Options::default() };
     let mut device = ir_interp::switch(Arc::clone(whole), options)?;
     let mut writes = vec![];

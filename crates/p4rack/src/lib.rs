@@ -18,6 +18,7 @@ pub mod groups;
 pub mod handlers;
 pub mod idle;
 pub mod job;
+pub mod jobs;
 pub mod merged;
 pub mod pinned;
 pub mod program_json;

@@ -6,6 +6,7 @@ use crate::files::Disk;
 use crate::flows::{self, FlowMove, Unpinned};
 use crate::groups;
 use crate::handlers::{self, Offers};
+use crate::jobs::{self, Jobs};
 use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::pinned;
 use crate::sources;
@@ -19,7 +20,8 @@ use ir_footprint::{analysis, nearest};
 use ir_pin::Pinned;
 use ir_split::auto::{self, Policy};
 use ir_split::{Part, Placement, Split, Traced, split};
-use p4_syntax::Options;
+use p4_arch::Texts;
+use p4_syntax::{Loader, Options};
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned};
 use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits};
@@ -40,8 +42,12 @@ pub struct Racked {
     pub own_entries: BTreeMap<(usize, usize), Entries>,
     /// Entries that each phase adds: (app, device) and the entries.
     pub stage_entries: Vec<Vec<((usize, usize), Entries)>>,
-    /// Packets of the captures that workloads send.
+    /// Packets of the captures that workloads send, and pairs of jobs.
     pub captures: Captures,
+    /// Its jobs.
+    pub jobs: Option<Jobs>,
+    /// The directory of the file.
+    pub directory: PathBuf,
     /// The files that it was read from, but for captures.
     pub sources: Vec<PathBuf>,
     /// Warnings.
@@ -117,6 +123,12 @@ pub struct Placed<'r> {
 }
 
 impl Racked {
+    /// Reads the data of jobs: their reducers are workloads from now on. Without it, switches run the programs of jobs, and nobody sends.
+    pub fn add_job_data(&mut self) -> Result<(), Vec<Diagnostic>> {
+        let Racked { rack, jobs, directory, captures, .. } = self;
+        jobs.as_ref().map_or(Ok(()), |jobs| jobs.add_workloads(rack, directory, captures))
+    }
+
     /// All externs, with the handlers of all apps.
     pub fn externs(&self) -> Registry {
         let mut all = netfn_registry::all();
@@ -215,7 +227,7 @@ pub fn load_as(
     report: &mut dyn FnMut(Step),
 ) -> Result<Racked, Vec<Diagnostic>> {
     report(Step::Check);
-    let Read { rack, apps, rules, own_entries, stage_entries, captures, mut warnings } =
+    let Read { rack, apps, rules, own_entries, stage_entries, captures, jobs, directory, mut warnings } =
         read(path, extra_defines, map, change)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
@@ -265,7 +277,27 @@ pub fn load_as(
         });
     }
     let moves = flows::moves(&rack, &made)?;
-    Ok(Racked { rack, apps: made, moves, own_entries, stage_entries, captures, sources, warnings })
+    Ok(Racked {
+        rack,
+        apps: made,
+        moves,
+        own_entries,
+        stage_entries,
+        captures,
+        jobs,
+        directory,
+        sources,
+        warnings,
+    })
+}
+
+/// The jobs of a RACK.toml (or the one in a directory), placed; none if it has no jobs.
+pub fn jobs_of(path: &Path, map: &mut SourceMap) -> Result<Option<Jobs>, Vec<Diagnostic>> {
+    let file = rack_file(path).map_err(|d| vec![d])?;
+    let directory = file.parent().map_or_else(PathBuf::new, Path::to_path_buf);
+    let (text, base) = sources::read(&file, map).map_err(|d| vec![d])?;
+    let (rack, found) = rack_model::read_rack(&text, base);
+    rack.map_or(Err(found), |rack| jobs::read(&rack, &directory, map))
 }
 
 /// Splits the apps of a rack, without compiling their parts: of each its name and the split with the text of the steps that
@@ -314,7 +346,7 @@ pub fn load_problems(
     more_rules: &[PathBuf],
     map: &mut SourceMap,
 ) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Read { mut rack, apps, mut rules, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
+    let Read { mut rack, apps, mut rules, jobs, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
     for path in more_rules {
         let (text, base) = sources::read(path, map).map_err(|found| vec![found])?;
         let is_table = path.extension().is_some_and(|extension| extension == "csv");
@@ -323,7 +355,11 @@ pub fn load_problems(
     wishes.fill(&mut rack.plan)?;
     let problem =
         |(at, app): (usize, ReadApp)| RackProblem::new(&rack, at, app.program, &rules, &wishes.without);
-    let problems = apps.into_iter().enumerate().map(problem).collect::<Result<_, _>>()?;
+    // Those of jobs are placed already.
+    let is_planned = |(at, _): &(usize, ReadApp)| {
+        !jobs.as_ref().is_some_and(|jobs| jobs.programs.contains_key(&rack.apps[*at].name.value))
+    };
+    let problems = apps.into_iter().enumerate().filter(is_planned).map(problem).collect::<Result<_, _>>()?;
     Ok((problems, warnings))
 }
 
@@ -335,6 +371,8 @@ struct Read {
     own_entries: BTreeMap<(usize, usize), Entries>,
     stage_entries: Vec<Vec<((usize, usize), Entries)>>,
     captures: Captures,
+    jobs: Option<Jobs>,
+    directory: PathBuf,
     warnings: Vec<Diagnostic>,
 }
 
@@ -359,6 +397,8 @@ fn read(
     let (mut rack, file, mut found) = model(path, map)?;
     let directory = directory(&file);
     change(&mut rack);
+    let jobs = jobs::read(&rack, &directory, map)?;
+    jobs.iter().for_each(|jobs| jobs.add_apps(&mut rack));
     let shared = merged::refuse(&rack);
     if !shared.is_empty() {
         return Err(shared);
@@ -366,8 +406,9 @@ fn read(
     if rack.apps.is_empty() {
         let diagnostic = Diagnostic::error(codes::ONE_APP, "the rack has no app")
             .note(format!("`{}` describes none", file.display()));
-        return Err(vec![diagnostic.help("describe a program under `[[app]]`")]);
+        return Err(vec![diagnostic.help("describe a program under `[[app]]`, or a job under `[[job]]`")]);
     }
+    let generated = |app: &App| jobs.as_ref().and_then(|jobs| jobs.programs.get(&app.name.value));
     let mut apps: Vec<ReadApp> = vec![];
     let mut sized = vec![];
     for (at, app) in rack.apps.iter().enumerate() {
@@ -384,10 +425,16 @@ fn read(
         };
         let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
             Some(known) => Arc::clone(&known.program),
-            None => {
-                let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
-                with_regions(program, app.cuts, class(app))?
-            }
+            None => match generated(app) {
+                Some((source, _)) => {
+                    let main = app.program.value.as_str();
+                    compile_from(main, &Texts(&[(main, source)]), &Options::default(), map, &mut found)?
+                }
+                None => {
+                    let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
+                    with_regions(program, app.cuts, class(app))?
+                }
+            },
         };
         let pinning = pinned::sized(&rack, at, &program)?;
         let pinned = pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
@@ -396,7 +443,14 @@ fn read(
             Some((program, pinned, unpinned)) => (program, Some(pinned), Some(unpinned)),
             None => (program, None, None),
         };
-        let mut entries = read_entries(app.entries.as_ref(), &directory, &program, map)?;
+        let mut entries = match generated(app) {
+            Some((_, entries)) => {
+                let name = format!("{}.stf", app.name.value);
+                let base = sources::add(&name, entries, map).map_err(|problem| vec![problem])?;
+                entries::read_text(Path::new(&name), entries, base, &program)?
+            }
+            None => read_entries(app.entries.as_ref(), &directory, &program, map)?,
+        };
         found.append(&mut entries.warnings);
         let options = handlers::Options {
             files: app.handlers.iter().map(|file| directory.join(&file.value)).collect(),
@@ -444,7 +498,7 @@ fn read(
         found.append(&mut entries.warnings);
     }
     let captures = captures::read(&rack, &directory)?;
-    Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, warnings: found })
+    Ok(Read { rack, apps, rules, own_entries, stage_entries, captures, jobs, directory, warnings: found })
 }
 
 /// The program of each app with the app's name, as the apps are before any of them are merged.
@@ -596,7 +650,18 @@ pub fn compile_program(
     map: &mut SourceMap,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Arc<Program>, Vec<Diagnostic>> {
-    let compiled = compile(main, &Disk, options, Until::Elaborated, map);
+    compile_from(main, &Disk, options, map, warnings)
+}
+
+/// The same, from a loader of texts.
+fn compile_from(
+    main: &str,
+    loader: &dyn Loader,
+    options: &Options,
+    map: &mut SourceMap,
+    warnings: &mut Vec<Diagnostic>,
+) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    let compiled = compile(main, loader, options, Until::Elaborated, map);
     match compiled.program {
         Some(mut program) => {
             let wrong = crate::functions::check(&program);

@@ -72,3 +72,112 @@ fn losses_doubles_and_restarts_change_nothing() {
     }
     assert!(restarts > 0);
 }
+
+fn beside() -> PathBuf {
+    example().join("beside.toml")
+}
+
+/// A rack with the data of its jobs.
+fn with_data(text: &str, name: &str) -> Result<Racked, Vec<base_diag::Diagnostic>> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&directory);
+    std::fs::create_dir_all(directory.join("data")).unwrap();
+    for file in ["words.job", "data/1.txt", "data/2.txt", "data/3.txt"] {
+        std::fs::copy(example().join(file), directory.join(file)).unwrap();
+    }
+    let group = "mapper w1 = program(at = h1)\nreducer sums = add(w1, at = master)\n";
+    std::fs::write(directory.join("group.job"), group).unwrap();
+    let twice = "dataset d1 = \"h1:data/1.txt\"\nmapper m1 = words(d1)\nmapper m2 = lines(d1)\nreducer more = add(m1, m2, at = master)\n";
+    std::fs::write(directory.join("twice.job"), twice).unwrap();
+    std::fs::write(directory.join("RACK.toml"), text).unwrap();
+    let mut racked = rack::load(&directory, &[], &mut SourceMap::new())?;
+    racked.add_job_data()?;
+    Ok(racked)
+}
+
+#[test]
+fn a_job_of_a_rack_runs_beside_other_traffic() {
+    let text = std::fs::read_to_string(beside()).unwrap();
+    let mut racked = with_data(&text, "jobs-beside").unwrap_or_else(|found| panic!("{found:#?}"));
+    let mut words = std::collections::BTreeSet::new();
+    for file in ["1", "2", "3"] {
+        let text = std::fs::read_to_string(example().join(format!("data/{file}.txt"))).unwrap();
+        words.extend(
+            text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).filter(|word| !word.is_empty()),
+        );
+    }
+    // Without and with losses; the other traffic is not repeated.
+    for loss in [0, 50_000] {
+        for link in &mut racked.rack.links {
+            link.loss = Probability::from_ppb(1000 * loss);
+        }
+        let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap();
+        let of = |name: &str| report.workloads.iter().find(|one| one.name == name).expect("it ran");
+        let counts = of("counts");
+        assert_eq!(
+            (counts.measures["wrong keys"], counts.measures.get("trouble")),
+            (0, Some(&0)),
+            "{counts:?}"
+        );
+        assert_eq!(counts.measures["distinct keys"], words.len() as u64);
+        assert_eq!((counts.sent, counts.received), (2, 2), "rounds");
+        if loss == 0 {
+            assert_eq!((of("udp-1").received, of("ping-2").received), (2000, 50));
+            let [best, saved] =
+                ["saved at best, permille", "saved, permille"].map(|name| counts.measures[name]);
+            assert!(saved * 10 > best * 5, "{saved} of {best}: {counts:?}");
+        }
+    }
+}
+
+/// The access list drops what has no tenant; the job's packets are not its.
+#[test]
+fn a_job_shares_a_switch_with_an_app() {
+    let apps = example().join("../apps").display().to_string();
+    let acl = format!("\n[[app]]\nname = \"acl\"\nprogram = \"{apps}/acl.p4\"\norigin = \"spine\"\n");
+    let text = std::fs::read_to_string(beside()).unwrap() + &acl;
+    let racked = with_data(&text, "jobs-shared").unwrap_or_else(|found| panic!("{found:#?}"));
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap();
+    let of = |name: &str| report.workloads.iter().find(|one| one.name == name).expect("it ran");
+    let counts = of("counts");
+    assert_eq!((counts.measures["wrong keys"], counts.received), (0, 2), "{counts:?}");
+    assert_eq!(of("udp-1").received, 0);
+}
+
+#[test]
+fn where_a_rack_reduces_is_what_the_job_command_says() {
+    let jobs = rack::jobs_of(&beside(), &mut SourceMap::new()).unwrap().expect("it has a job");
+    let switches: Vec<&str> =
+        jobs.plan.switches.iter().map(|device| jobs.topology.switches[device.switch].as_str()).collect();
+    assert_eq!(switches, ["left", "right", "spine"]);
+    for (app, (source, entries)) in &jobs.programs {
+        let name = app.strip_prefix("jobs at ").expect("it is named after its switch");
+        expect_file![example().join(format!("{name}.p4"))].assert_eq(source);
+        expect_file![example().join(format!("{name}.stf"))].assert_eq(entries);
+    }
+}
+
+#[test]
+fn jobs_that_no_rack_can_run_are_refused() {
+    let good = std::fs::read_to_string(beside()).unwrap();
+    let cases = [
+        ("words.job", "nothing.job", "a file cannot be read"),
+        ("words.job", "group.job", "the mappers of `sums` are programs"),
+        ("words.job", "twice.job", "`h1` has several parts of jobs"),
+        (
+            "kind = \"ping\"",
+            "kind = \"ping\"\nname = \"counts\"",
+            "a workload and a reducer are called `counts`",
+        ),
+        ("[host.h3]", "[host.h7]", "there is no host `h3`"),
+    ];
+    for (from, to, wanted) in cases {
+        let mut text = good.replacen(from, to, 1);
+        if to == "[host.h7]" {
+            text = text.replace("\"h3\"", "\"h7\"");
+        }
+        let found = with_data(&text, "jobs-mistakes").err().unwrap_or_else(|| panic!("{to} was taken"));
+        assert!(found.iter().any(|problem| problem.title.contains(wanted)), "{to}: {found:#?}");
+        assert!(found.iter().all(|problem| !problem.labels.is_empty()), "{to}: {found:#?}");
+    }
+}

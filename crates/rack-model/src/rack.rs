@@ -1,8 +1,8 @@
 //! The whole rack, with queries.
 
 use crate::{
-    App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Link, LinkId, Membership, Move, NodeId,
-    Planning, Replace, Spanned, Stage, Workload,
+    App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Job, Link, LinkId, Membership, Move,
+    NodeId, Planning, Replace, Spanned, Stage, Workload,
 };
 use base_time::Time;
 
@@ -29,6 +29,8 @@ pub struct Rack {
     pub memberships: Vec<Membership>,
     /// Programs.
     pub apps: Vec<App>,
+    /// MapReduce jobs.
+    pub jobs: Vec<Job>,
     /// Traffic.
     pub workloads: Vec<Workload>,
     /// Faults to inject.
@@ -58,6 +60,7 @@ impl Default for Rack {
             has_agents: false,
             memberships: vec![],
             apps: vec![],
+            jobs: vec![],
             workloads: vec![],
             faults: vec![],
             control: Control::default(),

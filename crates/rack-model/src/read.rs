@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::section::{Entry, Item, Reader, Section};
 use crate::{
     Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
-    group, host, legacy, link, moves, plan, stage, value, workload,
+    group, host, job, legacy, link, moves, plan, stage, value, workload,
 };
 use base_diag::codes::rack;
 use base_diag::{Diagnostic, Span};
@@ -81,6 +81,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
     let groups = listed(r, file.entry("group"), "group");
     let memberships = listed(r, file.entry("membership"), "membership");
     let apps = listed(r, file.entry("app"), "app");
+    let jobs = listed(r, file.entry("job"), "job");
     let workloads = listed(r, file.entry("workload"), "workload");
     let faults = listed(r, file.entry("fault"), "fault");
     let replaces = listed(r, file.entry("replace"), "replace");
@@ -125,6 +126,7 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         let app = app::read(r, item, &names, &rack.groups, &failover);
         rack.apps.extend(app);
     }
+    rack.jobs = jobs.into_iter().filter_map(|item| job::read(r, item)).collect();
     for (index, item) in workloads.into_iter().enumerate() {
         rack.workloads.extend(workload::read(r, item, &names, index));
     }

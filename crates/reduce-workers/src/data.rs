@@ -1,9 +1,10 @@
 //! Data sets: files, directories, and commands that read them.
 
-use base_diag::Code;
 use base_diag::codes::job as codes;
+use base_diag::{Code, Diagnostic};
 use reduce_jobs::Job;
-use reduce_jobs::job::{Function, Mapper};
+use reduce_jobs::job::{Function, Mapper, Reducer, ValueKind};
+use reduce_jobs::network::Packed;
 use reduce_jobs::pairs::{Combined, DataError};
 use std::fs;
 use std::io::Write as _;
@@ -38,7 +39,7 @@ impl Problem {
 }
 
 /// The combined pairs of a mapper, of so many values up to `most` each. Relative paths begin at `directory`.
-pub(crate) fn read(
+fn read(
     job: &Job,
     mapper: &Mapper,
     directory: &Path,
@@ -56,6 +57,28 @@ pub(crate) fn read(
         }
     }
     Ok(combined)
+}
+
+/// The pairs of a mapper for a reducer. Relative paths begin at `directory`.
+pub fn packed(job: &Job, mapper: &Mapper, reducer: &Reducer, directory: &Path) -> Result<Packed, Diagnostic> {
+    prepare(job, mapper, reducer, directory).map_err(|problem| {
+        let Problem { code, title, place, help } = problem;
+        Diagnostic::error(code, title).note(format!("at {place}")).help(help)
+    })
+}
+
+pub(crate) fn prepare(
+    job: &Job,
+    mapper: &Mapper,
+    reducer: &Reducer,
+    directory: &Path,
+) -> Result<Packed, Problem> {
+    let most = if reducer.value == ValueKind::U64 { u64::MAX } else { u32::MAX.into() };
+    let combined = read(job, mapper, directory, (reducer.values as usize, most))?;
+    Packed::new(reducer, combined.iter()).map_err(|error| {
+        let (title, help) = error.in_words();
+        Problem { code: codes::KEY_TOO_LONG, title, place: mapper.name.value.clone(), help }
+    })
 }
 
 /// A file, or the files of a directory in the order of their names. Hidden ones are left out.

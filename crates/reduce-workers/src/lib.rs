@@ -22,6 +22,7 @@ mod worker;
 
 pub use children::Children;
 pub use control::{Attachment, MOST_LINE};
+pub use data::packed;
 pub use group::{
     Group, GroupError, GroupPlan, Joining, Keys, Pulse, Reduced, ReducedKeys, Report, Values, version,
 };

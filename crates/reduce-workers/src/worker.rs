@@ -1,14 +1,13 @@
 //! A worker: reads the data of a mapper, and sends its pairs until the master says that the job is over.
 
 use crate::control::{Name, Order, Report, Task, WirePlace, Work, receive, send};
-use crate::data::{Problem, read};
+use crate::data::{self, Problem};
 use crate::wire::{Loss, Wire};
 use aggregate::pack::pack;
 use aggregate::{Mapper, Packet, Place, mapper};
 use base_diag::codes::job as codes;
 use base_time::Time;
-use reduce_jobs::job::{Job, Reducer, ValueKind};
-use reduce_jobs::network::Packed;
+use reduce_jobs::job::{Job, Reducer};
 use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpStream};
@@ -87,12 +86,7 @@ fn prepare(work: &Work) -> Result<Prepared, Problem> {
     for task in &work.tasks {
         let reducer = job.reducers.iter().find(|reducer| reducer.name.value == task.reducer);
         let reducer = reducer.ok_or_else(|| wrong(format!("the job has no reducer `{}`", task.reducer)))?;
-        let most = if reducer.value == ValueKind::U64 { u64::MAX } else { u32::MAX.into() };
-        let combined = read(&job, mapper, Path::new(&work.directory), (reducer.values as usize, most))?;
-        let packed = Packed::new(reducer, combined.iter()).map_err(|error| {
-            let (title, help) = error.in_words();
-            Problem { code: codes::KEY_TOO_LONG, title, place: work.mapper.clone(), help }
-        })?;
+        let packed = data::prepare(&job, mapper, reducer, Path::new(&work.directory))?;
         let count = packed.pairs.len() as u64;
         let mappers = reducer.mappers.len() as u32;
         let most_value = task.is_switched.then(|| reducer.op.most_value(mappers));

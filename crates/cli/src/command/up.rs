@@ -114,6 +114,9 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
+    if let Err(found) = racked.add_job_data() {
+        return output::failed(&found, &map, args.format);
+    }
     if let Some(seed) = args.seed {
         racked.rack.seed = seed;
     }
@@ -136,6 +139,7 @@ pub fn run(args: &Args) -> ExitCode {
     if args.format == Format::Text {
         output::diagnostics_text(&racked.warnings, &map);
         output::print(&super::split::summary(&racked));
+        racked.jobs.iter().for_each(|jobs| output::print(&super::job::placement(jobs)));
     }
     if tells {
         tell!("bring up");

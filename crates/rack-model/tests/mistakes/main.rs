@@ -1,6 +1,7 @@
 //! Each mistake with its message.
 
 mod groups;
+mod jobs;
 mod moves;
 mod pinning;
 mod references;

@@ -8,6 +8,7 @@ use crate::ExitCode;
 use crate::output;
 use base_diag::{Diagnostic, SourceMap};
 use p4rack::job::{Text, files, network, read};
+use p4rack::jobs::Jobs;
 use reduce_jobs::plan::Placed;
 use reduce_jobs::{Job, Plan, Topology, plan};
 use reduce_workers::{Attachment, GroupPlan};
@@ -164,12 +165,12 @@ fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
     };
     match inputs.format {
         output::Format::Text => {
-            output::print(&shown::plan(&loaded));
+            output::print(&shown::plan(&loaded.texts, &loaded.topology, &loaded.plan));
             let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
             output::print(&format!("\nwritten: {}\n", names.join(", ")));
         }
         output::Format::Json => {
-            let mut value = shown::plan_json(&loaded);
+            let mut value = shown::plan_json(&loaded.texts, &loaded.topology, &loaded.plan);
             value["files"] = json!(written);
             output::json(&value);
         }
@@ -188,6 +189,16 @@ fn groups(loaded: &Loaded, attachment: impl Fn(usize) -> Attachment) -> Vec<(Str
     loaded.plan.reducers.iter().filter_map(group).collect()
 }
 
+/// Where the jobs of a rack are reduced, as text.
+pub fn placement(jobs: &Jobs) -> String {
+    shown::plan(&jobs.texts, &jobs.topology, &jobs.plan)
+}
+
+/// The same as JSON.
+pub fn placement_json(jobs: &Jobs) -> serde_json::Value {
+    shown::plan_json(&jobs.texts, &jobs.topology, &jobs.plan)["reducers"].take()
+}
+
 /// Writes the files of a plan; gives their paths.
 fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathBuf>, String> {
     let made = std::fs::create_dir_all(directory);
@@ -197,7 +208,8 @@ fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathB
     let kernel = |host: usize| Attachment::Kernel { address: loaded.topology.hosts[host].address };
     files.extend(groups(loaded, kernel));
     let workers =
-        serde_json::to_string_pretty(&shown::plan_json(loaded)).map_err(|error| error.to_string())?;
+        serde_json::to_string_pretty(&shown::plan_json(&loaded.texts, &loaded.topology, &loaded.plan))
+            .map_err(|error| error.to_string())?;
     files.push(("workers.json".into(), workers + "\n"));
     let mut written = vec![];
     for (name, text) in files {

@@ -1,9 +1,9 @@
 //! Jobs and plans, as text and as JSON.
 
-use super::Loaded;
-use reduce_jobs::Job;
+use p4rack::job::Text;
 use reduce_jobs::job::{KeyKind, Reducer, ValueKind};
 use reduce_jobs::plan::Placed;
+use reduce_jobs::{Job, Plan, Topology};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
@@ -86,8 +86,7 @@ pub fn job_json(job: &Job) -> Value {
 }
 
 /// The placement of jobs: the hosts and switches that reduce their pairs.
-pub fn plan(loaded: &Loaded) -> String {
-    let Loaded { texts, topology, plan } = loaded;
+pub fn plan(texts: &[Text], topology: &Topology, plan: &Plan) -> String {
     let mut text = String::new();
     for placed in &plan.reducers {
         let job = &texts[placed.job].job;
@@ -134,8 +133,7 @@ pub fn plan(loaded: &Loaded) -> String {
 }
 
 /// The same, with all that workers need to know.
-pub fn plan_json(loaded: &Loaded) -> Value {
-    let Loaded { texts, topology, plan } = loaded;
+pub fn plan_json(texts: &[Text], topology: &Topology, plan: &Plan) -> Value {
     let reducer = |placed: &Placed| {
         let job = &texts[placed.job].job;
         let reducer = &job.reducers[placed.reducer];

@@ -151,6 +151,10 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         return Ok(ExitCode::SUCCESS);
     }
     let mut all = read(args, map)?;
+    let jobs = match args.config {
+        Some(_) => None,
+        None => rack::jobs_of(&args.programs[0], map)?.filter(|_| args.app.is_none()),
+    };
     if let Some(wanted) = &args.app {
         let names = all.iter().map(|asked| asked.rack().map_or("", RackProblem::app_name));
         let at = find_name("app", wanted, names).map_err(|found| vec![found])?;
@@ -204,10 +208,16 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         }
     }
     if args.format == Format::Json {
-        output::json(&match results.as_slice() {
+        let mut json = match results.as_slice() {
             [one] => one.clone(),
             all => json!({ "ok": true, "apps": all }),
-        });
+        };
+        if let Some(jobs) = &jobs {
+            json["jobs"] = super::job::placement_json(jobs);
+        }
+        output::json(&json);
+    } else if let Some(jobs) = &jobs {
+        output::print(&super::job::placement(jobs));
     }
     Ok(ExitCode::SUCCESS)
 }
