@@ -64,7 +64,10 @@ mod tests {
         assert_eq!(waiting.kept(2), []);
         assert_eq!(waiting.kept(9), ['c']);
         assert!(waiting.is_quiet());
+        assert_eq!(waiting.kept(1), []);
+        assert_eq!(waiting.reply('d'), Some('d'));
         waiting.sent();
-        assert_eq!(waiting.reply('d'), None);
+        assert_eq!([waiting.reply('e'), waiting.reply('f')], [None; 2]);
+        assert_eq!(waiting.kept(4), ['e', 'f']);
     }
 }

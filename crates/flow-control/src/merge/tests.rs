@@ -125,6 +125,18 @@ fn what_an_ended_incarnation_has_counted_is_kept() {
     assert_eq!(Hub::new(ADD, 2, kept).total(&'x'), 4);
 }
 
+/// A file that was put back is older than what the hub before had named.
+#[test]
+fn another_hub_is_told_all_that_the_one_before_has_named() {
+    let (mut a, mut b, mut other) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let merge = exchange(&mut hub(ADD), [&a.push([('x', 5)]), &b.push([])], 0);
+    a.merge(&merge);
+    assert_eq!(a.push([('x', 5)]).cells, [], "it is known");
+    a.begin_with_another_hub();
+    other.push(0, &a.push([('x', 5)]));
+    assert_eq!(other.total(&'x'), 5);
+}
+
 #[test]
 fn a_retired_cell_is_banked_once_and_begins_anew() {
     let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
