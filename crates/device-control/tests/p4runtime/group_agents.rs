@@ -270,7 +270,7 @@ fn nobody_else_speaks_for_a_server() {
     damaged.truncate(frame.len() - 1);
     world.stopped.insert(3);
     world.change("s3", Change::Add);
-    for (port, frame) in [(1, frame), (11, frame), (13, &damaged)] {
+    for (port, frame) in [(1, frame), (13, &damaged), (11, frame)] {
         for _ in 0..40 {
             world.wait(1);
             let events = world.agents[SWITCH].frame(world.now, port, frame);
