@@ -11,9 +11,10 @@
 //! same holds after a new start of the switch, which knows no flows. Orders have a *term* for this: a server that has an order of another
 //! term forgets its flows.
 
+use super::group_control::{front_settings, us};
 use super::group_show::{change_group, counts_of, no_group, show_group};
-use super::{Controlled, GroupControl, GroupStep, GroupTimes, Standing, write_group};
-use base_time::{Duration, Time};
+use super::{Controlled, GroupControl, GroupStep, Standing, write_group};
+use base_time::Time;
 use dataplane_api::{Counters as Counted, Device as _, Output};
 use group_front::{Front, Meter};
 use ir_split::{DeviceIndex, LedGroup, ServedGroup};
@@ -87,10 +88,6 @@ struct Served {
     next: Time,
     /// Counters of fronts before.
     past: Counters,
-}
-
-fn us(time: u64) -> Duration {
-    Duration::from_us(time)
 }
 
 /// The next term, which is never 0.
@@ -214,18 +211,10 @@ impl AgentGroups {
 
 impl Led {
     fn new(said: LedGroup, starts: u32, now: Time) -> Led {
-        let ir_split::GroupTimes { idle_us, patience_us, settle_us, hold_us, answer_us } = said.times;
-        let times = GroupTimes {
-            idle: us(idle_us),
-            patience: us(patience_us),
-            settle: us(settle_us),
-            hold: us(hold_us),
-            answer: us(answer_us),
-        };
         let numbered = (0..).map(Member).zip(&said.servers);
         let members: Vec<(Member, u32)> =
             numbered.filter(|(_, (_, is_member))| *is_member).map(|(member, _)| (member, 1)).collect();
-        let control = GroupControl::new(said.edge.clone(), &members, times);
+        let control = GroupControl::new(said.edge.clone(), &members, said.rules);
         // Two starts are different terms, even after each other.
         let term = after((starts as u16).wrapping_mul(0x9e37));
         let fresh = Known { at: now, term, ..Known::default() };
@@ -259,8 +248,8 @@ impl Led {
 
     /// Looks at all servers.
     fn look(&mut self, now: Time) {
-        let recent = us(self.said.times.hold_us / 2);
-        self.next = now + us((self.said.times.hold_us / BEATS).max(1));
+        let recent = us(self.said.rules.hold_us / 2);
+        self.next = now + us((self.said.rules.hold_us / BEATS).max(1));
         for (member, known) in &mut self.known {
             let is_up = known.start.is_some() && now.since(known.at) <= recent && !known.is_fenced;
             if self.control.look(*member, is_up, false, now) == Some(Standing::Dead) {
@@ -268,6 +257,8 @@ impl Led {
                 known.term = after(known.term);
             }
         }
+        let handled = self.known.iter().map(|(member, known)| (*member, known.counts.handled)).collect();
+        self.control.measure(&handled, now);
         self.control.poll(now);
     }
 
@@ -308,11 +299,7 @@ impl Served {
     }
 
     fn front(said: &ServedGroup, target: &mut Controlled) -> Front {
-        let patience = us(said.times.patience_us).as_ps();
-        let limits = server_groups::Limits { patience, ..server_groups::Limits::default() };
-        let idle = us(said.times.idle_us);
-        let settings =
-            group_front::Settings { wire: said.wire.clone(), me: said.me, port: said.port, idle, limits };
+        let settings = front_settings(said.wire.clone(), said.me, said.port, &said.rules);
         Front::new(settings, &*target.switch())
     }
 
@@ -341,7 +328,7 @@ impl Served {
         let mut left = self.front.run_timers(&mut *target.switch(), now);
         self.report(&mut left);
         if self.next <= now {
-            self.next = now + us((self.said.times.hold_us / BEATS).max(1));
+            self.next = now + us((self.said.rules.hold_us / BEATS).max(1));
             let flows = self.front.server().owned().count() as u64;
             left.push(self.say(Says::Here(counts_of(&self.counts(), flows))));
         }

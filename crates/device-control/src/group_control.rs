@@ -8,30 +8,17 @@
 //! Entries of the controller replace those that the split has made. A switch that begins anew gets all of them at once ([`GroupControl::refill`]), before a
 //! frame reaches it.
 
+use crate::group_load::GroupLoad;
 use base_time::{Duration, Time};
 use control_writes::Match;
 use device::Switch;
 use group_front::{Meter, Settings};
-use ir_split::{DeviceIndex, GroupEdge, GroupEntry};
+use ir_split::{DeviceIndex, GroupEdge, GroupEntry, GroupRules};
 use server_groups::group::{Limits, MemberStatus};
-use server_groups::wire::Flow;
+use server_groups::scaling::Wanted;
+use server_groups::wire::{Flow, Wire};
 use server_groups::{Command, Frame, Group, Member, Refusal, Report, Write, server};
 use std::collections::BTreeMap;
-
-/// Times of a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GroupTimes {
-    /// A flow without packets for so long has ended.
-    pub idle: Duration,
-    /// A question between servers is asked again after so long.
-    pub patience: Duration,
-    /// A server that has lost a bucket is asked for its flows after so long.
-    pub settle: Duration,
-    /// A server that has been away for so long is dead.
-    pub hold: Duration,
-    /// An order without a report is given again after so long.
-    pub answer: Duration,
-}
 
 /// Something to do at the switch. Steps are done in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,8 +87,10 @@ impl RackGroup {
 /// A group that runs.
 pub struct GroupControl {
     edge: GroupEdge,
-    times: GroupTimes,
+    rules: GroupRules,
     group: Group<Flow>,
+    /// Watches the load.
+    load: Option<GroupLoad>,
     /// Members that are away, and since when.
     away: BTreeMap<Member, Time>,
     /// Dead members with their weights: they are added when they are back.
@@ -112,14 +101,17 @@ pub struct GroupControl {
 
 impl GroupControl {
     /// With these members at first, each with its weight.
-    pub fn new(edge: GroupEdge, members: &[(Member, u32)], times: GroupTimes) -> GroupControl {
+    pub fn new(edge: GroupEdge, members: &[(Member, u32)], rules: GroupRules) -> GroupControl {
         let limits = Limits {
-            settle_after: times.settle.as_ps(),
-            patience: times.answer.as_ps(),
+            settle_after: us(rules.settle_us).as_ps(),
+            patience: us(rules.answer_us).as_ps(),
             ..Limits::default()
         };
         let group = Group::new(members, edge.buckets as usize, limits);
-        GroupControl { edge, times, group, away: BTreeMap::new(), dead: BTreeMap::new(), changes: 0 }
+        let group = if rules.is_stateless { group.stateless() } else { group };
+        let load = rules.scale.map(GroupLoad::new);
+        let (away, dead) = (BTreeMap::new(), BTreeMap::new());
+        GroupControl { edge, rules, group, load, away, dead, changes: 0 }
     }
 
     /// The group at the switch.
@@ -139,8 +131,7 @@ impl GroupControl {
 
     /// How the front of a member is set up, whose device has this port towards the switch.
     pub fn front(&self, me: Member, port: u32) -> Settings {
-        let limits = server::Limits { patience: self.times.patience.as_ps(), ..server::Limits::default() };
-        Settings { wire: self.edge.wire.clone(), me, port, idle: self.times.idle, limits }
+        front_settings(self.edge.wire.clone(), me, port, &self.rules)
     }
 
     /// All entries, for a switch that begins.
@@ -200,7 +191,7 @@ impl GroupControl {
                 self.away.remove(&member);
                 return None;
             }
-            if now.since(*self.away.entry(member).or_insert(now)) < self.times.hold {
+            if now.since(*self.away.entry(member).or_insert(now)) < us(self.rules.hold_us) {
                 return None;
             }
         }
@@ -212,6 +203,30 @@ impl GroupControl {
             self.dead.insert(member, known.weight);
         }
         Some(Standing::Dead)
+    }
+
+    /// The packets that each server has handled so far: the group may grow, shrink, or weigh its members anew.
+    pub fn measure(&mut self, handled: &BTreeMap<Member, u64>, now: Time) {
+        let Some(mut load) = self.load.take() else { return };
+        let takes = |member: &Member| self.standing(*member) == Standing::Member;
+        if let Some(loads) = load.loads(handled, takes, now) {
+            match load.step(&loads, now) {
+                Some(Wanted::Grow) => {
+                    let is_out =
+                        |(member, _): &(Member, DeviceIndex)| self.standing(*member) == Standing::Out;
+                    let free = self.all().find(is_out);
+                    // It is not in the group, and has a weight.
+                    let _ = free.map(|(member, _)| self.add(member, 1, now));
+                }
+                Some(Wanted::Shrink(member)) => drop(self.drain(member, true, now)),
+                None => {}
+            }
+            for (member, weight) in load.weights(&loads, now) {
+                // It was a member a moment ago.
+                let _ = self.group.weigh(member, weight, now.as_ps());
+            }
+        }
+        self.load = Some(load);
     }
 
     /// Time has passed.
@@ -241,9 +256,9 @@ impl GroupControl {
         self.is_steady() && self.dead.is_empty()
     }
 
-    /// Times of the group.
-    pub fn times(&self) -> GroupTimes {
-        self.times
+    /// Rules of the group.
+    pub fn rules(&self) -> &GroupRules {
+        &self.rules
     }
 
     /// Buckets and pins of each member.
@@ -260,6 +275,16 @@ impl GroupControl {
     pub fn changes(&self) -> u64 {
         self.changes
     }
+}
+
+/// How the front of a server is set up, whose device has this port towards the switch.
+pub(crate) fn front_settings(wire: Wire, me: Member, port: u32, rules: &GroupRules) -> Settings {
+    let limits = server::Limits { patience: us(rules.patience_us).as_ps(), ..server::Limits::default() };
+    Settings { wire, me, port, idle: us(rules.idle_us), is_stateless: rules.is_stateless, limits }
+}
+
+pub(crate) fn us(time: u64) -> Duration {
+    Duration::from_us(time)
 }
 
 /// Writes entries of a group to its switch. An entry that is to go may be gone already: a flow's pin, if its server dies while the pin ends.

@@ -13,6 +13,7 @@ mod fill;
 mod flow_moves;
 mod gate;
 mod group_control;
+mod group_load;
 mod group_show;
 mod known;
 mod live;
@@ -51,9 +52,7 @@ pub use device_config::program_in_json;
 use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use flow_moves::{End, FlowMoves, Moved, Side};
-pub use group_control::{
-    GroupControl, GroupStep, GroupTimes, RackGroup, Standing, group_refusal, write_group,
-};
+pub use group_control::{GroupControl, GroupStep, RackGroup, Standing, group_refusal, write_group};
 pub use known::Known;
 use known::KnownProgram;
 pub use metric::{Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};

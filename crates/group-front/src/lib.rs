@@ -19,7 +19,7 @@ use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
 use server_groups::server::Limits;
 use server_groups::wire::{Flow, Read, Wire};
-use server_groups::{Effect, Member, Report, Server};
+use server_groups::{Effect, Frame, Hop, Member, Report, Server};
 use std::collections::VecDeque;
 
 /// How a member is set up.
@@ -33,6 +33,8 @@ pub struct Settings {
     pub port: Port,
     /// A flow without packets for so long has ended.
     pub idle: Duration,
+    /// The device keeps nothing of a flow: all packets are handled, and no flow is remembered.
+    pub is_stateless: bool,
     /// Bounds; its patience is in picoseconds.
     pub limits: Limits,
 }
@@ -88,6 +90,13 @@ impl Front {
                 self.own.received += 1;
                 self.balance(1, 0);
                 vec![]
+            }
+            Read::Frame(Frame::Packet { flow, packet, hop: Hop::First { .. }, .. })
+                if self.settings.is_stateless =>
+            {
+                self.own.received += 1;
+                self.server.counters.handled += 1;
+                self.carry_out(device, vec![Effect::Handle { flow, packet }], 1, now)
             }
             Read::Frame(frame) => {
                 self.own.received += 1;

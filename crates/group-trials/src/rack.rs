@@ -202,6 +202,7 @@ impl<'p> Rack<'p> {
             me,
             port: LINK,
             idle: Duration::from_us(400),
+            is_stateless: false,
             limits,
         };
         let front = Front::new(settings, &device);

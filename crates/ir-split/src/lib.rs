@@ -25,6 +25,7 @@ mod flow;
 mod forward;
 mod generate;
 mod group_edge;
+mod group_rules;
 mod handler_calls;
 mod keep_order;
 mod landings;
@@ -59,15 +60,14 @@ mod witness;
 pub use arch::PORT_BITS;
 pub use check::unknown_region;
 pub use group_edge::{GroupEdge, GroupEntry};
+pub use group_rules::{GroupRules, ScaleRules};
 pub use handler_calls::handler_calls;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};
 pub use mark::{Mark, marks};
 pub use name_flows::{FlowsOf, name_flows};
 pub use pipeline::{STEPS, Step, StepText, Traced, split, trace};
-pub use placement::{
-    DeviceIndex, GroupSetup, GroupTimes, Length, Order, Placement, Policy, RuntimeName, Site,
-};
+pub use placement::{DeviceIndex, GroupSetup, Length, Order, Placement, Policy, RuntimeName, Site};
 
 pub use said_group::{LedGroup, ServedGroup};
 pub use section::{CallEnd, Half, SectionId, SectionKind};

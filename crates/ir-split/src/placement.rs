@@ -1,5 +1,6 @@
 //! Placement of regions: the input of a split.
 
+use crate::group_rules::GroupRules;
 use failover::Thresholds;
 use ir::Name;
 use std::collections::BTreeMap;
@@ -81,23 +82,8 @@ pub struct GroupSetup {
     pub servers: Vec<DeviceIndex>,
     /// Members at first.
     pub members: Vec<DeviceIndex>,
-    /// Times of the group.
-    pub times: GroupTimes,
-}
-
-/// Times of a group of servers, in microseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct GroupTimes {
-    /// A flow without packets for so long has ended.
-    pub idle_us: u64,
-    /// A question between servers is asked again after so long.
-    pub patience_us: u64,
-    /// A server that has lost a bucket is asked for its flows after so long.
-    pub settle_us: u64,
-    /// A server that has been away for so long is dead.
-    pub hold_us: u64,
-    /// An order without a report is given again after so long.
-    pub answer_us: u64,
+    /// Rules of the group.
+    pub rules: GroupRules,
 }
 
 impl Site {

@@ -1,15 +1,16 @@
 //! Groups as the programs of their switch and servers say them: what agents beside these devices need, which no controller tells them.
 //!
 //! ```text
-//! @leads_group("nat", 0, 1024, "0200...", 160000000, 50000, 200000, 1000000, 250000, "s1", 3, true, "s2", 4, false)
-//! control p4rack_group(...)                         number, buckets, wire, times in us, then the servers: name, port, a member at first
+//! @leads_group("nat", 0, 1024, "0200...", "160000000,50000,200000,1000000,250000,0", "s1", 3, true, "s2", 4, false)
+//! control p4rack_group(...)                         number, buckets, wire, rules, then the servers: name, port, a member at first
 //!
-//! @serves_group("nat", 1, 2, "0200...", 160000000, 50000, 200000, 1000000, 250000)
-//! control ingress(...)                              member, port to the switch, wire, times
+//! @serves_group("nat", 1, 2, "0200...", "160000000,50000,200000,1000000,250000,0")
+//! control ingress(...)                              member, port to the switch, wire, rules
 //! ```
 
 use crate::group_edge::GroupEdge;
-use crate::placement::{DeviceIndex, GroupTimes, Placement};
+use crate::group_rules::GroupRules;
+use crate::placement::{DeviceIndex, Placement};
 use crate::split::DeviceProgram;
 use ir::{Annotation, AnnotationBody, AnnotationValue, Name, Program};
 use p4_arch::Duty;
@@ -28,8 +29,8 @@ pub struct LedGroup {
     pub edge: GroupEdge,
     /// Names of the devices that may be members, in the order of their numbers; each with true if it is one at first.
     pub servers: Vec<(String, bool)>,
-    /// Times of the group.
-    pub times: GroupTimes,
+    /// Rules of the group.
+    pub rules: GroupRules,
 }
 
 /// A group at a server.
@@ -43,8 +44,8 @@ pub struct ServedGroup {
     pub port: u32,
     /// Frames of the group.
     pub wire: Wire,
-    /// Times of the group.
-    pub times: GroupTimes,
+    /// Rules of the group.
+    pub rules: GroupRules,
 }
 
 impl LedGroup {
@@ -63,10 +64,10 @@ impl LedGroup {
     }
 
     fn annotation(&self) -> Annotation {
-        let LedGroup { name, edge, servers, times } = self;
+        let LedGroup { name, edge, servers, rules } = self;
         let mut values = vec![string(name), int(edge.number), int(edge.buckets.into())];
         values.push(AnnotationValue::Str(edge.wire.to_text()));
-        values.extend(times.values());
+        values.push(AnnotationValue::Str(rules.to_text()));
         for ((name, is_member), (_, port)) in servers.iter().zip(&edge.members) {
             values.extend([string(name), int(*port), AnnotationValue::Bool(*is_member)]);
         }
@@ -79,11 +80,7 @@ impl LedGroup {
             number,
             buckets,
             AnnotationValue::Str(wire),
-            idle,
-            patience,
-            settle,
-            hold,
-            answer,
+            AnnotationValue::Str(rules),
             servers @ ..,
         ] = values
         else {
@@ -113,7 +110,7 @@ impl LedGroup {
             name: name.clone(),
             edge,
             servers: servers.iter().map(|(server, _)| server.clone()).collect(),
-            times: GroupTimes::of_values([idle, patience, settle, hold, answer])?,
+            rules: GroupRules::of_text(rules)?,
         })
     }
 }
@@ -126,25 +123,16 @@ impl ServedGroup {
     }
 
     fn annotation(&self) -> Annotation {
-        let ServedGroup { name, me, port, wire, times } = self;
+        let ServedGroup { name, me, port, wire, rules } = self;
         let mut values = vec![string(name), int(me.0.into()), int((*port).into())];
         values.push(AnnotationValue::Str(wire.to_text()));
-        values.extend(times.values());
+        values.push(AnnotationValue::Str(rules.to_text()));
         Annotation { name: SERVES.into(), body: AnnotationBody::Values(values) }
     }
 
     fn read(values: &[AnnotationValue]) -> Option<ServedGroup> {
-        let [
-            AnnotationValue::Str(name),
-            me,
-            port,
-            AnnotationValue::Str(wire),
-            idle,
-            patience,
-            settle,
-            hold,
-            answer,
-        ] = values
+        let [AnnotationValue::Str(name), me, port, AnnotationValue::Str(wire), AnnotationValue::Str(rules)] =
+            values
         else {
             return None;
         };
@@ -153,28 +141,7 @@ impl ServedGroup {
             me: Member(u16::try_from(of_int(me)?).ok().filter(|me| usize::from(*me) < MOST_MEMBERS)?),
             port: u32::try_from(of_int(port)?).ok()?,
             wire: Wire::of_text(wire)?,
-            times: GroupTimes::of_values([idle, patience, settle, hold, answer])?,
-        })
-    }
-}
-
-impl GroupTimes {
-    fn values(self) -> [AnnotationValue; 5] {
-        let GroupTimes { idle_us, patience_us, settle_us, hold_us, answer_us } = self;
-        [idle_us, patience_us, settle_us, hold_us, answer_us].map(int)
-    }
-
-    /// No time is 0, and none is longer than a year.
-    fn of_values(values: [&AnnotationValue; 5]) -> Option<GroupTimes> {
-        const YEAR: u64 = 366 * 24 * 3600 * 1_000_000;
-        let us = |value| of_int(value).filter(|us| (1..=YEAR).contains(us));
-        let [idle, patience, settle, hold, answer] = values;
-        Some(GroupTimes {
-            idle_us: us(idle)?,
-            patience_us: us(patience)?,
-            settle_us: us(settle)?,
-            hold_us: us(hold)?,
-            answer_us: us(answer)?,
+            rules: GroupRules::of_text(rules)?,
         })
     }
 }
@@ -193,8 +160,8 @@ pub(crate) fn say_groups(devices: &mut [Option<DeviceProgram>], placement: &Plac
             let name_of = |device: DeviceIndex| placement.devices[device.0 as usize].to_string();
             let servers =
                 edge.members.iter().map(|(device, _)| (name_of(*device), group.members.contains(device)));
-            let (name, times) = (group.name.to_string(), group.times);
-            let led = LedGroup { name: name.clone(), edge: edge.clone(), servers: servers.collect(), times };
+            let (name, rules) = (group.name.to_string(), group.rules);
+            let led = LedGroup { name: name.clone(), edge: edge.clone(), servers: servers.collect(), rules };
             let Some(device) = &mut devices[switch] else { continue };
             let own = device.program.controls.iter_mut().find(|c| c.control_plane_name == edge.control);
             if let Some(control) = own {
@@ -205,7 +172,7 @@ pub(crate) fn say_groups(devices: &mut [Option<DeviceProgram>], placement: &Plac
                 let port = placement.ports.get(&(*server, here)).and_then(|port| u32::try_from(*port).ok());
                 let program = devices.get_mut(server.0 as usize).and_then(Option::as_mut);
                 let (Some(port), Some(DeviceProgram { program, .. })) = (port, program) else { continue };
-                let served = ServedGroup { name: name.clone(), me, port, wire: edge.wire.clone(), times };
+                let served = ServedGroup { name: name.clone(), me, port, wire: edge.wire.clone(), rules };
                 if let Some(ingress) = crate::arch::control(program, Duty::Ingress) {
                     program.controls[ingress.index()].annotations.push(served.annotation());
                 }
@@ -251,8 +218,15 @@ mod tests {
         }
     }
 
-    const TIMES: GroupTimes =
-        GroupTimes { idle_us: 160_000_000, patience_us: 1, settle_us: 2, hold_us: 3, answer_us: 4 };
+    const RULES: GroupRules = GroupRules {
+        idle_us: 160_000_000,
+        patience_us: 1,
+        settle_us: 2,
+        hold_us: 3,
+        answer_us: 4,
+        is_stateless: false,
+        scale: None,
+    };
 
     #[test]
     fn a_group_is_read_as_it_was_said() {
@@ -265,11 +239,11 @@ mod tests {
             wire: wire(),
         };
         let servers = vec![("s1".to_string(), true), ("s2".to_string(), false)];
-        let led = LedGroup { name: "nat".to_string(), edge, servers, times: TIMES };
+        let led = LedGroup { name: "nat".to_string(), edge, servers, rules: RULES };
         let said = led.annotation();
         assert_eq!(LedGroup::read(&led.edge.control, said.body.values()), Some(led.clone()));
         let served =
-            ServedGroup { name: "nat".to_string(), me: Member(1), port: 2, wire: wire(), times: TIMES };
+            ServedGroup { name: "nat".to_string(), me: Member(1), port: 2, wire: wire(), rules: RULES };
         let also = served.annotation();
         assert_eq!(ServedGroup::read(also.body.values()), Some(served));
         // Nothing that is missing or of another kind is a group.

@@ -4,11 +4,12 @@ use crate::handlers::calls;
 use crate::rack::Racked;
 use base_diag::Diagnostic;
 use base_diag::codes::group as codes;
-use device_control::{GroupControl, GroupTimes, RackGroup};
+use device_control::{GroupControl, RackGroup};
 use ir::Program;
 use ir_handlers::Handler;
 use ir_split::{DeviceIndex, FlowsOf, GroupEdge, name_flows};
-use rack_model::{DeviceId, Group, Pace, Placement, Policy, Rack};
+use rack_model::{DeviceId, Group, Placement, Policy, Rack};
+use rack_plan::group_rules;
 use server_groups::Member;
 use std::sync::Arc;
 
@@ -36,12 +37,11 @@ pub fn groups(racked: &Racked) -> Vec<(usize, RackGroup)> {
 
 fn control(rack: &Rack, group: &Group, edge: &GroupEdge) -> GroupControl {
     let delay = rack.control.delay;
-    let Pace { patience, settle, hold } = group.pace;
-    let times = GroupTimes { idle: group.idle.value, patience, settle, hold, answer: settle + delay + delay };
+    let rules = group_rules(group, group.pace.settle + delay + delay);
     let numbered = (0..).map(Member).zip(&edge.members);
     let members = numbered.filter(|(_, (device, _))| group.members.contains(&DeviceId(device.0)));
     let members: Vec<(Member, u32)> = members.map(|(member, _)| (member, 1)).collect();
-    GroupControl::new(edge.clone(), &members, times)
+    GroupControl::new(edge.clone(), &members, rules)
 }
 
 /// The program with the flows of each handler that a group runs: `name-flows`.
@@ -54,8 +54,9 @@ pub(crate) fn with_flows(
     if !regions.iter().any(|p| grouped(&p)) {
         return Ok(program);
     }
-    let (mut flows, mut wrong) = (vec![], vec![]);
+    let (mut flows, mut wrong) = (vec![], check_regions(rack, regions, &program)?);
     for (handler, marks) in calls(&program)? {
+        wrong.extend(check_calls(rack, regions, &handler, &marks, &program)?);
         for region in marks {
             let Some(placed) = regions.iter().filter(grouped).find(|p| p.region.value == region.as_str())
             else {
@@ -80,10 +81,82 @@ pub(crate) fn group_of(rack: &Rack, server: DeviceId) -> Option<&Group> {
     rack.groups.iter().find(|group| group.number(server).is_some())
 }
 
+/// Each call has a flow of its own, and a packet stays at the server of one flow.
+fn check_calls(
+    rack: &Rack,
+    regions: &[Placement],
+    handler: &Handler,
+    calls: &[ir::Name],
+    program: &Program,
+) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
+    let is_grouped = |region: &&ir::Name| {
+        let mut placed = regions.iter().filter(|p| p.policy == Policy::Group);
+        placed.any(|p| p.region.value == region.as_str() && group_of(rack, p.device.value).is_some())
+    };
+    if calls.iter().filter(is_grouped).count() < 2 {
+        return Ok(None);
+    }
+    let title = format!("`{}` is called at {} places, and a group runs it", handler.name, calls.len());
+    let problem = Diagnostic::error(codes::NOT_GROUPED, title).at(handler.span, "this handler");
+    let marks = ir_split::marks(program)?;
+    let own = marks.iter().filter(|mark| calls.contains(&mark.name));
+    let problem = own.fold(problem, |problem, mark| problem.at(mark.span, "it is called here"));
+    let note = "each call has its own request, so that its flow may be at another server";
+    let help = "call it at one place, with a request that the program prepares before in each case; or let one device run it";
+    Ok(Some(problem.note(note).help(help)))
+}
+
+/// A group that remembers no flows cannot keep the cells of a flow at its server.
+fn check_regions(
+    rack: &Rack,
+    regions: &[Placement],
+    program: &Program,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    let grouped = regions.iter().filter(|p| p.policy == Policy::Group);
+    let stateless = grouped.filter_map(|p| Some((p, group_of(rack, p.device.value)?)));
+    let stateless: Vec<_> = stateless.filter(|(_, group)| group.is_stateless).collect();
+    if stateless.is_empty() {
+        return Ok(vec![]);
+    }
+    let (marks, mut wrong) = (ir_split::marks(program)?, vec![]);
+    for (placed, group) in stateless {
+        let own = marks.iter().filter(|mark| mark.name == placed.region.value.as_str());
+        for name in own.flat_map(|mark| &mark.state) {
+            let Some(at) = program.instances.iter().position(|object| object.control_plane_name == *name)
+            else {
+                continue;
+            };
+            if ir_state::mode_of(program, ir::InstanceId::from(at)) == ir_state::Mode::Sharded {
+                let title = format!("group `{}` keeps no flows, but `{name}` is sharded", group.name.value);
+                let problem = Diagnostic::error(codes::NOT_GROUPED, title)
+                    .at(group.span, "`variant = \"pin\"`: flows change their server at once")
+                    .at(
+                        program.instances[at].span,
+                        format!("region `{}` keeps cells of flows in it", placed.region.value),
+                    );
+                wrong.push(problem.help("leave `variant` out of the group, or mark the object `@soft`"));
+            }
+        }
+    }
+    Ok(wrong)
+}
+
 /// A flow that the group has forgotten may begin anew at another server: by then its handler must have forgotten it, too.
 fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
     let name = &group.name.value;
     match handler.keeps {
+        Some(base_time::Duration::ZERO) if group.is_stateless => None,
+        _ if group.is_stateless => {
+            let title = format!("group `{name}` keeps no flows, but `{}` may", handler.name);
+            let why = match handler.keeps {
+                Some(keeps) => format!("the handler keeps a flow for {keeps}"),
+                None => "nothing says that the handler keeps nothing of a flow".to_string(),
+            };
+            let problem = Diagnostic::error(codes::NOT_GROUPED, title)
+                .at(group.span, "`variant = \"pin\"`: flows change their server at once")
+                .at(handler.span, why);
+            Some(problem.help("write `keeps = \"0s\"` if it keeps nothing, or leave `variant` out of the group"))
+        }
         Some(keeps) if keeps < group.idle.value => None,
         Some(keeps) => Some(
             Diagnostic::error(codes::NOT_GROUPED, format!("group `{name}` forgets flows that `{}` keeps", handler.name))

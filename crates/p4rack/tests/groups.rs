@@ -48,6 +48,114 @@ fn the_example_grows_shrinks_and_survives_a_death() {
     assert!(group.servers.iter().all(|server| server.calls > 100 && server.dropped == 0), "{group:?}");
 }
 
+/// The example without changes and deaths, with other lines for its group.
+fn variant(name: &str, group: &str) -> PathBuf {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&place).expect("a directory");
+    let directory = example().parent().expect("it has one").to_path_buf();
+    for file in ["snat.p4", "snat.c"] {
+        std::fs::copy(directory.join(file), place.join(file)).expect("a copy");
+    }
+    let text = std::fs::read_to_string(example()).expect("the example");
+    let (before, after) = text.split_once("# A third server").expect("its changes");
+    let (_, after) = after.split_once("[[app]]").expect("its app");
+    let text = format!("{}[[app]]{after}", before.replace("idle = \"160s\"", group));
+    std::fs::write(place.join("RACK.toml"), text).expect("a file");
+    place
+}
+
+#[test]
+fn a_group_grows_with_its_load_and_shrinks_again() {
+    let scale =
+        "{ capacity = 3000, up_for = \"5ms\", down_for = \"10ms\", cooldown = \"10ms\", weights = true }";
+    let report = run(&load(&variant("scaled-group", &format!("idle = \"160s\"\nscale = {scale}"))));
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    let third = &group.servers[2];
+    assert!(third.calls > 0 && third.opened > 0, "it has come, and has had flows: {group:?}");
+    let leaving = group.servers.iter().filter(|server| server.standing == "leaving").count();
+    assert!(leaving >= 1, "nobody gets the last flows: {group:?}");
+    assert_eq!(report.workloads.iter().map(|load| load.lost).sum::<u64>(), 0);
+    assert_eq!((group.lost, group.is_steady), (0, true), "{group:?}");
+}
+
+#[test]
+fn a_handler_that_keeps_flows_needs_a_group_that_does() {
+    let mut map = SourceMap::new();
+    let found = rack::load(&variant("pinned-group", "variant = \"pin\""), &[], &mut map).err();
+    let found = text(&found.expect("it is refused"), &map);
+    assert!(found.contains("error[P4R1501]: group `nat` keeps no flows, but `snat` may"), "{found}");
+    assert!(found.contains("write `keeps = \"0s\"` if it keeps nothing"), "{found}");
+}
+
+/// A handler that keeps nothing, called for each packet; `CALLS` is the body of ingress.
+const STATELESS: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header packet_t { bit<272> before; bit<16> src; bit<16> dst; }
+struct headers_t { packet_t packet; }
+struct metadata_t { }
+struct request_t { bit<16> port; }
+@remote(handler = "even", group = "nat", key = { q.port }, keeps = "0s")
+extern bool even(in request_t q);
+parser P(packet_in p, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    state start { p.extract(hdr.packet); transition accept; }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    request_t q;
+    apply { CALLS }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) { apply { } }
+control D(packet_out p, in headers_t hdr) { apply { p.emit(hdr.packet); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"#;
+
+const EVEN: &str = r#"#include "even.h"
+int even(p4r_ctx *ctx, const request_t *q) { (void)ctx; return request_t_port(q) % 2 == 0 ? P4R_OK : P4R_DROP; }
+"#;
+
+/// A rack with this program; `group` are lines of its group, `more` is added to the file.
+fn stateless(name: &str, calls: &str, group: &str, more: &str) -> PathBuf {
+    let place = variant(name, group);
+    std::fs::write(place.join("even.p4"), STATELESS.replace("CALLS", calls)).expect("a file");
+    std::fs::write(place.join("even.c"), EVEN).expect("a file");
+    let text = std::fs::read_to_string(place.join("RACK.toml")).expect("the rack");
+    let text = text.replace("snat.p4", "even.p4").replace("snat.c", "even.c").replace("{ snat =", "{ even =");
+    // Nothing rewrites addresses here.
+    let text = text.replace("gateway = \"02:00:00:00:00:01\"", "gateway = \"02:00:00:00:02:01\"");
+    std::fs::write(place.join("RACK.toml"), text + more).expect("a file");
+    place
+}
+
+/// One call for each packet: the packets of the uploads to odd ports are dropped.
+const ONE_CALL: &str =
+    "q.port = hdr.packet.dst; if (even(q)) { std.egress_spec = 2; } else { mark_to_drop(std); }";
+
+#[test]
+fn a_group_that_keeps_no_flows_changes_at_once() {
+    let leaves = "\n[[membership]]\ngroup = \"nat\"\nat = \"20ms\"\nremove = \"s1\"\n";
+    let place = stateless("stateless-group", ONE_CALL, "variant = \"pin\"", leaves);
+    let report = run(&load(&place));
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    let first = &group.servers[0];
+    assert_eq!((first.standing.as_str(), first.flows, group.lost), ("out", 0, 0), "{group:?}");
+    assert!(first.calls > 100 && group.servers[1].calls > 100 && group.is_steady, "{group:?}");
+    assert!(group.servers.iter().all(|server| server.extra_hops == 0 && server.opened == 0), "{group:?}");
+    let uploads = report.workloads.iter().filter(|load| load.name.starts_with("upload"));
+    let came: Vec<u64> = uploads.map(|load| load.received).collect();
+    assert_eq!(came, [200, 0].repeat(6));
+}
+
+#[test]
+fn a_group_runs_a_handler_that_is_called_at_one_place() {
+    let twice = format!("{ONE_CALL} q.port = hdr.packet.src; if (even(q)) {{ std.egress_spec = 2; }}");
+    let mut map = SourceMap::new();
+    let found = rack::load(&stateless("twice-group", &twice, "variant = \"pin\"", ""), &[], &mut map).err();
+    let found = text(&found.expect("it is refused"), &map);
+    assert!(found.contains("error[P4R1501]: `even` is called at 2 places, and a group runs it"), "{found}");
+    assert!(found.contains("call it at one place"), "{found}");
+}
+
 const SERVERS: usize = 3;
 const CLIENT: HostId = HostId(0);
 const NET: HostId = HostId(1);

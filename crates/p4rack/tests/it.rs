@@ -38,6 +38,7 @@ mod rack_control;
 mod rack_entries;
 mod rack_faults;
 mod rates;
+mod retransmissions;
 mod routes;
 mod run_inputs;
 mod run_pass;

@@ -6,12 +6,16 @@
 //! servers = ["s1", "s2", "s3"]  # devices that may be members, 64 at most
 //! members = ["s1", "s2"]        # at first; default: all servers
 //! idle = "160s"                 # a flow without packets for so long has ended; longer than any handler keeps it
-//! variant = "exact"             # each packet of a flow reaches the server that has its state
+//! variant = "exact"             # each packet of a flow reaches the server that has its state; "pin": for handlers that keep nothing of a
+//!                               # flow (`keeps = "0s"`): buckets move at once, and `idle` is left out
 //! buckets = 1024                # of flows of handlers, a power of two; a region says its own in `@flow`
 //! patience = "200us"            # a question between servers is asked again after so long: more than the longest round trip
 //! settle = "1ms"                # a server that has lost a bucket is asked for its flows after so long, and again
 //! hold = "1ms"                  # a server that has been away for so long is dead
 //!                               # defaults of `p4rack switch`, where devices are processes: 50 ms, 200 ms, 1 s
+//! scale = { capacity = 100000 } # the group grows and shrinks by itself; a server can do this many calls a second. Other keys and their
+//!                               # defaults: up = 0.75, up_for = "2s", down = 0.3, down_for = "30s", cooldown = "10s", min = 1,
+//!                               # max: all servers, weights = false (true: fewer new flows for members with more load)
 //!
 //! [[membership]]
 //! group = "nat"
@@ -48,6 +52,10 @@ pub struct Group {
     pub members: Vec<DeviceId>,
     /// A flow without packets for so long has ended.
     pub idle: Spanned<Duration>,
+    /// Servers keep nothing of a flow: `variant = "pin"`.
+    pub is_stateless: bool,
+    /// The group grows and shrinks by itself.
+    pub scale: Option<Scale>,
     /// Buckets of flows of handlers.
     pub buckets: u32,
     /// Times in virtual time, or of processes after [`Rack::of_processes`](crate::Rack::of_processes).
@@ -56,6 +64,29 @@ pub struct Group {
     pub pace_of_processes: Pace,
     /// Place in the file.
     pub span: Span,
+}
+
+/// When a group grows and shrinks by itself. Loads are in thousandths of `capacity`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scale {
+    /// Calls a second that a server can do.
+    pub capacity: u64,
+    /// It grows if the mean load was above this for `up_for`.
+    pub up: u32,
+    /// See `up`.
+    pub up_for: Duration,
+    /// It shrinks if the mean load was below this for `down_for`.
+    pub down: u32,
+    /// See `down`.
+    pub down_for: Duration,
+    /// Nothing changes for so long after a change.
+    pub cooldown: Duration,
+    /// Members at least.
+    pub min: u32,
+    /// Members at most.
+    pub max: u32,
+    /// Members with more load get fewer new flows.
+    pub weighs: bool,
 }
 
 /// Times of a group that depend on how fast its devices answer.
@@ -116,7 +147,8 @@ pub(crate) fn named<'g>(groups: &'g [Group], item: Item<'_>) -> Option<&'g Group
     groups.iter().find(|group| group.name.value == **name)
 }
 
-const VARIANTS: [(&str, Option<()>); 3] = [("exact", Some(())), ("pin", None), ("bloom", None)];
+/// Names, and whether servers keep nothing of a flow; CLIP's filters do not run in racks.
+const VARIANTS: [(&str, Option<bool>); 3] = [("exact", Some(false)), ("pin", Some(true)), ("bloom", None)];
 
 /// `known` are the groups before this one.
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group]) -> Option<Group> {
@@ -128,8 +160,18 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
     let name = s.required(r, "name", "\"nat\"", value::name);
     let servers = s.required(r, "servers", "[\"s1\", \"s2\"]", |r, i| value::list(r, i, device));
     let members = s.optional(r, "members", |r, i| value::list(r, i, device));
-    let idle = s.required(r, "idle", "\"10s\"", value::interval);
-    s.optional(r, "variant", |r, i| value::choice(r, i, &VARIANTS));
+    let variant = s.optional(r, "variant", |r, i| value::choice(r, i, &VARIANTS));
+    let is_stateless = variant.is_some_and(|variant| variant.value);
+    let idle = match is_stateless {
+        false => s.required(r, "idle", "\"10s\"", value::interval),
+        true => {
+            if let Some(idle) = s.optional(r, "idle", value::interval) {
+                r.bad_value(idle.span, "`idle` of a group that remembers no flows", "leave it out");
+            }
+            Some(Spanned::new(Duration::from_ms(1_000), item.span))
+        }
+    };
+    let mut scale = s.optional(r, "scale", scale);
     let buckets = s.optional(r, "buckets", buckets);
     let patience = s.optional(r, "patience", value::interval);
     let settle = s.optional(r, "settle", value::interval);
@@ -139,6 +181,13 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
     let before = r.diagnostics.error_count();
     check_name(r, &name, names, known);
     check_servers(r, &servers, known);
+    if let Some(Spanned { value: scale, span }) = &mut scale {
+        scale.max = scale.max.min(servers.value.len() as u32);
+        if scale.max < scale.min {
+            let why = format!("it has {} servers", servers.value.len());
+            r.bad_value(*span, "the group can never have `min` members", why);
+        }
+    }
     let members = members.map_or_else(
         || servers.value.iter().map(|server| server.value).collect(),
         |members| check_members(r, &members, &servers.value, names),
@@ -156,11 +205,45 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
         servers: servers.value,
         members,
         idle: idle?,
+        is_stateless,
+        scale: scale.map(|scale| scale.value),
         buckets: buckets.map_or(1024, |buckets| buckets.value),
         pace: over(EMULATED),
         pace_of_processes: over(PROCESSES),
         span: item.span,
     })
+}
+
+fn scale(r: &mut Reader, item: Item<'_>) -> Option<Scale> {
+    let mut s = Section::new(r, "this `scale`".to_string(), item.span, item)?;
+    let capacity = s.required(r, "capacity", "100000", |r, i| value::integer(r, i, 1..=1_000_000_000_000));
+    let up = s.optional(r, "up", value::thousandths);
+    let up_for = s.optional(r, "up_for", value::interval);
+    let down = s.optional(r, "down", value::thousandths);
+    let down_for = s.optional(r, "down_for", value::interval);
+    let cooldown = s.optional(r, "cooldown", value::interval);
+    let members = 1..=MOST_SERVERS as u32;
+    let min = s.optional(r, "min", |r, i| value::small(r, i, members.clone()));
+    let max = s.optional(r, "max", |r, i| value::small(r, i, members.clone()));
+    let weighs = s.optional(r, "weights", value::boolean);
+    s.finish(r);
+    let scale = Scale {
+        capacity: capacity?.value,
+        up: up.map_or(750, |up| up.value),
+        up_for: up_for.map_or(Duration::from_s(2), |time| time.value),
+        down: down.as_ref().map_or(300, |down| down.value),
+        down_for: down_for.map_or(Duration::from_s(30), |time| time.value),
+        cooldown: cooldown.map_or(Duration::from_s(10), |time| time.value),
+        min: min.map_or(1, |min| min.value),
+        max: max.map_or(MOST_SERVERS as u32, |max| max.value),
+        weighs: weighs.is_some_and(|weighs| weighs.value),
+    };
+    if scale.down >= scale.up {
+        let why = "it would grow and shrink for ever: let `down` be less";
+        r.bad_value(down.map_or(item.span, |down| down.span), "`down` is not less than `up`", why);
+        return None;
+    }
+    Some(scale)
 }
 
 fn buckets(r: &mut Reader, item: Item<'_>) -> Option<u32> {

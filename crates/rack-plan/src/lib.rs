@@ -15,7 +15,7 @@ pub use bind::bind;
 pub use limits::check_limits;
 pub use offers::call_cost;
 pub use page::page;
-pub use placement::{by_hand, placement};
+pub use placement::{by_hand, group_rules, placement};
 pub use rack::{Cost, RackProblem, Refused, RuleText};
 pub use spares::Spares;
 

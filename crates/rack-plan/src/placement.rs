@@ -4,7 +4,8 @@ use crate::Result;
 use base_diag::Diagnostic;
 use ir::Program;
 use ir_split::{
-    DeviceIndex, GroupSetup, GroupTimes, Length, Order, Placement, RuntimeName, Site, marks, unknown_region,
+    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, marks,
+    unknown_region,
 };
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
 use std::collections::BTreeMap;
@@ -120,20 +121,38 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
 
 /// A group as the agents of its devices need it.
 fn setup(group: &rack_model::Group) -> GroupSetup {
-    let us = |time: base_time::Duration| (time.as_ps() / 1_000_000).max(1);
-    let rack_model::Pace { patience, settle, hold } = group.pace;
     GroupSetup {
         name: group.name.value.as_str().into(),
         servers: group.servers.iter().map(|server| DeviceIndex(server.value.0)).collect(),
         members: group.members.iter().map(|member| DeviceIndex(member.0)).collect(),
-        times: GroupTimes {
-            idle_us: us(group.idle.value),
-            patience_us: us(patience),
-            settle_us: us(settle),
-            hold_us: us(hold),
-            // Reports come by the links of the data plane.
-            answer_us: us(settle),
-        },
+        // Reports come by the links of the data plane.
+        rules: group_rules(group, group.pace.settle),
+    }
+}
+
+/// The rules of a group whose controller has reports `answer` after its orders at the latest.
+pub fn group_rules(group: &rack_model::Group, answer: base_time::Duration) -> GroupRules {
+    let us = |time: base_time::Duration| (time.as_ps() / 1_000_000).max(1);
+    let rack_model::Pace { patience, settle, hold } = group.pace;
+    let scale = |scale: rack_model::Scale| ScaleRules {
+        capacity: scale.capacity,
+        up: scale.up,
+        up_for_us: us(scale.up_for),
+        down: scale.down,
+        down_for_us: us(scale.down_for),
+        cooldown_us: us(scale.cooldown),
+        min: scale.min,
+        max: scale.max,
+        weighs: scale.weighs,
+    };
+    GroupRules {
+        idle_us: us(group.idle.value),
+        patience_us: us(patience),
+        settle_us: us(settle),
+        hold_us: us(hold),
+        answer_us: us(answer),
+        is_stateless: group.is_stateless,
+        scale: group.scale.map(scale),
     }
 }
 

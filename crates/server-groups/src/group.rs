@@ -110,6 +110,8 @@ pub struct Group<F> {
     wishes: Vec<Member>,
     pins: BTreeMap<F, Pin<F>>,
     commands: VecDeque<Command<F>>,
+    /// Servers keep nothing of a flow: buckets move at once.
+    is_stateless: bool,
     /// Reports that no member may make.
     pub refused: u64,
 }
@@ -130,12 +132,19 @@ impl<F: Clone + Ord> Group<F> {
             wishes: vec![first; buckets],
             pins: BTreeMap::new(),
             commands: VecDeque::new(),
+            is_stateless: false,
             refused: 0,
         };
         group.spread_wishes();
         group.rows = group.wishes.iter().map(|member| RowState::new(*member)).collect();
         group.tell_members(0);
         group
+    }
+
+    /// The same for servers that keep nothing of a flow: a bucket that moves has no previous server.
+    #[must_use]
+    pub fn stateless(self) -> Group<F> {
+        Group { is_stateless: true, ..self }
     }
 
     /// The rows of all buckets, for a switch that begins.
@@ -420,7 +429,8 @@ impl<F: Clone + Ord> Group<F> {
             let can_move = state.phase == Phase::Steady && !busy.contains(&(bucket as u32));
             if can_move && state.row.current != *wish && self.members.contains_key(wish) {
                 let is_alive = self.members.contains_key(&state.row.current);
-                let row = if is_alive { state.go(*wish, now) } else { state.restart(*wish) };
+                let keeps = is_alive && !self.is_stateless;
+                let row = if keeps { state.go(*wish, now) } else { state.restart(*wish) };
                 writes.push(Write::Row { bucket: bucket as u32, row });
             }
         }

@@ -2,7 +2,7 @@
 
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
-use server_groups::{Effect, Frame, Group, Hop, Member, Order, Refusal, Report, RowId, Server};
+use server_groups::{Command, Effect, Frame, Group, Hop, Member, Order, Refusal, Report, RowId, Server};
 
 type Flow = u32;
 
@@ -139,6 +139,32 @@ fn reports_of_strangers_and_of_other_rows_change_nothing() {
     assert_eq!(group.rows(), before.rows());
     assert_eq!((group.pins().count(), group.refused), (0, 2));
     assert!(group.is_steady());
+}
+
+/// Servers that keep nothing of a flow: nobody is asked about flows, and a member leaves at once.
+#[test]
+fn buckets_of_a_stateless_group_move_at_once() {
+    let members = [(Member(0), 1), (Member(1), 1)];
+    let mut group: Group<Flow> = Group::new(&members, 8, Limits::default()).stateless();
+    let mut version = 1;
+    let mut tell = |group: &mut Group<Flow>, members: &[u16]| {
+        members.iter().for_each(|one| group.report(Member(*one), Report::Members { version }, 0));
+        version += 1;
+    };
+    tell(&mut group, &[0, 1]);
+    group.add(Member(2), 2, 0).expect("it is new");
+    tell(&mut group, &[0, 1, 2]);
+    let at =
+        |group: &Group<Flow>, member| group.rows().iter().filter(|row| row.current == Member(member)).count();
+    assert_eq!([0, 1, 2].map(|member| at(&group, member)), [2, 2, 4]);
+    group.drain(Member(2), true, 0).expect("others are left");
+    assert!(group.rows().iter().all(|row| row.previous.is_none()));
+    assert!(group.standing(Member(2)).is_none());
+    let mut orders = std::iter::from_fn(|| group.command());
+    let is_about_members = |command: Command<Flow>| {
+        matches!(command, Command::Write(_) | Command::Order { order: Order::Members { .. }, .. })
+    };
+    assert!(orders.all(is_about_members));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Boots, Event, Maker, OneSwitch, Served, make_part, wires};
+use ir_split::ScaleRules;
 use p4runtime_proto::p4::v1::Update;
 use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, change_group::Change};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -33,7 +34,11 @@ struct World {
 
 impl World {
     fn new() -> World {
-        let (whole, placement) = (compiled_text(&PROGRAM.replace("BUCKETS", "16")), group_placement());
+        World::with(None)
+    }
+
+    fn with(scale: Option<ScaleRules>) -> World {
+        let (whole, placement) = (compiled_text(&PROGRAM.replace("BUCKETS", "16")), group_placement(scale));
         let made = compiler::make_parts(&whole, &placement, &mut SourceMap::new());
         let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
         let programs = parts.iter().zip(texts).map(|(part, text)| {
@@ -225,6 +230,35 @@ fn a_switch_that_begins_anew_has_a_group() {
     assert_eq!(world.counts(), next);
 }
 
+#[test]
+fn a_group_grows_with_its_load_and_shrinks_again() {
+    let mut world = World::with(Some(ScaleRules {
+        capacity: 2_000,
+        up: 750,
+        up_for_us: 8_000,
+        down: 300,
+        down_for_us: 16_000,
+        cooldown_us: 8_000,
+        min: 2,
+        max: 3,
+        weighs: false,
+    }));
+    // The servers get 10,000 packets a second.
+    for count in 1..=20 {
+        for flow in 0..40 {
+            assert_eq!(world.count(flow), Some(count), "flow {flow}");
+            if flow % 10 == 9 {
+                world.wait(1);
+            }
+        }
+    }
+    assert_eq!(world.standings(), are([("member", 6), ("member", 5), ("member", 5)]));
+    world.wait(60);
+    let standings: Vec<String> = world.standings().into_iter().map(|(standing, _)| standing).collect();
+    assert_eq!(standings.iter().filter(|standing| *standing == "member").count(), 2, "{standings:?}");
+    assert_eq!(world.counts(), [Some(21); 40], "flows stay where they are");
+}
+
 /// Messages for the switch count only at the port of the server that they name.
 #[test]
 fn nobody_else_speaks_for_a_server() {
@@ -236,7 +270,7 @@ fn nobody_else_speaks_for_a_server() {
     damaged.truncate(frame.len() - 1);
     world.stopped.insert(3);
     world.change("s3", Change::Add);
-    for (port, frame) in [(1, frame), (11, frame), (13, &damaged)] {
+    for (port, frame) in [(1, frame), (13, &damaged), (11, frame)] {
         for _ in 0..40 {
             world.wait(1);
             let events = world.agents[SWITCH].frame(world.now, port, frame);

@@ -8,7 +8,7 @@ use device_control::{
     Boots, Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served,
     Splitter,
 };
-use ir_split::{DeviceIndex, GroupSetup, GroupTimes, Placement, Policy, Site};
+use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site};
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -117,18 +117,20 @@ pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
 }
 
 /// A switch and three servers of a group that runs the region `Count`; the first two are members.
-pub fn group_placement() -> Placement {
+pub fn group_placement(scale: Option<ScaleRules>) -> Placement {
     let switch = DeviceIndex(0);
     let servers = [1, 2, 3].map(DeviceIndex);
-    let times = GroupTimes {
+    let rules = GroupRules {
         idle_us: 1_000_000,
         patience_us: 200,
         settle_us: 1_000,
         hold_us: 1_000,
         answer_us: 5_000,
+        is_stateless: false,
+        scale,
     };
     let members = servers[..2].to_vec();
-    let group = GroupSetup { name: "count".into(), servers: servers.to_vec(), members, times };
+    let group = GroupSetup { name: "count".into(), servers: servers.to_vec(), members, rules };
     let links = servers
         .iter()
         .flat_map(|&server| [((switch, server), u64::from(10 + server.0)), ((server, switch), 1)]);
@@ -143,7 +145,7 @@ pub fn group_placement() -> Placement {
 
 /// A rack with this group.
 pub fn grouped(maker: Maker, text: &str) -> Bench {
-    let placement = group_placement();
+    let placement = group_placement(None);
     let whole = compiled_text(text);
     let made = compiler::make_parts(&whole, &placement, &mut SourceMap::new());
     let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));

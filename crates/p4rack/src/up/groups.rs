@@ -43,12 +43,13 @@ impl Groups {
             let changes = racked.rack.memberships.iter().filter(|change| change.group == at);
             let mut changes: Vec<Membership> = changes.cloned().collect();
             changes.sort_by_key(|change| change.at);
-            let times = group.control.times();
+            let rules = group.control.rules();
+            let pace = rules.settle_us.min(rules.hold_us);
             let all = group.control.all();
             let standings = all.map(|(member, _)| (member, group.control.standing(member))).collect();
             Running {
                 changes: changes.into(),
-                every: Duration::from_ps((times.settle.min(times.hold).as_ps() / 2).max(1)),
+                every: Duration::from_ns((pace * 500).max(1)),
                 next: Time::ZERO,
                 standings,
                 group,
@@ -154,11 +155,13 @@ impl Running {
     ) -> Result<(), Violation> {
         let now = emulator.now();
         let all: Vec<_> = self.group.control.all().collect();
+        let mut handled = BTreeMap::new();
         for (member, device) in all {
             let id = DeviceId(device.0);
             let (mut reports, mut began, mut runs) = (vec![], false, false);
             emulator.steer(id, |device| {
                 if let Some(driven) = (device as &mut dyn Any).downcast_mut::<Driven>() {
+                    handled.insert(member, driven.counts().0.handled);
                     (reports, began, runs) = driven.look();
                 }
                 false
@@ -169,6 +172,7 @@ impl Running {
             let is_up = runs && !emulator.is_down(id);
             self.group.control.look(member, is_up, began, now);
         }
+        self.group.control.measure(&handled, now);
         self.group.control.poll(now);
         Ok(())
     }

@@ -121,26 +121,26 @@ fn its_values_are_in_range() {
     check_change(
         "buckets = 131072\nvariant = \"bloom\"\nhold = \"0s\"\n",
         expect![[r#"
-        error[P4R0605]: number out of range
-          --> RACK.toml:26:11
-           |
-        26 | buckets = 131072
-           |           ^^^^^^ allowed are 1 to 65536
+            error[P4R0605]: number out of range
+              --> RACK.toml:26:11
+               |
+            26 | buckets = 131072
+               |           ^^^^^^ allowed are 1 to 65536
 
-        error[P4R0611]: `bloom` is not supported yet
-          --> RACK.toml:27:11
-           |
-        27 | variant = "bloom"
-           |           ^^^^^^^ not supported yet
-           |
-           = help: take `exact`
+            error[P4R0611]: `bloom` is not supported yet
+              --> RACK.toml:27:11
+               |
+            27 | variant = "bloom"
+               |           ^^^^^^^ not supported yet
+               |
+               = help: take `exact` or `pin`
 
-        error[P4R0605]: a duration of zero
-          --> RACK.toml:28:8
-           |
-        28 | hold = "0s"
-           |        ^^^^ must be more than 0
-    "#]],
+            error[P4R0605]: a duration of zero
+              --> RACK.toml:28:8
+               |
+            28 | hold = "0s"
+               |        ^^^^ must be more than 0
+        "#]],
     );
     check_change(
         "variant = \"exactly\"\nidl = 3\n",
@@ -160,6 +160,74 @@ fn its_values_are_in_range() {
            | ^^^ this group has no such key
            |
            = help: did you mean `idle`?
+    "#]],
+    );
+}
+
+#[test]
+fn a_group_that_keeps_no_flows_has_no_idle_time() {
+    check_change(
+        "variant = \"pin\"\n",
+        expect![[r#"
+        error[P4R0605]: `idle` of a group that remembers no flows
+          --> RACK.toml:25:8
+           |
+        25 | idle = "10s"
+           |        ^^^^^ leave it out
+    "#]],
+    );
+}
+
+#[test]
+fn a_group_that_scales_has_bounds_that_can_be() {
+    check_change(
+        "scale = { up = 0.5 }\n",
+        expect![[r#"
+        error[P4R0604]: `capacity` is missing
+          --> RACK.toml:26:9
+           |
+        26 | scale = { up = 0.5 }
+           |         ^^^^^^^^^^^^ this `scale` has no `capacity`
+           |
+           = help: for example: `capacity = 100000`
+    "#]],
+    );
+    check_change(
+        "scale = { capacity = 1000, up = 0.3, down = 0.3 }\n",
+        expect![[r#"
+        error[P4R0605]: `down` is not less than `up`
+          --> RACK.toml:26:45
+           |
+        26 | scale = { capacity = 1000, up = 0.3, down = 0.3 }
+           |                                             ^^^ it would grow and shrink for ever: let `down` be less
+    "#]],
+    );
+    check_change(
+        "scale = { capacity = 1000, min = 3 }\n",
+        expect![[r#"
+        error[P4R0605]: the group can never have `min` members
+          --> RACK.toml:26:9
+           |
+        26 | scale = { capacity = 1000, min = 3 }
+           |         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^ it has 2 servers
+    "#]],
+    );
+    check_change(
+        "scale = { capacity = 0, upfor = \"1s\" }\n",
+        expect![[r#"
+        error[P4R0605]: number out of range
+          --> RACK.toml:26:22
+           |
+        26 | scale = { capacity = 0, upfor = "1s" }
+           |                      ^ allowed are 1 to 1000000000000
+
+        error[P4R0602]: unknown key `upfor`
+          --> RACK.toml:26:25
+           |
+        26 | scale = { capacity = 0, upfor = "1s" }
+           |                         ^^^^^ this `scale` has no such key
+           |
+           = help: did you mean `up_for`?
     "#]],
     );
 }

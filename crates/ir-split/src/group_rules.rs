@@ -1,0 +1,145 @@
+//! Rules of a group of servers: times, what a flow is worth, and when the group grows and shrinks by itself. Also as a word, for annotations.
+
+use std::fmt::Write as _;
+
+/// See the module. Times are in microseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupRules {
+    /// A flow without packets for so long has ended.
+    pub idle_us: u64,
+    /// A question between servers is asked again after so long.
+    pub patience_us: u64,
+    /// A server that has lost a bucket is asked for its flows after so long.
+    pub settle_us: u64,
+    /// A server that has been away for so long is dead.
+    pub hold_us: u64,
+    /// An order without a report is given again after so long.
+    pub answer_us: u64,
+    /// Servers keep nothing of a flow: buckets move at once.
+    pub is_stateless: bool,
+    /// The group grows and shrinks by itself.
+    pub scale: Option<ScaleRules>,
+}
+
+/// When a group grows and shrinks by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScaleRules {
+    /// Calls a second that are a load of 1000.
+    pub capacity: u64,
+    /// It grows if the mean load was above this for `up_for_us`.
+    pub up: u32,
+    /// See `up`.
+    pub up_for_us: u64,
+    /// It shrinks if the mean load was below this for `down_for_us`, and the others can take the load of the member that leaves.
+    pub down: u32,
+    /// See `down`.
+    pub down_for_us: u64,
+    /// Nothing changes for so long after a change.
+    pub cooldown_us: u64,
+    /// Members at least.
+    pub min: u32,
+    /// Members at most.
+    pub max: u32,
+    /// New flows go to members by the inverse of their load.
+    pub weighs: bool,
+}
+
+/// A year.
+const MOST_US: u64 = 366 * 24 * 3600 * 1_000_000;
+
+impl GroupRules {
+    /// The rules as a word: numbers with commas.
+    pub fn to_text(&self) -> String {
+        let GroupRules { idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless, scale } = *self;
+        let mut text =
+            format!("{idle_us},{patience_us},{settle_us},{hold_us},{answer_us},{}", u8::from(is_stateless));
+        if let Some(scale) = scale {
+            let ScaleRules { capacity, up, up_for_us, down, down_for_us, cooldown_us, min, max, weighs } =
+                scale;
+            let weighs = u8::from(weighs);
+            // Writing to a string never fails.
+            let _ = write!(
+                text,
+                ",{capacity},{up},{up_for_us},{down},{down_for_us},{cooldown_us},{min},{max},{weighs}"
+            );
+        }
+        text
+    }
+
+    /// Reads [`GroupRules::to_text`]; none if the word is something else, or if a time is 0 or more than a year.
+    pub fn of_text(text: &str) -> Option<GroupRules> {
+        let numbers: Vec<u64> = text.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
+        let (&[idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless], rest) =
+            numbers.split_first_chunk::<6>()?;
+        let scale = match *rest {
+            [] => None,
+            [capacity, up, up_for_us, down, down_for_us, cooldown_us, min, max, weighs] => {
+                let small = |value: u64| u32::try_from(value).ok();
+                let times = [up_for_us, down_for_us, cooldown_us];
+                let is_sound = capacity > 0 && times.iter().all(|us| (1..=MOST_US).contains(us)) && min >= 1;
+                Some(ScaleRules {
+                    capacity: is_sound.then_some(capacity)?,
+                    up: small(up)?,
+                    up_for_us,
+                    down: small(down)?,
+                    down_for_us,
+                    cooldown_us,
+                    min: small(min)?,
+                    max: small(max).filter(|max| u64::from(*max) >= min)?,
+                    weighs: weighs == 1,
+                })
+            }
+            _ => return None,
+        };
+        let times = [idle_us, patience_us, settle_us, hold_us, answer_us];
+        let is_sound = times.iter().all(|us| (1..=MOST_US).contains(us)) && is_stateless <= 1;
+        let is_stateless = is_stateless == 1;
+        is_sound.then_some(GroupRules {
+            idle_us,
+            patience_us,
+            settle_us,
+            hold_us,
+            answer_us,
+            is_stateless,
+            scale,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GroupRules, ScaleRules};
+
+    #[test]
+    fn rules_are_read_as_they_were_written() {
+        let scale = ScaleRules {
+            capacity: 100_000,
+            up: 750,
+            up_for_us: 2,
+            down: 300,
+            down_for_us: 30,
+            cooldown_us: 10,
+            min: 1,
+            max: 4,
+            weighs: true,
+        };
+        let rules = GroupRules {
+            idle_us: 160_000_000,
+            patience_us: 1,
+            settle_us: 2,
+            hold_us: 3,
+            answer_us: 4,
+            is_stateless: false,
+            scale: Some(scale),
+        };
+        for rules in [rules, GroupRules { is_stateless: true, scale: None, ..rules }] {
+            assert_eq!(GroupRules::of_text(&rules.to_text()), Some(rules));
+        }
+        let text = rules.to_text();
+        for (part, other) in
+            [("160000000", "0"), (",1,2", ",-1,2"), (",100000,", ",0,"), (",1,4,", ",5,4,"), (",4,", ",4,9,")]
+        {
+            assert_eq!(GroupRules::of_text(&text.replacen(part, other, 1)), None, "{part} -> {other}");
+        }
+    }
+}
