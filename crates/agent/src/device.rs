@@ -640,7 +640,11 @@ impl Owner {
             Heard::Superseded => {
                 warn!(device = device.0, "a controller that was started later controls the device")
             }
-            Heard::Answer(..) | Heard::Tells(_) | Heard::Pushed(_) | Heard::Counted(_) | Heard::Groups(_) => {}
+            Heard::Answer(..)
+            | Heard::Stream(_)
+            | Heard::Pushed(_)
+            | Heard::Counted(_)
+            | Heard::Groups(_) => {}
         }
     }
 

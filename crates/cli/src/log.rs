@@ -57,7 +57,7 @@ impl LogArgs {
             ("--log-file-max-files", self.log_file_max_files.is_some()),
         ] {
             if is_given {
-                tell!("p4rack: {option} has no effect: the log is one file");
+                report!("p4rack: {option} has no effect: the log is one file");
             }
         }
         let default = if self.log_console || self.log_file.is_some() { Level::Trace } else { Level::Warn };

@@ -9,18 +9,18 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Prints a line to standard error. Unlike with `eprintln!`, a closed stream is no error.
 #[macro_export]
-macro_rules! tell {
-    ($($text:tt)*) => { $crate::output::told(format_args!("{}\n", format_args!($($text)*))) };
+macro_rules! report {
+    ($($text:tt)*) => { $crate::output::write_report(format_args!("{}\n", format_args!($($text)*))) };
 }
 
-/// Like `tell!`, without a line end: the next line replaces the text.
+/// Like `report!`, without a line end: the next line replaces the text.
 #[macro_export]
-macro_rules! tell_over {
-    ($($text:tt)*) => { $crate::output::told(format_args!($($text)*)) };
+macro_rules! report_over {
+    ($($text:tt)*) => { $crate::output::write_report(format_args!($($text)*)) };
 }
 
-/// Implementation of [`tell!`] and [`tell_over!`]. Flushes earlier output first.
-pub fn told(text: std::fmt::Arguments) {
+/// Implementation of [`report!`] and [`report_over!`]. Flushes earlier output first.
+pub fn write_report(text: std::fmt::Arguments) {
     flush();
     let _ = std::io::stderr().write_fmt(text);
 }
@@ -38,7 +38,7 @@ pub enum Format {
 pub fn diagnostics_text(found: &[Diagnostic], map: &SourceMap) {
     let style = if std::io::stderr().is_terminal() { Style::Color } else { Style::Plain };
     for diagnostic in found {
-        tell!("{}\n", render(diagnostic, map, style).trim_end());
+        report!("{}\n", render(diagnostic, map, style).trim_end());
     }
 }
 

@@ -103,7 +103,7 @@ impl ClientArgs {
         let directory =
             directory.ok_or("$HOME is not set: name a directory for certificates with --certificates DIR")?;
         let tls = certificates::made(&directory, agents.iter().filter(wants).map(String::as_str))?;
-        tell!(
+        report!(
             "p4rack: the agents' certificates are in `{}`: start each agent with `--certificates` and a copy of the directory named by its \
              address",
             directory.join("agents").display()

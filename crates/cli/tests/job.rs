@@ -161,7 +161,10 @@ fn a_worker_that_fails_or_vanishes_is_named() {
     // Nobody starts the workers.
     let done = p4rack(&["job", "run", "a.job", "--patience", "1"]).current_dir(&place).output().unwrap();
     let said = text(&done.stderr);
-    assert!(said.contains("error[P4R1610]") && said.contains("no worker has connected for mapper `m1`"), "{said}");
+    assert!(
+        said.contains("error[P4R1610]") && said.contains("no worker has connected for mapper `m1`"),
+        "{said}"
+    );
     assert!(said.contains("start on h1: p4rack job worker m1 --master 127.0.0.1:"), "{said}");
 }
 

@@ -46,7 +46,9 @@ fn check(rack: &str, wanted: Expect) {
 #[test]
 fn the_example_has_room_for_some_flows() {
     let rack = planned("planned-example", |text| text);
-    check(&rack, expect![[r#"
+    check(
+        &rack,
+        expect![[r#"
         mean latency 3.329us, the least possible
           firewall: 32 of 500 flows at the switch, 59.7 % of its packets; mean latency 3.329us; the others at nic1, nic2
           firewall: 15018 of EntryBits of edge for tables that do not grow with the flows
@@ -55,7 +57,8 @@ fn the_example_has_room_for_some_flows() {
           packets/s of nic1, nic2: 41584 of 3883495 used
           356 more of EntryBits of edge: 28ns less mean latency
           3560 more of EntryBits of edge: 248ns less mean latency
-    "#]]);
+    "#]],
+    );
 }
 
 /// The flows that the plan has at the switch are moved there; then share and mean latency are those that the plan predicts, within 1 %.
@@ -126,7 +129,9 @@ fn why_flows_fit_nowhere() {
     let rack = planned("planned-rate", |text| {
         text.replace("rate = \"200Mbit/s\"\nsize = 242", "rate = \"60Gbit/s\"\nsize = 242")
     });
-    check(&rack, expect![[r#"
+    check(
+        &rack,
+        expect![[r#"
         error[P4R0808]: the flows fit no device
           --> RACK.toml:73:12
            |
@@ -139,11 +144,14 @@ fn why_flows_fit_nowhere() {
            = help: `firewall` fits with 57 flows
            = help: 31.1 % of the traffic fit, 18677888160 bit/s
 
-    "#]]);
+    "#]],
+    );
     let rack = planned("planned-objective", |text| {
         text.replace("size = 242\n", "size = 242\nobjectives = [\"Power\"]\n")
     });
-    check(&rack, expect![[r#"
+    check(
+        &rack,
+        expect![[r#"
         error[P4R0802]: flows are not planned for `Power`
           --> RACK.toml:17:15
            |
@@ -152,14 +160,17 @@ fn why_flows_fit_nowhere() {
            |
            = help: take `Latency` or `Throughput`
 
-    "#]]);
+    "#]],
+    );
     let rack = planned("planned-share", |text| {
         text.replace("distribution", "share = \"60%\"\ndistribution").replace(
             "# 500 connections, of",
             &format!("[[app]]\nname = \"second\"\nprogram = \"{}/apps/nat.p4\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]\naffinity = \"low\"\nshare = \"45%\"\ndistribution = {{ zipf = 0.9, flows = 100 }}\n# 500 connections, of", examples().display()),
         )
     });
-    check(&rack, expect![[r#"
+    check(
+        &rack,
+        expect![[r#"
         error[P4R0803]: the shares of the apps exceed the traffic
           --> RACK.toml:95:9
            |
@@ -168,7 +179,8 @@ fn why_flows_fit_nowhere() {
            |
            = help: the shares of all apps add up to 100 % at most
 
-    "#]]);
+    "#]],
+    );
 }
 
 /// Several apps of one switch, by throughput; the flow manager and the copies are SRAM blocks of a Tofino.
@@ -190,7 +202,9 @@ fn apps_share_the_memory_of_a_tofino() {
         );
         text.replace("# 500 connections, of", &second)
     });
-    check(&rack, expect![[r#"
+    check(
+        &rack,
+        expect![[r#"
         mean latency 2.69us, after the throughput
           firewall: 416768 of 2000000 flows at the switch, 88.9 % of its packets; mean latency 1.722us; the others at nic1, nic2
           nat: 1024 of 2001000 flows at the switch, 50.0 % of its packets; mean latency 4.948us; the others at nic1, nic2
@@ -201,5 +215,6 @@ fn apps_share_the_memory_of_a_tofino() {
           packets/s of nic1, nic2: 1138919 of 3883495 used
           1 more of SRAM blocks of edge: 1ns less mean latency
           10 more of SRAM blocks of edge: 5ns less mean latency
-    "#]]);
+    "#]],
+    );
 }

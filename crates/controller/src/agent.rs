@@ -39,7 +39,7 @@ pub enum Effect {
     /// A frame that enters the device on the CPU port.
     Inject(Vec<u8>),
     /// For the controller.
-    Tell(StreamMessageResponse),
+    Stream(StreamMessageResponse),
     /// For the controller's merge, which may get it late, twice or never.
     Push(Vec<u8>),
     /// Frames wait outside from now on.
@@ -289,7 +289,7 @@ fn effects(outputs: Vec<Output>) -> Vec<Effect> {
         Output::Send(_, StreamMessageResponse { update: Some(Told::Arbitration(_)) }) | Output::End(..) => {
             None
         }
-        Output::Send(_, message) => Some(Effect::Tell(message)),
+        Output::Send(_, message) => Some(Effect::Stream(message)),
     };
     outputs.into_iter().filter_map(effect).collect()
 }

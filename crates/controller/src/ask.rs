@@ -106,7 +106,7 @@ pub enum Heard {
     /// Answer to a request.
     Answer(AskId, Answer),
     /// Report of the device.
-    Tells(StreamMessageResponse),
+    Stream(StreamMessageResponse),
     /// What it says to the merge ([`Effect::Push`](crate::Effect::Push)).
     Pushed(Vec<u8>),
     /// Counters of the device.

@@ -264,7 +264,7 @@ impl<P: Planner + 'static> Controller<P> {
     }
 
     /// Handles a report of a device.
-    pub fn told(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
+    pub fn streamed(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
         match message.update {
             Some(told::Update::Packet(packet)) => {
                 let mut state = self.shared.state();

@@ -1,7 +1,7 @@
 //! Objects with copies on several devices, beside the agent of one of them: what it has counted, and what it shows of the others'.
 
 use crate::cells::Cells;
-use flow_control::merge::{Agent, Kind, ToDevice, ToHub, Told};
+use flow_control::merge::{Agent, HubMessage, Kind, ToDevice, ToHub};
 use p4runtime_server::Target;
 use p4runtime_store::Catalog;
 use std::collections::BTreeMap;
@@ -41,8 +41,8 @@ impl Copies {
         if program != self.program || self.incarnation == 0 {
             // A clock may have gone back: the hub knows the incarnation before.
             let told = message.objects.iter().map(|(.., told)| match told {
-                Told::Pull { incarnation, .. } => *incarnation,
-                Told::Merge(merge) => merge.incarnation,
+                HubMessage::Pull { incarnation, .. } => *incarnation,
+                HubMessage::Merge(merge) => merge.incarnation,
             });
             let before = told.max().unwrap_or(0).max(self.incarnation);
             let incarnation = now_us.max(before).saturating_add(1);
@@ -59,11 +59,11 @@ impl Copies {
             let kind = Kind { operator, width: cells.width };
             let copy = self.objects.entry(id).or_insert_with(|| Agent::new(kind, self.incarnation));
             match told {
-                Told::Pull { incarnation, seen } => {
+                HubMessage::Pull { incarnation, seen } => {
                     copy.named(incarnation, seen);
                     pushes.push((id, copy.push_all(&cells.shown(id, target))));
                 }
-                Told::Merge(merge) => {
+                HubMessage::Merge(merge) => {
                     for (cell, change) in copy.merge(&merge) {
                         let Some(shown) = cells.one((id, cell), target) else { continue };
                         let change = cells.change((id, cell), kind.after(shown, change), target);

@@ -17,7 +17,7 @@ use crate::part::{Planner, Rollout};
 use crate::schedule::TaskId;
 use crate::state::State;
 use base_time::{Duration, Time};
-use flow_control::merge::{Banked, Hub, Kind, Merge, Push, ToDevice, ToHub, Told};
+use flow_control::merge::{Banked, Hub, HubMessage, Kind, Merge, Push, ToDevice, ToHub};
 use p4runtime_store::Catalog;
 use state_modes::Merge as Operator;
 use std::collections::{BTreeMap, BTreeSet};
@@ -215,7 +215,8 @@ impl Merged {
             let message = messages.entry(*device);
             let (hub, round) = (self.hub, self.round);
             let message = message.or_insert_with(|| ToDevice { hub, round, objects: vec![] });
-            let told = merge.map(Told::Merge).into_iter().chain([Told::Pull { incarnation, seen }]);
+            let told =
+                merge.map(HubMessage::Merge).into_iter().chain([HubMessage::Pull { incarnation, seen }]);
             message.objects.extend(told.map(|told| (id, operator, told)));
         }
         let messages: Vec<_> = messages.into_iter().map(|(to, message)| (to, message.bytes())).collect();

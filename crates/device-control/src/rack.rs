@@ -383,7 +383,9 @@ impl<C: Channel> RackSwitch<C> {
         let mut outputs = vec![];
         for effect in effects {
             match effect {
-                Effect::Tell(message) => outputs.extend(self.controller.told(now, DeviceId(device), message)),
+                Effect::Stream(message) => {
+                    outputs.extend(self.controller.streamed(now, DeviceId(device), message))
+                }
                 Effect::Push(frame) => outputs.extend(self.controller.pushed(now, DeviceId(device), &frame)),
                 Effect::Inject(frame) => {
                     if let Some(cpu) = self.cpu_port {

@@ -266,7 +266,7 @@ impl Served for RemoteRack {
                 self.controller.lose(now, device, &format!("its agent cannot be reached: {why}"))
             }
             Heard::Answer(id, answer) => self.controller.answer(now, id, answer),
-            Heard::Tells(message) => self.controller.told(now, device, message),
+            Heard::Stream(message) => self.controller.streamed(now, device, message),
             Heard::Pushed(frame) => self.controller.pushed(now, device, &frame),
             Heard::Counted(metrics) => {
                 if let Some(counted) = self.counted.get_mut(device.0) {

@@ -4,8 +4,7 @@ use crate::run::text::hex;
 use base_time::Duration;
 use p4runtime_proto::p4rack::v1::{
     Copy, Group, Merged, Merging, Metric, PinnedApp, PinnedFlow, Server, ShowResponse, Target, Thresholds,
-    TraceResponse,
-    show_response::State, target,
+    TraceResponse, show_response::State, target,
 };
 use std::fmt::Write;
 

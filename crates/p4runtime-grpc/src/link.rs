@@ -286,7 +286,7 @@ impl Connection {
                             return Some(shut);
                         }
                     }
-                    Ok(Some(message)) => front.heard(place.device, Heard::Tells(message)).await,
+                    Ok(Some(message)) => front.heard(place.device, Heard::Stream(message)).await,
                     Ok(None) => return Some(Shut::broken("the agent closed the connection")),
                     Err(error) => return Some(Shut::Broken(failure(&error))),
                 },

@@ -158,7 +158,7 @@ fn apps(args: &Args) -> ExitCode {
             output::json(&json!({ "ok": true, "apps": apps.iter().map(app).collect::<Vec<_>>() }));
         }
         Format::Svg => {
-            tell!("p4rack: only the regions of a program can be drawn: name the P4 file of an app");
+            report!("p4rack: only the regions of a program can be drawn: name the P4 file of an app");
             return ExitCode::FAILURE;
         }
         Format::Text => {

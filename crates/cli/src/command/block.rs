@@ -110,7 +110,7 @@ pub fn run(args: Args) -> ExitCode {
 
 fn wrong(why: &str, format: Format, status: u8) -> ExitCode {
     match format {
-        Format::Text => tell!("p4rack: {why}"),
+        Format::Text => report!("p4rack: {why}"),
         Format::Json => output::json(&json!({ "ok": false, "error": why })),
     }
     ExitCode::from(status)

@@ -51,10 +51,10 @@ pub fn run(args: &Args) -> ExitCode {
     let policy = match WarningPolicy::new(&args.disable, &args.error) {
         Ok(policy) => policy,
         Err(error) => {
-            tell!("p4rack: {error}");
-            tell!("the warnings are:");
+            report!("p4rack: {error}");
+            report!("the warnings are:");
             for (name, meaning) in WARNINGS {
-                tell!("  {name:<24} {meaning}");
+                report!("  {name:<24} {meaning}");
             }
             return ExitCode::from(2);
         }
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> ExitCode {
             Format::Text => {
                 output::diagnostics_text(&diagnostics, &map);
                 if !diagnostics.is_empty() {
-                    tell!("{program}: {}", output::summary(&diagnostics));
+                    report!("{program}: {}", output::summary(&diagnostics));
                 }
             }
             Format::Json => results.push(json!({

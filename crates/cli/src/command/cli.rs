@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut switch = match client.and_then(Cli::new) {
         Ok(cli) => OfSwitch(cli),
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     };
@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> ExitCode {
             Done::Exit => return ExitCode::SUCCESS,
             Done::Well(text) => crate::output::print(&text),
             Done::Badly(text) => {
-                crate::output::told(format_args!("p4rack: {text}"));
+                crate::output::write_report(format_args!("p4rack: {text}"));
                 return ExitCode::FAILURE;
             }
         }

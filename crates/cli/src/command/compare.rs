@@ -55,7 +55,7 @@ pub fn run(args: &Args) -> ExitCode {
         && let Err(why) =
             output::write(path, comparison.page(&args.program).as_bytes(), &output::sources(&map))
     {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {

@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> ExitCode {
         .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read))
         .and_then(|()| output::write(&as_json, pushed.as_json.as_bytes(), &read));
     if let Err(why) = written {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {

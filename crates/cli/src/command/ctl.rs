@@ -334,7 +334,7 @@ pub fn run(args: &Args) -> ExitCode {
         Err(why) => {
             match format {
                 Format::Json => output::json(&serde_json::json!({ "ok": false, "error": why.to_string() })),
-                Format::Text => tell!("p4rack: {why}"),
+                Format::Text => report!("p4rack: {why}"),
             }
             ExitCode::FAILURE
         }
@@ -539,7 +539,7 @@ fn print_moved(format: Format, (done, way): (&str, &str), state: &SavedState, fi
 fn print<M: Message>(format: Format, message: &M, text: impl FnOnce() -> String) {
     match (format, to_json(message)) {
         (Format::Json, Ok(json)) => output::print(&format!("{}\n", json.trim_end())),
-        (Format::Json, Err(error)) => tell!("p4rack: {error}"),
+        (Format::Json, Err(error)) => report!("p4rack: {error}"),
         (Format::Text, _) => output::print(&text()),
     }
 }

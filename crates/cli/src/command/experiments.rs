@@ -28,18 +28,18 @@ pub fn run(command: &str, args: &Args) -> ExitCode {
     let mut programs = places.map(|place| place.join(PROGRAM));
     let Some(program) = programs.find(|file| file.is_file()) else {
         let beside = beside.unwrap_or_else(|| PathBuf::from("."));
-        tell!(
+        report!(
             "p4rack: `{command}` needs the program `{PROGRAM}`, which is neither in `{}` nor on PATH",
             beside.display()
         );
-        tell!(
+        report!(
             "  = help: in p4rack's source directory, `cargo build --release -p experiments` builds it beside `target/release/p4rack`"
         );
-        tell!("  = help: `cargo install --path crates/experiments` installs it");
+        report!("  = help: `cargo install --path crates/experiments` installs it");
         return ExitCode::FAILURE;
     };
     // Nothing of this process is left if it succeeds.
     let error = Command::new(&program).arg(command).args(&args.arguments).exec();
-    tell!("p4rack: `{}` cannot be run: {error}", program.display());
+    report!("p4rack: `{}` cannot be run: {error}", program.display());
     ExitCode::FAILURE
 }

@@ -45,12 +45,12 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::FAILURE
         }
         None => {
-            tell!("p4rack: there is no code `{text}`");
+            report!("p4rack: there is no code `{text}`");
             let known: Vec<String> = codes::all().map(|e| e.code.to_string()).collect();
             if let Some(near) = did_you_mean(text, known.iter().map(String::as_str)) {
-                tell!("did you mean `{near}`?");
+                report!("did you mean `{near}`?");
             }
-            tell!("`p4rack explain` lists all codes");
+            report!("`p4rack explain` lists all codes");
             ExitCode::FAILURE
         }
     }

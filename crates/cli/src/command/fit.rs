@@ -44,7 +44,7 @@ pub fn run(args: &Args) -> ExitCode {
             Ok(Ok(device)) => Some(device),
             Ok(Err(wrong)) => return output::failed(&[wrong], &map, args.format),
             Err(why) => {
-                tell!("p4rack: {why}");
+                report!("p4rack: {why}");
                 return ExitCode::from(2);
             }
         },
@@ -67,7 +67,7 @@ fn show(args: &Args, fit: &rmt_fit::Fit, map: &SourceMap) -> ExitCode {
     if let Some(path) = &args.html {
         let page = rmt_fit::html(&report, &args.program);
         if let Err(why) = output::write(path, page.as_bytes(), &output::sources(map)) {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     }

@@ -64,13 +64,13 @@ pub fn run(args: &Args) -> ExitCode {
         }
         Ok(Err(error)) => {
             match args.format {
-                Format::Text => tell!("p4rack: {error}"),
+                Format::Text => report!("p4rack: {error}"),
                 Format::Json => output::json(&json!({ "ok": false, "error": error })),
             }
             ExitCode::FAILURE
         }
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             ExitCode::from(2)
         }
     }

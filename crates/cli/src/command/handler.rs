@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> ExitCode {
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             ExitCode::FAILURE
         }
     }

@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
             match output::write(&args.output, text.as_bytes(), &output::sources(&map)) {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(why) => {
-                    tell!("p4rack: {why}");
+                    report!("p4rack: {why}");
                     ExitCode::FAILURE
                 }
             }

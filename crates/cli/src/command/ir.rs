@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(NoText::UnknownPass(name)) => {
-            tell!("p4rack: no pass is named `{name}`; the passes are:\n{}", passes());
+            report!("p4rack: no pass is named `{name}`; the passes are:\n{}", passes());
             ExitCode::from(2)
         }
         Err(NoText::Refused(found)) => {

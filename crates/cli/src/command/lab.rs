@@ -161,7 +161,7 @@ fn start(args: &Args) -> ExitCode {
         Err(code) => return code,
     };
     if let Err(why) = args.options.log.begin() {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     serve(&network, args.format, args.no_prompt)
@@ -200,14 +200,14 @@ fn exec(lab: Option<&str>, host: &str, command: &[String]) -> ExitCode {
         Ok(record) => lab::exec(&record, host, command),
         Err(why) => why,
     };
-    tell!("p4rack: {why}");
+    report!("p4rack: {why}");
     ExitCode::FAILURE
 }
 
 fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCode {
     let failed = |why: String| {
         match format {
-            Format::Text => tell!("p4rack: {why}"),
+            Format::Text => report!("p4rack: {why}"),
             Format::Json => output::json(&json!({ "ok": false, "error": why })),
         }
         ExitCode::FAILURE
@@ -225,7 +225,7 @@ fn test(script: &Path, path: &Path, options: &Options, format: Format) -> ExitCo
         Err(code) => return code,
     };
     if let Err(why) = options.log.begin() {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     lab::on_signals(&network.id, network.registry.clone(), true);

@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> ExitCode {
     if let Some(directory) = &args.output
         && let Err(why) = write(&devices, directory, &output::sources(&map))
     {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {

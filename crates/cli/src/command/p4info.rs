@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> ExitCode {
     let wanted: Vec<(What, &PathBuf)> =
         info.chain(args.entries.iter().map(|path| (What::Entries, path))).collect();
     if let Some((_, path)) = wanted.iter().find(|(_, path)| form(args.format, path).is_none()) {
-        tell!(
+        report!(
             "p4rack: the extension of `{}` does not determine the encoding: add `--format`",
             path.display()
         );
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> ExitCode {
         match file(&program, what, form) {
             Ok(bytes) => {
                 if let Err(why) = output::write(path, &bytes, &output::sources(&map)) {
-                    tell!("p4rack: {why}");
+                    report!("p4rack: {why}");
                     return ExitCode::FAILURE;
                 }
             }

@@ -66,7 +66,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut warnings = racked.warnings.clone();
     if let Some(directory) = &args.output {
         if let Err(error) = write(&racked, directory, args.target) {
-            tell!("p4rack: {error}");
+            report!("p4rack: {error}");
             return ExitCode::FAILURE;
         }
         let Target::Bmv2 = args.target;

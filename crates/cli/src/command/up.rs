@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> ExitCode {
         None => None,
         Some(Ok(duration)) => Some(Time::ZERO + duration),
         Some(Err(error)) => {
-            tell!("p4rack: --until: {error}");
+            report!("p4rack: --until: {error}");
             return ExitCode::from(2);
         }
     };
@@ -107,7 +107,7 @@ pub fn run(args: &Args) -> ExitCode {
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut tell = |step: Step<'_>| {
         if tells {
-            tell!("{step}");
+            report!("{step}");
         }
     };
     let mut racked = match rack::load_as(&args.rack, &args.define, &mut map, &|_| (), &mut tell) {
@@ -127,13 +127,13 @@ pub fn run(args: &Args) -> ExitCode {
     let stage = match args.stage.as_deref().map(|name| racked.rack.stage_named(name)).transpose() {
         Ok(stage) => stage,
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::from(2);
         }
     };
     let is_staged = stage.is_none() && !racked.rack.stages.is_empty();
     if is_staged && (args.log.is_some() || args.record.is_some() || args.step) {
-        tell!("p4rack: `--log`, `--record` and `--step` need a single run: name a phase with `--phase`");
+        report!("p4rack: `--log`, `--record` and `--step` need a single run: name a phase with `--phase`");
         return ExitCode::from(2);
     }
     if args.format == Format::Text {
@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> ExitCode {
         racked.jobs.iter().for_each(|jobs| output::print(&super::job::placement(jobs)));
     }
     if tells {
-        tell!("bring up");
+        report!("bring up");
     }
     if is_staged {
         return staged::run(args, &racked, &map);
@@ -159,7 +159,7 @@ pub fn run(args: &Args) -> ExitCode {
     let mut watch = match Watch::new(args, &racked, &mut running.emulator) {
         Ok(watch) => watch,
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     };
@@ -171,7 +171,7 @@ pub fn run(args: &Args) -> ExitCode {
     watch.progress.end();
     let mut emulator = running.emulator;
     if let Err(why) = watch.save(&mut emulator).and_then(|()| watch.page(&racked, &emulator, &report)) {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     let found = judged(&racked, emulator.rack(), &report);
@@ -241,21 +241,21 @@ impl Progress {
         if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
             self.told_loop = true;
             let start = if self.on_terminal { "\r\x1b[K" } else { "" };
-            tell!("{start}frames loop endlessly: {}", found.path);
+            report!("{start}frames loop endlessly: {}", found.path);
         }
         let (now, packets) = (emulator.now(), emulator.balance());
         if self.on_terminal {
-            tell_over!("\r{events} events, {now}, {} packets \x1b[K", packets.created);
+            report_over!("\r{events} events, {now}, {} packets \x1b[K", packets.created);
         } else if shown.elapsed() >= SILENCE {
             *shown = Instant::now();
-            tell!("{events} events, {now}, {} packets, {} in flight", packets.created, packets.in_flight);
+            report!("{events} events, {now}, {} packets, {} in flight", packets.created, packets.in_flight);
         }
     }
 
     /// The line on the terminal goes away.
     fn end(&self) {
         if self.shown.is_some() && self.on_terminal {
-            tell_over!("\r\x1b[K");
+            report_over!("\r\x1b[K");
         }
     }
 }

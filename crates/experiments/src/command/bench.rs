@@ -4,7 +4,7 @@ use crate::bench::{self, Kind, Outcome, Settings};
 use crate::bench_load::{PROGRAMS, Shape, Size, program};
 use base_diag::SourceMap;
 use cli::output::{self, Format};
-use cli::{ExitCode, tell};
+use cli::{ExitCode, report};
 use p4rack::rack::compile_program;
 use serde_json::Value;
 
@@ -126,7 +126,7 @@ pub fn run(args: &Args) -> ExitCode {
             (_, Some(program)) => programs.push(program),
             _ => {
                 let names = PROGRAMS.map(|p| p.name).join(", ");
-                tell!("p4rack: unknown program `{name}`; known programs: {names}");
+                report!("p4rack: unknown program `{name}`; known programs: {names}");
                 return ExitCode::from(2);
             }
         }
@@ -174,7 +174,7 @@ pub fn run(args: &Args) -> ExitCode {
                 }
             }
             Err(what) => {
-                tell!("p4rack: {}: {what}", program.name);
+                report!("p4rack: {}: {what}", program.name);
                 faults = true;
             }
         }
@@ -206,7 +206,7 @@ fn run_handlers(args: &HandlerArgs) -> ExitCode {
                 Format::Json => values.push(times.json(&handler.name)),
             },
             Err(why) => {
-                tell!("p4rack: {}: {why}", handler.name);
+                report!("p4rack: {}: {why}", handler.name);
                 return ExitCode::FAILURE;
             }
         }
@@ -214,7 +214,7 @@ fn run_handlers(args: &HandlerArgs) -> ExitCode {
     if args.format == Format::Json {
         output::json(&Value::Array(values));
     } else if built.is_none() {
-        tell!("p4rack: `{}` calls no handlers", args.program);
+        report!("p4rack: `{}` calls no handlers", args.program);
     }
     ExitCode::SUCCESS
 }

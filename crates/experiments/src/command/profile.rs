@@ -3,7 +3,7 @@
 use crate::profile::{self, Core, Settings};
 use base_time::{Duration, Rate};
 use cli::output::{self, Format};
-use cli::{ExitCode, tell, tell_over};
+use cli::{ExitCode, report, report_over};
 use serde_json::json;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub struct Args {
 /// Exit status 1 if the file cannot be written, 2 if there is no such function or workload.
 pub fn run(args: &Args) -> ExitCode {
     if !(Duration::from_ms(1)..=Duration::from_s(60)).contains(&args.time) {
-        tell!("p4rack: --time {}: choose 1ms to 60s", args.time);
+        report!("p4rack: --time {}: choose 1ms to 60s", args.time);
         return ExitCode::from(2);
     }
     let settings = Settings {
@@ -62,17 +62,17 @@ pub fn run(args: &Args) -> ExitCode {
     for function in functions {
         let mut watch = |size: usize, rate: u64| {
             if shows {
-                tell_over!("\r{function}, {size} bytes, {} \x1b[K", Rate::from_bits_per_s(rate));
+                report_over!("\r{function}, {size} bytes, {} \x1b[K", Rate::from_bits_per_s(rate));
             }
         };
         let measured = profile::measure(function, &settings, &mut Core::new(), &mut watch);
         if shows {
-            tell_over!("\r\x1b[K");
+            report_over!("\r\x1b[K");
         }
         match measured {
             Ok(measured) => found.extend(measured),
             Err(why) => {
-                tell!("p4rack: {why}");
+                report!("p4rack: {why}");
                 return ExitCode::from(2);
             }
         }
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> ExitCode {
     if args.format == Format::Text {
         for one in &found {
             if let Some(doubt) = &one.doubt {
-                tell!("warning: {}, {} bytes: {doubt}", one.function, one.size);
+                report!("warning: {}, {} bytes: {doubt}", one.function, one.size);
             }
         }
     }
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> ExitCode {
     if let Some(path) = &args.output
         && let Err(why) = output::write(path, table.as_bytes(), &[])
     {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     match args.format {

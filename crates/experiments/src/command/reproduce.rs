@@ -4,7 +4,7 @@ use crate::reproduce::{CLIP, EXOPLANE, EXPERIMENTS, Experiment, FLEXSWITCH, Lab,
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use cli::output::{self, Format};
-use cli::{ExitCode, tell};
+use cli::{ExitCode, report};
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -148,7 +148,7 @@ pub fn run(args: Args) -> ExitCode {
     let tells = args.format == Format::Text && std::io::stderr().is_terminal();
     // A long run is not to end at a file that cannot be written.
     if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     let mut map = SourceMap::new();
@@ -160,7 +160,7 @@ pub fn run(args: Args) -> ExitCode {
         map: &mut map,
         tell: &mut |what| {
             if tells {
-                tell!("{what}");
+                report!("{what}");
             }
         },
     };
@@ -175,11 +175,11 @@ pub fn run(args: Args) -> ExitCode {
     };
     if let Some(path) = &args.html {
         let Some(page) = &shown.page else {
-            tell!("p4rack: {} has no HTML page", experiment.name);
+            report!("p4rack: {} has no HTML page", experiment.name);
             return ExitCode::from(2);
         };
         if let Err(why) = output::write(path, page.as_bytes(), &output::sources(&map)) {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     }

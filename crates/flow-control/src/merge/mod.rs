@@ -46,7 +46,7 @@ mod wire;
 pub use agent::Agent;
 pub use hub::{Banked, Hub, Own, State};
 pub use message::{Cell, Change, Kind, Merge, Push, Retired};
-pub use wire::{ToDevice, ToHub, Told};
+pub use wire::{HubMessage, ToDevice, ToHub};
 
 use std::collections::BTreeMap;
 

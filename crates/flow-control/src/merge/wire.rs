@@ -16,7 +16,7 @@ use state_modes::{MERGES, Merge as Operator};
 
 /// A hub's request or statement about one object.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Told {
+pub enum HubMessage {
     /// To push what it has counted.
     Pull {
         /// The incarnation that is known, 0 for none.
@@ -36,7 +36,7 @@ pub struct ToDevice {
     /// Of the hub's pulls; the answer names it.
     pub round: u64,
     /// By the objects' ids, each with the operator of its copies.
-    pub objects: Vec<(u32, Operator, Told)>,
+    pub objects: Vec<(u32, Operator, HubMessage)>,
 }
 
 /// A device's answer to a message with pulls.
@@ -59,10 +59,10 @@ impl ToDevice {
             write((*id).into(), &mut out);
             write(MERGES.iter().position(|known| known == operator).unwrap_or(0) as u128, &mut out);
             match told {
-                Told::Pull { incarnation, seen } => {
+                HubMessage::Pull { incarnation, seen } => {
                     [0, *incarnation, *seen].into_iter().for_each(|n| write(n.into(), &mut out));
                 }
-                Told::Merge(merge) => {
+                HubMessage::Merge(merge) => {
                     write(1, &mut out);
                     write_merge(merge, &mut out);
                 }
@@ -79,8 +79,8 @@ impl ToDevice {
             let id = u32::try_from(short(&mut bytes)?).ok()?;
             let operator = *MERGES.get(usize::try_from(short(&mut bytes)?).ok()?)?;
             let told = match short(&mut bytes)? {
-                0 => Told::Pull { incarnation: short(&mut bytes)?, seen: short(&mut bytes)? },
-                1 => Told::Merge(read_merge(&mut bytes)?),
+                0 => HubMessage::Pull { incarnation: short(&mut bytes)?, seen: short(&mut bytes)? },
+                1 => HubMessage::Merge(read_merge(&mut bytes)?),
                 _ => return None,
             };
             objects.push((id, operator, told));
@@ -248,8 +248,8 @@ mod tests {
         let retired = vec![Retired { last: cell(9, 1, 7), since: 300 }];
         let push = Push { incarnation: u64::MAX, sequence: 1 << 40, seen: 3, cells: cells.clone(), retired };
         let merge = Merge { incarnation: 1, sequence: 2, seen: 127, cells };
-        let pull = Told::Pull { incarnation: 9, seen: 1 << 33 };
-        let down = [(7, Operator::Min, pull), (u32::MAX, Operator::Add, Told::Merge(merge))];
+        let pull = HubMessage::Pull { incarnation: 9, seen: 1 << 33 };
+        let down = [(7, Operator::Min, pull), (u32::MAX, Operator::Add, HubMessage::Merge(merge))];
         let down = ToDevice { hub: 1 << 60, round: 3, objects: down.to_vec() };
         let up = ToHub { hub: 7, round: 1 << 50, objects: vec![(7, push.clone()), (8, push)] };
         assert_eq!(ToDevice::of(&down.bytes()), Some(down.clone()));

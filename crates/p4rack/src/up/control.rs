@@ -625,7 +625,7 @@ impl Control {
                         Effect::LetIn => emulator.release(id)?,
                         Effect::Push(_) => {}
                         // Nobody listens.
-                        Effect::Inject(_) | Effect::Tell(_) => {}
+                        Effect::Inject(_) | Effect::Stream(_) => {}
                     }
                 }
                 Ok(answer)

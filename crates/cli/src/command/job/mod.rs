@@ -105,7 +105,7 @@ pub fn run(args: Args) -> ExitCode {
         Command::Worker { mapper, master } => match reduce_workers::work(&master, &mapper) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
-                tell!("p4rack: {why}");
+                report!("p4rack: {why}");
                 ExitCode::FAILURE
             }
         },
@@ -149,7 +149,7 @@ fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
 
 fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
     let Some(rack) = rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) else {
-        tell!("p4rack: a job is compiled for a network: name its RACK.toml with --rack");
+        report!("p4rack: a job is compiled for a network: name its RACK.toml with --rack");
         return ExitCode::from(2);
     };
     let loaded = match load(&inputs.jobs, &rack, map) {
@@ -159,7 +159,7 @@ fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
     let written = match write(&loaded, directory, map) {
         Ok(written) => written,
         Err(why) => {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     };

@@ -47,7 +47,7 @@ pub struct Args {
 /// Runs a job. Exit status 1 if it has no result.
 pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
     let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
-        tell!("p4rack: a job runs on a network: name its RACK.toml with --rack");
+        report!("p4rack: a job runs on a network: name its RACK.toml with --rack");
         return ExitCode::from(2);
     };
     let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
@@ -77,7 +77,7 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
         let name = &loaded.texts[0].job.reducers[one.reducer].name.value;
         let path = args.output.join(format!("{name}.csv"));
         if let Err(why) = output::write(&path, csv(&one.rows).as_bytes(), &output::sources(map)) {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
         results.push((name.clone(), path, one));
@@ -94,9 +94,9 @@ fn failure(why: impl Into<String>) -> base_diag::Diagnostic {
 
 pub(super) fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
     let tell = |event| match event {
-        SwitchEvent::Started(name, number) => tell!("switch {name}: process {number}"),
-        SwitchEvent::Ended(name) => tell!("switch {name} has ended and is restarted"),
-        SwitchEvent::Fails(name, log) => tell!("switch {name} does not start: see {}", log.display()),
+        SwitchEvent::Started(name, number) => report!("switch {name}: process {number}"),
+        SwitchEvent::Ended(name) => report!("switch {name} has ended and is restarted"),
+        SwitchEvent::Fails(name, log) => report!("switch {name} does not start: see {}", log.display()),
     };
     Local::start(&lab::own_command(), directory, &loaded.plan, &loaded.topology, tell)
         .map_err(|error| vec![failure(format!("switches cannot be started: {error}"))])
@@ -149,12 +149,12 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         start(args, &mapper.name.value, host, address, &mut workers).map_err(|why| vec![failure(why)])?;
     }
     let finished = master.run(&mut |event| match event {
-        Event::Joined(name) => tell!("worker {name} is connected"),
-        Event::Ready(name, pairs) => tell!("worker {name} has {pairs} pairs"),
-        Event::Gone(name) => tell!("worker {name} is disconnected"),
-        Event::Committed(name, rounds, all) => tell!("{name}: {rounds} of {all} rounds"),
-        Event::Restarted(name, times) => tell!("{name}: switches have restarted {times} times"),
-        Event::Named(name, keys) => tell!("{name}: texts of {keys} keys received"),
+        Event::Joined(name) => report!("worker {name} is connected"),
+        Event::Ready(name, pairs) => report!("worker {name} has {pairs} pairs"),
+        Event::Gone(name) => report!("worker {name} is disconnected"),
+        Event::Committed(name, rounds, all) => report!("{name}: {rounds} of {all} rounds"),
+        Event::Restarted(name, times) => report!("{name}: switches have restarted {times} times"),
+        Event::Named(name, keys) => report!("{name}: texts of {keys} keys received"),
     });
     finished.map_err(|problem| vec![*problem])
 }
@@ -187,13 +187,13 @@ fn start(
             command
         }
         None => {
-            tell!("start on {}: p4rack {}", host.name, own.join(" "));
+            report!("start on {}: p4rack {}", host.name, own.join(" "));
             return Ok(());
         }
     };
     let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn();
     let child = child.map_err(|error| format!("the worker of `{mapper}` cannot be started: {error}"))?;
-    tell!("worker {mapper}: process {}", child.id());
+    report!("worker {mapper}: process {}", child.id());
     workers.push(child);
     Ok(())
 }

@@ -25,7 +25,7 @@ pub struct Args {
 /// Runs the switches; a line of JSON with the files of groups says that programs may join.
 pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
     let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
-        tell!("p4rack: a job runs on a network: name its RACK.toml with --rack");
+        report!("p4rack: a job runs on a network: name its RACK.toml with --rack");
         return ExitCode::from(2);
     };
     let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
@@ -33,7 +33,7 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
         Err(found) => return output::failed(&found, map, output::Format::Text),
     };
     if let Err(why) = write(&loaded, &args.output, map) {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     let local = match start_switches(&loaded, &args.output) {
@@ -46,7 +46,7 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
     for (name, text) in groups(&loaded, |host| local.attachment(host).cloned().unwrap_or(kernel(host))) {
         let path = args.output.join(name);
         if let Err(why) = output::write(&path, text.as_bytes(), &output::sources(map)) {
-            tell!("p4rack: {why}");
+            report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
         files.push(path);

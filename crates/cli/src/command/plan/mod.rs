@@ -105,11 +105,11 @@ pub struct Args {
 pub fn run(args: &Args) -> ExitCode {
     // A long search is not to end at a file that cannot be written.
     if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
     if let Some(why) = misplaced(args) {
-        tell!("p4rack: {why}");
+        report!("p4rack: {why}");
         return ExitCode::from(2);
     }
     let mut map = SourceMap::new();
@@ -141,7 +141,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         && let Some((rack, plans)) = allocated::plans(&args.programs[0], &args.define, &wishes(args), map)?
     {
         if let Some(key) = meaningless(args) {
-            tell!("p4rack: `{key}` is for placements: the flows of this rack's apps are planned");
+            report!("p4rack: `{key}` is for placements: the flows of this rack's apps are planned");
             return Ok(ExitCode::from(2));
         }
         match args.format {
@@ -161,7 +161,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         all = vec![all.swap_remove(at)];
     }
     if all.len() > 1 && (args.why_not.is_some() || args.html.is_some()) {
-        tell!("p4rack: `--why-not` and `--html` need one app: name it with `--app`");
+        report!("p4rack: `--why-not` and `--html` need one app: name it with `--app`");
         return Ok(ExitCode::from(2));
     }
     if args.prints_rules {
@@ -187,7 +187,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
             let title = args.programs.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ");
             let text = rack_plan::page(&format!("Plans of {title}"), asked.problem(), &found.plans);
             if let Err(why) = output::write(path, text.as_bytes(), &output::sources(map)) {
-                tell!("p4rack: {why}");
+                report!("p4rack: {why}");
                 return Ok(ExitCode::FAILURE);
             }
         }
@@ -435,7 +435,7 @@ impl Clock {
     fn look(&self, progress: &Progress) -> Stop {
         if self.is_watched && self.start.elapsed() > Duration::from_secs(1) {
             let Progress { labels, level, found } = progress;
-            tell_over!("\r{labels} partial plans, {level} regions placed, {found} plans ");
+            report_over!("\r{labels} partial plans, {level} regions placed, {found} plans ");
         }
         if self.is_over() { Stop::Yes } else { Stop::No }
     }

@@ -160,7 +160,7 @@ impl Args {
 }
 
 fn usage(message: &str) -> ExitCode {
-    tell!("p4rack: {message}");
+    report!("p4rack: {message}");
     ExitCode::from(2)
 }
 

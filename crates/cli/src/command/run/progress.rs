@@ -44,7 +44,7 @@ impl Surroundings for System {
     }
 
     fn show(&mut self, line: &str) {
-        tell_over!("\r{line}");
+        report_over!("\r{line}");
     }
 }
 

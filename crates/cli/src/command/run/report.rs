@@ -144,7 +144,7 @@ impl<'a> Report<'a> {
             self.state(ended);
             output::print(&format!("{}\n", text::summary(&ended.counters)));
             if feed.cut() > 0 {
-                tell!("p4rack: {} packets are truncated in their capture", feed.cut());
+                report!("p4rack: {} packets are truncated in their capture", feed.cut());
             }
             return;
         }

@@ -147,9 +147,9 @@ impl Ignored {
 
 impl Bmv2Args {
     /// Prints the options that have no effect.
-    pub fn tell(&self) {
+    pub fn report(&self) {
         for (option, why) in self.ignored.notes() {
-            tell!("p4rack: {option} has no effect: {why}");
+            report!("p4rack: {option} has no effect: {why}");
         }
     }
 

@@ -142,7 +142,7 @@ pub fn run(mut args: Args) -> ExitCode {
     if let Err(why) = args.log.begin() {
         return failed(&why);
     }
-    args.bmv2.tell();
+    args.bmv2.report();
     // Of a rack's controller they are for the way to its agents.
     let own = args.client.certificates().filter(|_| args.agent.is_empty());
     let tls = match args.server.read(own) {
@@ -164,7 +164,7 @@ pub fn run(mut args: Args) -> ExitCode {
     let is_open = !args.grpc_server_addr.ip().is_loopback() && tls.is_none();
     // Scripts for `simple_switch_grpc` give such addresses without `--insecure`.
     if is_open && args.bmv2.is_called_so() {
-        tell!("p4rack: anyone who reaches {} can control the switch", args.grpc_server_addr);
+        report!("p4rack: anyone who reaches {} can control the switch", args.grpc_server_addr);
     } else if is_open && !args.insecure {
         return failed(&format!(
             "{} can be reached from other machines, and without certificates anyone who reaches it can control the switch: \
@@ -226,11 +226,11 @@ pub fn run(mut args: Args) -> ExitCode {
         give_back: crate::memory::give_back,
     };
     let device_id = setup.device_id;
-    match agent::run(setup, |address| tell!("p4rack: device {device_id} listens on {address}")) {
+    match agent::run(setup, |address| report!("p4rack: device {device_id} listens on {address}")) {
         Ok(counted) => {
             let summary = device_control::summary(&counted);
             if !summary.is_empty() {
-                tell!("p4rack: {summary}");
+                report!("p4rack: {summary}");
             }
             ExitCode::SUCCESS
         }
@@ -261,7 +261,7 @@ impl Args {
         let listener = TcpListener::bind(address)
             .map_err(|error| format!("cannot listen on {address} for Thrift (`--thrift-port`): {error}"))?;
         if let Ok(address) = listener.local_addr() {
-            tell!("p4rack: Thrift on {address}");
+            report!("p4rack: Thrift on {address}");
         }
         Ok(Some(listener))
     }
@@ -271,7 +271,7 @@ impl Args {
 fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
     let usual = Offers::default().registry;
     if args.bmv2.is_without_program() && args.program.is_some() {
-        tell!("p4rack: --no-p4: the program is not used");
+        report!("p4rack: --no-p4: the program is not used");
     }
     let Some(file) = args.program.as_ref().filter(|_| !args.bmv2.is_without_program()) else {
         return match args.agent.is_empty() {
@@ -307,7 +307,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
         if let Some(left) = p4rack::rack::left_to_up(&racked, !args.agent.is_empty()) {
-            tell!("p4rack: {left}");
+            report!("p4rack: {left}");
         }
         let program = Box::new(SplitProgram {
             whole: Arc::clone(&app.whole),
@@ -408,7 +408,7 @@ fn addresses(agents: &[(String, String)], devices: &[String]) -> Result<Vec<Stri
 }
 
 fn failed(why: &str) -> ExitCode {
-    tell!("p4rack: {why}");
+    report!("p4rack: {why}");
     ExitCode::FAILURE
 }
 

@@ -32,12 +32,12 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
         }
         events += TELL_EVERY;
         if tells {
-            tell_over!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
+            report_over!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
         }
         Ok(())
     });
     if tells {
-        tell_over!("\r\x1b[K");
+        report_over!("\r\x1b[K");
     }
     let stages = match result {
         Ok(stages) => stages,
@@ -76,6 +76,6 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
 }
 
 fn failed(why: &str) -> ExitCode {
-    tell!("p4rack: {why}");
+    report!("p4rack: {why}");
     ExitCode::FAILURE
 }
