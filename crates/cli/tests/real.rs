@@ -236,12 +236,14 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A field of a server in `ctl group nat`: `s2  member  weight 1  512 buckets  3 flows ...`.
+/// What a server of `ctl group nat` is, and its flows: `s2  member  weight 1  512 buckets  3 flows ...`. The rack may not have heard of the group yet.
 fn server(place: &Path, address: &str, name: &str) -> (String, u64) {
     let shown = command(place, &["ctl", "--addr", address, "group", "nat"]).output().unwrap();
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
-    let words: Vec<&str> = line.unwrap_or_else(|| panic!("{text}")).split_whitespace().collect();
+    let Some(line) = text.lines().find_map(|line| line.trim().strip_prefix(name)) else {
+        return (String::new(), 0);
+    };
+    let words: Vec<&str> = line.split_whitespace().collect();
     let flows = words.iter().position(|word| *word == "flows").unwrap();
     (words[0].to_string(), words[flows - 1].parse().unwrap())
 }

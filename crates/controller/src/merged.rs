@@ -241,6 +241,11 @@ impl Merged {
         {
             self.hub = newer.saturating_add(1);
         }
+        // An answer to an earlier hub, or from an earlier program: what it has counted is in the values that this one has begun with.
+        let is_late = |of: &ToHub| of.hub < self.hub || of.hub == self.hub && of.round < self.first;
+        if message.as_ref().is_some_and(is_late) {
+            return (vec![], BTreeSet::new());
+        }
         let Some(message) = message.filter(|message| self.is_possible(device, message)) else {
             self.traffic.refused += 1;
             return (vec![], BTreeSet::new());
@@ -282,9 +287,7 @@ impl Merged {
             let mut cells = push.cells.iter().chain(push.retired.iter().map(|retired| &retired.last));
             object.holders.contains(&device) && cells.all(|cell| cell.cell < object.cells.size)
         };
-        // What an earlier program has counted is in the values that this one has begun with.
-        let is_new = (self.first..=self.round).contains(&message.round);
-        is_new && message.hub == self.hub && message.objects.iter().all(holds)
+        message.round <= self.round && message.hub == self.hub && message.objects.iter().all(holds)
     }
 
     /// A device begins anew, with zeros.

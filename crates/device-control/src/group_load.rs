@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn loads_are_calls_of_the_capacity() {
-        // One call each millisecond is all of the capacity.
-        assert_eq!(wanted(&[1]), Some((9, Wanted::Grow)));
+        // One call each millisecond is all of the capacity. The look after 1 ms has no count before.
+        assert_eq!(wanted(&[1]), Some((10, Wanted::Grow)));
         assert_eq!(wanted(&[1, 0]), None, "half is between the bounds");
         assert_eq!(wanted(&[0, 0]), Some((81, Wanted::Shrink(Member(0)))));
         assert_eq!(load_of(u64::MAX, Duration::from_ps(1), 1), u32::MAX);

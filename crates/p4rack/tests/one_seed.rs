@@ -18,9 +18,11 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
     ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
+    ("monitor/RACK.toml", "links lose nothing, hosts send and ticks come at fixed times"),
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/moving.toml", "links lose nothing, hosts send and flows move at fixed times"),
     ("rcp/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
+    ("retransmissions/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     (
         "snat/RACK.toml",
         "links lose nothing, hosts send at fixed times, and the handler was made with the file's seed",

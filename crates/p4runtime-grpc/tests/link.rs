@@ -106,11 +106,11 @@ fn connect(address: SocketAddr) -> (Link, Receiver<Command>) {
     (link, heard)
 }
 
-/// Next message of an agent, except counters.
+/// Next message of an agent, except what comes at intervals.
 fn next(heard: &Receiver<Command>) -> Heard {
     loop {
         match heard.recv_timeout(Duration::from_secs(120)) {
-            Ok(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_)) => {}
+            Ok(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_) | Heard::Groups(_)) => {}
             Ok(Command::Agent(_, heard)) => return *heard,
             _ => panic!("nothing is heard"),
         }
