@@ -8,14 +8,16 @@ mod conformance_p4info;
 mod features;
 mod process;
 mod protocol;
+mod rack_file;
 mod tidy;
 
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-  tidy                 layers, purity, crate manifests, file sizes, paths, circles of files, test programs, generated code
+  tidy                 layers, purity, crate manifests, file sizes, paths, circles of files, test programs, generated code and pages
   protocol             generate the code and descriptors of P4Runtime's messages and services from proto/
+  rack-file            write docs/rack-file.md, the reference of RACK.toml, from the heads of rack-model's modules
   features             third-party crates that `cargo test -p CRATE` or `cargo build` compiles with other features than `cargo test --workspace`
   build-time           build the command from nothing: how long it takes, and its slowest crates
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(),
         ["features"] => features::run(),
         ["protocol"] => protocol::run(),
+        ["rack-file"] => rack_file::run(),
         ["build-time"] => build_time::run(),
         ["bench-check"] => bench_check::run(),
         ["conformance", "--suite", suite] => conformance::run(suite),

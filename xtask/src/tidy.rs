@@ -62,6 +62,7 @@ pub fn run() -> ExitCode {
     check_tests(&root, &mut found);
     circles::check(&root, &mut found);
     super::protocol::check(&root, &mut found);
+    super::rack_file::check(&root, &mut found);
     for line in &found {
         eprintln!("tidy: {line}");
     }

@@ -1,4 +1,11 @@
-//! The whole rack, with queries.
+//! `[rack]`: settings of the whole rack, which may be left out.
+//!
+//! ```toml
+//! [rack]
+//! name = "demo"             # in reports; default "rack"
+//! seed = 1                  # seed of all random numbers: equal seeds give equal runs; default 0
+//! until = "10ms"            # time at which a run ends at the latest; default: when nothing more happens
+//! ```
 
 use crate::{
     App, Control, Device, DeviceId, End, Fault, Group, Host, HostId, Job, Link, LinkId, Membership, Move,

@@ -93,8 +93,7 @@
 //! watch = ["ipv4.ecn"]      # header fields that are counted at the receiver: see [`watch`](crate::watch)
 //! ```
 //!
-//! [`host_programs::Kind`]s define the kinds and their keys. Payloads begin with a
-//! [stamp](host_programs::stamp): workload and pair, sequence number, time of sending.
+//! Payloads begin with a [stamp](host_programs::stamp): workload and pair, sequence number, time of sending.
 
 use crate::names::Names;
 use crate::section::{Item, Reader, Section};

@@ -1,4 +1,4 @@
-//! The problem as ExoPlane's section 5 has it, one variable for each quantum, with the corrections of the fact sheet: every assignment is tried.
+//! The problem as ExoPlane's section 5 has it, one variable for each quantum, with the corrections of `docs/internals/allocation.md`: every assignment is tried.
 
 use crate::drawn::{Drawn, draw};
 use app_allocation::{Affinity, Effort, NoAllocation, Objective, Place, Problem, allocate};

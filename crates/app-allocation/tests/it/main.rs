@@ -5,6 +5,6 @@ mod drawn;
 mod invariances;
 #[path = "../large.rs"]
 mod large;
+mod published;
 mod scale;
-mod sheet;
 mod why;
