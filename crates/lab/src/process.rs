@@ -131,11 +131,13 @@ impl Drop for Process {
     }
 }
 
-/// The words that run this program: of the Python module, its command.
+/// The words that run this program: of the Python module, its command. The module says which Python it is in: the file that runs is the one outside
+/// of its environment, which does not know the module.
 pub fn own_command() -> Vec<String> {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("p4rack"));
     let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
-    let mut words = vec![program.to_string_lossy().into_owned()];
+    let python = std::env::var_os("P4RACK_PYTHON").filter(|_| is_python).map(PathBuf::from);
+    let mut words = vec![python.unwrap_or(program).to_string_lossy().into_owned()];
     if is_python {
         words.extend(["-m", "p4rack"].map(ToString::to_string));
     }

@@ -13,6 +13,7 @@ P4 switches and links in real time.
 """
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ def command():
     # As programs have it that are not written in Python.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    # For processes that the command starts.
+    os.environ["P4RACK_PYTHON"] = sys.executable
     sys.exit(run(["p4rack", *sys.argv[1:]]))
 
 
