@@ -13,7 +13,7 @@ const bit<4>  FORMAT = 0;
 
 const bit<4>  DATA = 1;
 const bit<4>  ACK = 2;
-const bit<4>  SPILL = 3;
+const bit<4>  OVERFLOW = 3;
 const bit<4>  END = 4;
 const bit<4>  ENDACK = 5;
 const bit<4>  OPEN = 6;
@@ -350,7 +350,7 @@ control AggIngress(inout headers_t hdr,
     register<bit<32>, bit<32>>(BANKS) generations;
     register<bit<1>, bit<32>>(BANKS) opens;
     register<bit<32>, bit<32>>(CELLS) cells;
-    register<map_t, bit<32>>(CELLS) spills;
+    register<map_t, bit<32>>(CELLS) overflows;
     // Packets from ports that no job plans, and packets that make no sense.
     counter<bit<32>>(1, CounterType.packets) refused;
     Lane() fold_0;
@@ -546,7 +546,7 @@ control AggIngress(inout headers_t hdr,
                     task.what = FOLD;
                     is_new = true;
                 } else {
-                    spills.read(meta.map, task.cell);
+                    overflows.read(meta.map, task.cell);
                     is_folded = meta.map == 0;
                     meta.map = meta.map & (hdr.agg.valid);
                 }
@@ -618,7 +618,7 @@ control AggIngress(inout headers_t hdr,
                     sent_11 ++ sent_10 ++ sent_9 ++ sent_8 ++ sent_7 ++ sent_6 ++ sent_5 ++ sent_4 ++ sent_3 ++ sent_2 ++ sent_1 ++ sent_0);
         }
         if (is_new) {
-            spills.write(task.cell, meta.map);
+            overflows.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }
         if (task.what == FETCH) {
@@ -672,7 +672,7 @@ control AggIngress(inout headers_t hdr,
             return;
         }
         if (is_stream) {
-            hdr.agg.type = SPILL;
+            hdr.agg.type = OVERFLOW;
         }
         routes.apply();
     }

@@ -13,7 +13,7 @@ const bit<4>  FORMAT = 0;
 
 const bit<4>  DATA = 1;
 const bit<4>  ACK = 2;
-const bit<4>  SPILL = 3;
+const bit<4>  OVERFLOW = 3;
 const bit<4>  END = 4;
 const bit<4>  ENDACK = 5;
 const bit<4>  OPEN = 6;
@@ -199,7 +199,7 @@ parser AggParser(packet_in packet,
         packet.extract(hdr.agg);
         transition select(hdr.agg.type) {
             DATA: has_0;
-            SPILL: has_0;
+            OVERFLOW: has_0;
             READREPLY: has_0;
             default: accept;
         }
@@ -352,7 +352,7 @@ control AggIngress(inout headers_t hdr,
     register<bit<32>, bit<32>>(BANKS) generations;
     register<bit<1>, bit<32>>(BANKS) opens;
     register<bit<32>, bit<32>>(CELLS) cells;
-    register<map_t, bit<32>>(CELLS) spills;
+    register<map_t, bit<32>>(CELLS) overflows;
     // Packets from ports that no job plans, and packets that make no sense.
     counter<bit<32>>(1, CounterType.packets) refused;
     Lane() fold_0;
@@ -500,7 +500,7 @@ control AggIngress(inout headers_t hdr,
             return;
         }
         bool is_asked = hdr.agg.isValid() && (hdr.agg.type == OPEN || hdr.agg.type == CLOSE || hdr.agg.type == READ || hdr.agg.type == CLEAR);
-        bool is_data = hdr.agg.isValid() && (hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == SPILL && hdr.agg.aux == 0);
+        bool is_data = hdr.agg.isValid() && (hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == OVERFLOW && hdr.agg.aux == 0);
         if (!is_asked && !is_data || !jobs.apply().hit) {
             // Ordinary traffic, and packets between hosts.
             if (hdr.ipv4.isValid()) {
@@ -553,7 +553,7 @@ control AggIngress(inout headers_t hdr,
                     task.what = FOLD;
                     is_new = true;
                 } else {
-                    spills.read(meta.map, task.cell);
+                    overflows.read(meta.map, task.cell);
                     is_folded = meta.map == 0;
                     meta.map = meta.map & (hdr.agg.valid);
                 }
@@ -625,7 +625,7 @@ control AggIngress(inout headers_t hdr,
                     sent_11 ++ sent_10 ++ sent_9 ++ sent_8 ++ sent_7 ++ sent_6 ++ sent_5 ++ sent_4 ++ sent_3 ++ sent_2 ++ sent_1 ++ sent_0);
         }
         if (is_new) {
-            spills.write(task.cell, meta.map);
+            overflows.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }
         if (task.what == FETCH) {
@@ -643,7 +643,7 @@ control AggIngress(inout headers_t hdr,
         } else {
             hdr.agg.valid = meta.map;
         }
-        bool is_stream = hdr.agg.type == DATA || hdr.agg.type == SPILL;
+        bool is_stream = hdr.agg.type == DATA || hdr.agg.type == OVERFLOW;
         // The mapper sends what is left past the switches.
         bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
         if (is_answer) {
@@ -679,7 +679,7 @@ control AggIngress(inout headers_t hdr,
             return;
         }
         if (is_stream) {
-            hdr.agg.type = SPILL;
+            hdr.agg.type = OVERFLOW;
         }
         routes.apply();
     }

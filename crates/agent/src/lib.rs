@@ -201,7 +201,7 @@ fn failed(error: impl fmt::Display) -> SetupError {
 /// Runs a switch until SIGINT or SIGTERM, then lets running calls complete. `bound` gets the address at which the switch
 /// listens on. Returns the counters.
 pub fn run(setup: Setup, bound: impl FnOnce(SocketAddr)) -> Result<Vec<Metric>, SetupError> {
-    run_until(told_to_stop, setup, bound)
+    run_until(stop_signal, setup, bound)
 }
 
 /// Runs a switch until `stop` is done. `stop` is called in a tokio runtime with timers and signals.
@@ -494,7 +494,7 @@ fn fit<'p>(
 }
 
 /// Completes when the process is asked to end.
-async fn told_to_stop() {
+async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = match signal(SignalKind::terminate()) {
         Ok(terminate) => terminate,

@@ -12,7 +12,7 @@ use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::{P4Info, Preamble};
 use p4runtime_proto::p4::v1::{
     GetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
-    stream_message_response::Update as Told,
+    stream_message_response::Update as ResponseUpdate,
 };
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
@@ -53,8 +53,10 @@ async fn stream(
     say.send(from_text(&hello).unwrap()).await.unwrap();
     let said = tokio_stream::wrappers::ReceiverStream::new(said);
     let mut heard = client.stream_channel(said).await.unwrap().into_inner();
-    let Some(Told::Arbitration(told)) = heard.message().await.unwrap().unwrap().update else { panic!() };
-    assert_eq!(told.status.unwrap().code, 0);
+    let Some(ResponseUpdate::Arbitration(reported)) = heard.message().await.unwrap().unwrap().update else {
+        panic!()
+    };
+    assert_eq!(reported.status.unwrap().code, 0);
     (say, heard)
 }
 
@@ -141,7 +143,7 @@ fn who_does_not_read_harms_nobody() {
         drop((unread, slow));
         let (_say, mut heard) = stream(&mut other, 2).await;
         assert!(outside.send(&frame()));
-        assert!(matches!(heard.message().await.unwrap().unwrap().update, Some(Told::Packet(_))));
+        assert!(matches!(heard.message().await.unwrap().unwrap().update, Some(ResponseUpdate::Packet(_))));
         stop.send(()).unwrap();
     });
     let counted = switch.join().unwrap();

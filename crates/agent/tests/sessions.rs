@@ -15,7 +15,7 @@ use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
-    stream_message_response::Update as Told,
+    stream_message_response::Update as ResponseUpdate,
 };
 use p4runtime_proto::{Message, from_text, to_binary};
 use std::net::SocketAddr;
@@ -73,8 +73,10 @@ async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig
     say.send(from_text(&hello).unwrap()).await.unwrap();
     let said = tokio_stream::wrappers::ReceiverStream::new(said);
     let mut heard = client.stream_channel(said).await.unwrap().into_inner();
-    let Some(Told::Arbitration(told)) = heard.message().await.unwrap().unwrap().update else { panic!() };
-    assert_eq!(told.status.unwrap().code, 0, "seed {seed}");
+    let Some(ResponseUpdate::Arbitration(reported)) = heard.message().await.unwrap().unwrap().update else {
+        panic!()
+    };
+    assert_eq!(reported.status.unwrap().code, 0, "seed {seed}");
     // Others may have left another program, or this one saved.
     let config = |action: &str| {
         let text = format!("device_id: 1 election_id {{ low: {election} }} action: {action}");

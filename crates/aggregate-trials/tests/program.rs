@@ -33,7 +33,7 @@ fn parent(layout: Layout) -> Program {
 /// Streams that a program folds.
 fn senders(is_parent: bool) -> Vec<(Kind, u16)> {
     let kinds = if is_parent {
-        &[(Kind::Data, 3), (Kind::Spill, 2), (Kind::ReadReply, 2)][..]
+        &[(Kind::Data, 3), (Kind::Overflow, 2), (Kind::ReadReply, 2)][..]
     } else {
         &[(Kind::Data, CHANNELS)]
     };
@@ -59,8 +59,8 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     let is_asked = asked.contains(&kind);
     packet.channel = if is_asked && rng.chance(9, 10) { NUMBER } else { rng.below(4) as u16 };
     packet.seq = at / 8 + rng.below(12) as u32;
-    // Of a SPILL, only the lowest bit has a meaning, and the others are 0.
-    packet.aux = rng.below(if kind == Kind::Spill { 2 } else { 4 }) as u32;
+    // Of an OVERFLOW, only the lowest bit has a meaning, and the others are 0.
+    packet.aux = rng.below(if kind == Kind::Overflow { 2 } else { 4 }) as u32;
     if matches!(kind, Kind::Read | Kind::Clear) {
         packet.aux = *rng.pick(&[0, 1, 1, 2, 3, 8, 256, 257, 0x1_0003]).expect("there are some");
     }
@@ -80,7 +80,7 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
         Kind::ReadReply if rng.next_bool() => Some(CHILDREN + packet.channel % 2),
         Kind::Data if rng.chance(1, 40) => Some(rng.below(CHANNELS.into()) as u16),
         _ if is_asked && rng.chance(1, 40) => Some(0),
-        Kind::Data | Kind::Spill | Kind::End => Some(packet.channel % CHANNELS),
+        Kind::Data | Kind::Overflow | Kind::End => Some(packet.channel % CHANNELS),
         _ => None,
     };
     (from, packet)
@@ -96,7 +96,7 @@ fn wanted(
 ) -> Option<(Direction, Packet)> {
     let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
     let is_stream =
-        is_parent && (packet.kind == Kind::ReadReply || packet.kind == Kind::Spill && packet.aux == 0);
+        is_parent && (packet.kind == Kind::ReadReply || packet.kind == Kind::Overflow && packet.aux == 0);
     let is_handled = packet.job == JOB && (is_asked || packet.kind == Kind::Data || is_stream);
     let port = if packet.kind == Kind::ReadReply { CHILDREN + packet.channel } else { packet.channel };
     let is_planned = match is_asked {
@@ -226,7 +226,7 @@ const MUTANTS: [(&str, &str); 17] = [
     ("cells.write(task.cell, hdr.agg.seq);", "cells.write(task.cell, cell + 1);"),
     ("hdr.agg.seq & (WINDOW - 1)", "hdr.agg.seq & 1"),
     ("meta.first_cell + ", ""),
-    ("spills.write(task.cell, meta.map);", ""),
+    ("overflows.write(task.cell, meta.map);", ""),
     ("generation != hdr.agg.generation || is_open == 0", "is_open == 0"),
     ("generation != hdr.agg.generation || is_open == 0", "generation != hdr.agg.generation"),
     ("hdr.agg.boot != meta.boot", "false"),
@@ -242,8 +242,8 @@ const MUTANTS: [(&str, &str); 17] = [
 
 /// The same of parents.
 const OF_PARENTS: [(&str, &str); 3] = [
-    ("hdr.agg.type == SPILL && hdr.agg.aux == 0", "hdr.agg.type == SPILL"),
-    ("hdr.agg.type == DATA || hdr.agg.type == SPILL", "hdr.agg.type == DATA"),
+    ("hdr.agg.type == OVERFLOW && hdr.agg.aux == 0", "hdr.agg.type == OVERFLOW"),
+    ("hdr.agg.type == DATA || hdr.agg.type == OVERFLOW", "hdr.agg.type == DATA"),
     ("hdr.agg.channel != meta.number", "false"),
 ];
 

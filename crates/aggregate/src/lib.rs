@@ -2,7 +2,7 @@
 //! I/O: time and packets are arguments, packets are results. `docs/internals/aggregate.md` has the protocol and its reasons.
 //!
 //! ```text
-//! Mapper ── DATA ──> switch: folds pairs into slots ── SPILL: the pairs that found no slot ──> Reducer
+//! Mapper ── DATA ──> switch: folds pairs into slots ── OVERFLOW: the pairs that found no slot ──> Reducer
 //!        <── ACK ────┘ everything was folded                          OPEN, CLOSE, READ, CLEAR <──┘
 //! ```
 //!

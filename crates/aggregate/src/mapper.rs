@@ -279,7 +279,7 @@ impl Mapper {
                 *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
             }
         }
-        let (kind, aux) = if parcel.is_direct { (Kind::Spill, DIRECT) } else { (Kind::Data, 0) };
+        let (kind, aux) = if parcel.is_direct { (Kind::Overflow, DIRECT) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
         Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs, ..header })
     }

@@ -4,7 +4,7 @@
 //! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
 //! valid:96                                         lanes 32 to 127, in layouts with more than 32 lanes
 //! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order
-//! valid:32 or 128                                  further blocks of READREPLY and of a mapper's SPILL: a map, and its pairs
+//! valid:32 or 128                                  further blocks of READREPLY and of a mapper's OVERFLOW: a map, and its pairs
 //! index:16  tag:32 or 128  value:32
 //! ```
 
@@ -34,7 +34,7 @@ pub const STORED: u32 = 2;
 /// Limit on the rows of a READ or CLEAR.
 pub const MOST_ROWS: u32 = 256;
 
-/// Bit of `aux` in a SPILL of a mapper: its pairs are folded by no switch.
+/// Bit of `aux` in an OVERFLOW of a mapper: its pairs are folded by no switch.
 pub const DIRECT: u32 = 1;
 
 /// Types of packets, with their numbers.
@@ -46,7 +46,7 @@ pub enum Kind {
     /// stored (see [`STORED`]). With eviction, the pairs that left their slots follow. From the mapper: an answer to START, its incarnation in `aux`.
     Ack = 2,
     /// To the reducer: pairs of packet `seq` of the channel that are not folded. A mapper's own have several blocks.
-    Spill = 3,
+    Overflow = 3,
     /// Mapper to reducer: every packet of the generation is acknowledged.
     End = 4,
     /// Answer.
@@ -79,7 +79,7 @@ impl Kind {
     pub const ALL: [Kind; 15] = [
         Kind::Data,
         Kind::Ack,
-        Kind::Spill,
+        Kind::Overflow,
         Kind::End,
         Kind::EndAck,
         Kind::Open,
@@ -96,7 +96,7 @@ impl Kind {
 
     /// True if packets of this type carry pairs.
     pub fn has_pairs(self) -> bool {
-        matches!(self, Kind::Data | Kind::Spill | Kind::ReadReply)
+        matches!(self, Kind::Data | Kind::Overflow | Kind::ReadReply)
     }
 }
 
@@ -212,7 +212,7 @@ impl Packet {
         }
         let mut pairs = Vec::with_capacity(valid.count_ones() as usize);
         read(valid, &mut rest, &mut pairs, layout)?;
-        let has_blocks = kind == Kind::ReadReply || kind == Kind::Spill && aux & DIRECT != 0;
+        let has_blocks = kind == Kind::ReadReply || kind == Kind::Overflow && aux & DIRECT != 0;
         while has_blocks && !rest.is_empty() {
             let mut map = u128::from(u32::from_be_bytes(take(&mut rest)?));
             if layout.has_extension() {
@@ -315,7 +315,7 @@ mod tests {
             // The lanes alone do not show where the second row ends.
             let pairs = [row(9, &[3, 4]), row(8, &[0, 2]), row(7, &[3])].concat();
             let reply = Packet { kind: Kind::ReadReply, pairs: pairs.clone(), ..data(&layout, &[]) };
-            let direct = Packet { kind: Kind::Spill, aux: DIRECT, pairs, ..data(&layout, &[]) };
+            let direct = Packet { kind: Kind::Overflow, aux: DIRECT, pairs, ..data(&layout, &[]) };
             for packet in [reply, direct] {
                 let bytes = packet.bytes(&layout);
                 assert_eq!(Packet::parse(&bytes, &layout), Some(packet.clone()));

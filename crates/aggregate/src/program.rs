@@ -4,7 +4,7 @@
 //! four bits at a time choose an action that removes the other lanes, since one such action stands in each stage of a pipeline.
 //!
 //! ```text
-//! jobs, senders ─> bank ─> cell ─> lanes ─> map ─> quads ─> ACK back, SPILL on, READ back ...
+//! jobs, senders ─> bank ─> cell ─> lanes ─> map ─> quads ─> ACK back, OVERFLOW on, READ back ...
 //! ```
 
 mod text;
@@ -100,7 +100,7 @@ pub struct Seat {
 /// A stream of pairs that a switch folds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Sender {
-    /// DATA of a mapper; only for parents: SPILL of a mapper, which another switch has left, or READREPLY of another switch.
+    /// DATA of a mapper; only for parents: OVERFLOW of a mapper, which another switch has left, or READREPLY of another switch.
     pub kind: Kind,
     /// It comes in here.
     pub port: u32,

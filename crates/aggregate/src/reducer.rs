@@ -1,4 +1,4 @@
-//! The master of a job: it opens generations at the switches, collects what they spill, reads what they hold, and commits.
+//! The master of a job: it opens generations at the switches, collects what they overflow, reads what they hold, and commits.
 //!
 //! ```text
 //! Opening ── OPENED ──> Collecting ── END of all ──> Closing ── CLOSED ──> Reading ── all rows ──> commit, Clearing ── CLEARED ──> gone
@@ -85,7 +85,7 @@ pub enum Trouble {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Pairs that switches or mappers sent past the slots.
-    pub spilled: u64,
+    pub overflowed: u64,
     /// Pairs read from slots.
     pub read: u64,
     /// Packets of READ and their answers, repetitions included.
@@ -209,7 +209,7 @@ impl Reducer {
         }
         match packet.kind {
             Kind::Boot => self.booted(packet, now),
-            Kind::Spill => self.spilled(packet, is_marked, now),
+            Kind::Overflow => self.overflowed(packet, is_marked, now),
             Kind::End => self.ended(packet, now),
             Kind::Ack => self.greeted(packet, now),
             Kind::Opened | Kind::Closed | Kind::ReadReply | Kind::Cleared => {
@@ -218,7 +218,7 @@ impl Reducer {
             _ => {}
         }
         if let Some(member) = self.members.get_mut(usize::from(packet.channel))
-            && matches!(packet.kind, Kind::Spill | Kind::End | Kind::Ack)
+            && matches!(packet.kind, Kind::Overflow | Kind::End | Kind::Ack)
         {
             member.heard = Some(now);
         }

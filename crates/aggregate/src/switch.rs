@@ -28,7 +28,7 @@ struct Bank {
 struct Cell {
     seq: u32,
     /// Lanes whose pairs found no slot.
-    spilled: u128,
+    overflowed: u128,
     /// Pairs that left their slots, in layouts that evict: the shadow.
     evicted: Vec<Pair>,
 }
@@ -58,7 +58,7 @@ impl Switch {
         Switch::of_senders(layout, number, job, senders, boot)
     }
 
-    /// An empty switch that folds these streams: DATA or SPILL of a channel, or READREPLY of a switch.
+    /// An empty switch that folds these streams: DATA or OVERFLOW of a channel, or READREPLY of a switch.
     pub fn of_senders(layout: Layout, number: u16, job: u16, senders: Vec<(Kind, u16)>, boot: u16) -> Switch {
         Switch {
             layout,
@@ -95,7 +95,7 @@ impl Switch {
             return None;
         }
         match packet.kind {
-            Kind::Data | Kind::Spill | Kind::ReadReply => self.data(packet, is_marked),
+            Kind::Data | Kind::Overflow | Kind::ReadReply => self.data(packet, is_marked),
             Kind::Open | Kind::Close | Kind::Read | Kind::Clear if packet.channel == self.number => {
                 self.control(packet).map(|answer| (Direction::Back, answer))
             }
@@ -109,7 +109,7 @@ impl Switch {
     }
 
     fn data(&mut self, mut packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
-        let is_direct = packet.kind == Kind::Spill && packet.aux & DIRECT != 0;
+        let is_direct = packet.kind == Kind::Overflow && packet.aux & DIRECT != 0;
         let place = self.senders.iter().position(|sender| *sender == (packet.kind, packet.channel));
         let Some(place) = place.filter(|_| !is_direct) else {
             return (packet.kind != Kind::Data).then_some((Direction::On, packet));
@@ -124,17 +124,17 @@ impl Switch {
             return None;
         }
         if packet.seq > cell.seq {
-            let mut cell = Cell { seq: packet.seq, spilled: 0, evicted: vec![] };
+            let mut cell = Cell { seq: packet.seq, overflowed: 0, evicted: vec![] };
             for pair in &packet.pairs {
                 if let Some(left) = self.fold(*pair, &packet) {
-                    cell.spilled |= 1 << pair.place.slot.lane;
+                    cell.overflowed |= 1 << pair.place.slot.lane;
                     cell.evicted.extend(self.layout.evict.then_some(left));
                 }
             }
             self.cells[at] = cell;
         }
         let cell = &self.cells[at];
-        packet.pairs.retain(|pair| cell.spilled >> pair.place.slot.lane & 1 != 0);
+        packet.pairs.retain(|pair| cell.overflowed >> pair.place.slot.lane & 1 != 0);
         if self.layout.evict {
             for pair in &mut packet.pairs {
                 let is_it = |left: &&Pair| left.place.slot.lane == pair.place.slot.lane;
@@ -146,7 +146,7 @@ impl Switch {
         if packet.kind == Kind::ReadReply {
             return Some((Direction::On, packet));
         }
-        if cell.spilled == 0 || !self.has_parent {
+        if cell.overflowed == 0 || !self.has_parent {
             packet.kind = Kind::Ack;
             packet.aux = if is_marked { CONGESTED } else { 0 };
             if !self.layout.evict {
@@ -154,7 +154,7 @@ impl Switch {
             }
             return Some((Direction::Back, packet));
         }
-        Some((Direction::On, Packet { kind: Kind::Spill, ..packet }))
+        Some((Direction::On, Packet { kind: Kind::Overflow, ..packet }))
     }
 
     fn slot(&mut self, generation: u32, slot: Slot) -> &mut (u128, u32) {

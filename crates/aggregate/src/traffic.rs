@@ -99,7 +99,7 @@ impl Trial<'_> {
                 world.wait();
             }
         }
-        world.traffic.pairs = world.reducer.counts().read + world.reducer.counts().spilled;
+        world.traffic.pairs = world.reducer.counts().read + world.reducer.counts().overflowed;
         world.traffic.is_exact = *world.reducer.result() == self.sums();
         Ok(world.traffic)
     }

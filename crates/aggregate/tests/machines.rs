@@ -104,7 +104,7 @@ fn fewer_pairs_leave_a_tree_than_its_leaves_alone() {
         }
         world.run(Disturbance::default()).expect("nothing happens");
         let counts = world.reducer.counts();
-        counts.read + counts.spilled
+        counts.read + counts.overflowed
     };
     let (tree, leaves) = (pairs(true), pairs(false));
     assert!(tree * 10 < leaves * 7, "{tree} and {leaves}");

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn line_markers_change_what_is_told() {
+    fn line_markers_change_what_is_reported() {
         let mut map = SourceMap::new();
         let file = map.add_file("gen.p4", "x\n# 40 \"real.p4\"\ny\n#line 7\nz", Span::NONE).unwrap();
         map.add_line_marker(file, 18, 40, Some("real.p4".into()));

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told() {
+    fn what_differs_is_reported() {
         let one = Outcome { sent: vec![vec![(1, vec![2])]], reports: vec![] };
         let other = Outcome { sent: vec![vec![]], reports: vec![] };
         assert_eq!(difference(&one, &one), None);

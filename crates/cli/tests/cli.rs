@@ -123,14 +123,14 @@ fn up_runs_the_stages_of_an_experiment() {
     assert_eq!(page.matches("<svg class=\"bars\"").count(), 1 + 4 + 4);
     assert_eq!(page.matches("class=\"bar\"").count(), 9 * 5);
     let json = run(&["--format", "json"]);
-    let told: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let reported: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let names: Vec<&str> =
-        told["phases"].as_array().unwrap().iter().map(|s| s["phase"].as_str().unwrap()).collect();
+        reported["phases"].as_array().unwrap().iter().map(|s| s["phase"].as_str().unwrap()).collect();
     assert_eq!(names, stages);
     // One phase alone gives the same result as among the others.
     let one = run(&["--phase", "loss", "--format", "json"]);
     let one: serde_json::Value = serde_json::from_slice(&one.stdout).unwrap();
-    assert_eq!(one["report"], told["phases"][2]["report"]);
+    assert_eq!(one["report"], reported["phases"][2]["report"]);
     let full = run(&["--phase", "baseline", "--full-rate"]);
     let between = |line: &&str| line.starts_with("left:2 -> right:2");
     assert!(stdout(&full).lines().find(between).unwrap().contains(" 10Gbit/s"), "{}", stdout(&full));
@@ -153,9 +153,9 @@ fn the_doctor_says_what_can_be_done() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("yes  machine code"), "{}", stdout(&output));
     assert!(stdout(&output).lines().all(|line| line.starts_with("yes ") || line.starts_with("no ")));
-    let told: serde_json::Value =
+    let reported: serde_json::Value =
         serde_json::from_slice(&p4rack(&["doctor", "--format", "json"]).stdout).unwrap();
-    assert_eq!(told["findings"].as_array().unwrap().len(), stdout(&output).lines().count());
+    assert_eq!(reported["findings"].as_array().unwrap().len(), stdout(&output).lines().count());
 }
 
 #[test]
@@ -333,8 +333,8 @@ fn prove_split_loses_frames_and_replaces_plans() {
     let [own, controller] = value["proofs"].as_array().map_or(&[][..], Vec::as_slice) else {
         panic!("{json}")
     };
-    let told = |key: &str| own[key].as_u64();
-    assert_eq!((told("lost"), told("replaced")), (Some(lost), Some(renewed)));
+    let reported = |key: &str| own[key].as_u64();
+    assert_eq!((reported("lost"), reported("replaced")), (Some(lost), Some(renewed)));
     assert_eq!(
         (&value["ok"], &own["equal"], &controller["equal"]),
         (&true.into(), &true.into(), &true.into())
@@ -576,22 +576,22 @@ fn compile_writes_what_controllers_push() {
         assert!(output.status.success(), "{}", stderr(&output));
         let (config, info) = (directory.join("l2.p4"), directory.join(format!("l2.p4.p4info.{extension}")));
         let as_json = directory.join("l2.json");
-        let told = format!(
+        let reported = format!(
             "P4Info         {}\ndevice config  {}\nas JSON        {}\n",
             info.display(),
             config.display(),
             as_json.display()
         );
-        assert_eq!(stdout(&output), told);
+        assert_eq!(stdout(&output), reported);
         let again = p4rack(&["p4info", config.to_str().unwrap(), "--format", form]);
         assert_eq!(again.stdout, std::fs::read(&info).unwrap());
     }
     let output = p4rack(&["compile", program, "-o", to, "--format", "json"]);
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(told["p4info"], format!("{to}/l2.p4.p4info.txtpb"));
-    assert_eq!(told["device_config"], format!("{to}/l2.p4"));
+    let reported: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(reported["p4info"], format!("{to}/l2.p4.p4info.txtpb"));
+    assert_eq!(reported["device_config"], format!("{to}/l2.p4"));
     // The tables are there for clients of BMv2, and the program for p4rack.
-    let written = std::fs::read(told["device_config_json"].as_str().unwrap()).unwrap();
+    let written = std::fs::read(reported["device_config_json"].as_str().unwrap()).unwrap();
     let written: serde_json::Value = serde_json::from_slice(&written).unwrap();
     assert_eq!(written["p4_device_config"], std::fs::read_to_string(directory.join("l2.p4")).unwrap());
     assert!(!written["pipelines"][0]["tables"].as_array().unwrap().is_empty());

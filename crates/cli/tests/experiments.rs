@@ -55,8 +55,8 @@ fn a_missing_program_is_reported_with_its_build() {
     let (beside, path) = (directory("nothing"), directory("nowhere"));
     for command in ["bench", "profile", "reproduce"] {
         let output = alone(&beside, &path, &[command, "--help"]);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{reported}");
         let place = format!("neither in `{}` nor on PATH", beside.display());
         for words in [
             command,
@@ -64,7 +64,7 @@ fn a_missing_program_is_reported_with_its_build() {
             "cargo build --release -p experiments",
             "cargo install --path crates/experiments",
         ] {
-            assert!(told.contains(words), "no `{words}` in\n{told}");
+            assert!(reported.contains(words), "no `{words}` in\n{reported}");
         }
     }
 }

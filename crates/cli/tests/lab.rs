@@ -265,7 +265,7 @@ fn what_a_killed_lab_has_left_is_cleaned_up() {
 }
 
 #[test]
-fn a_tcp_port_that_is_taken_is_told() {
+fn a_tcp_port_that_is_taken_is_reported() {
     let place = Place::new("port");
     if !may_run(&place) {
         return;
@@ -296,7 +296,7 @@ fn without_x_and_tmux_no_terminal_is_opened() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_made() {
+fn mistakes_are_reported_before_anything_is_made() {
     let place = Place::new("mistakes");
     let check = |change: &dyn Fn(String) -> String, args: &[&str], parts: &[&str]| {
         let topology = std::fs::read_to_string(place.0.join("topology.json")).unwrap();

@@ -46,9 +46,9 @@ fn the_front_has_what_nothing_beats() {
 
 #[test]
 fn a_plan_says_why() {
-    let told = stdout(&plan(&["--explain"]));
+    let reported = stdout(&plan(&["--explain"]));
     for word in ["card cache", "tor route", "search complete"] {
-        assert!(told.contains(word), "no `{word}` in\n{told}");
+        assert!(reported.contains(word), "no `{word}` in\n{reported}");
     }
 }
 
@@ -56,8 +56,8 @@ fn a_plan_says_why() {
 fn what_does_not_fit_says_what_would_help() {
     let output = plan(&["--why-not", "1.Cache=server"]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("P4R0808") && told.contains("InputRate"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(reported.contains("P4R0808") && reported.contains("InputRate"), "{reported}");
 }
 
 /// `--why-not` names the constraint that already excludes a device, and never lifts one silently.
@@ -71,16 +71,16 @@ fn why_not_names_what_rules_a_device_out() {
         (&["--why-not", "1.Cache=card", "--rate", "500Mbit/s"], &[]),
     ] {
         let output = plan(args);
-        let told = stderr(&output);
-        assert_eq!(output.status.success(), words.is_empty(), "{args:?}: {told}");
-        assert!(words.iter().all(|word| told.contains(word)), "{args:?}: {told}");
+        let reported = stderr(&output);
+        assert_eq!(output.status.success(), words.is_empty(), "{args:?}: {reported}");
+        assert!(words.iter().all(|word| reported.contains(word)), "{args:?}: {reported}");
     }
     // The pin itself may be asked for.
     assert_eq!(caches(&["--why-not", "0.Start=tor"]), ["card"]);
 }
 
 #[test]
-fn a_wrong_name_is_told_with_the_right_one() {
+fn a_wrong_name_is_reported_with_the_right_one() {
     let output = plan(&["--without", "crad"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("`card`"));

@@ -153,9 +153,10 @@ fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} bits predicted, {is} emulated");
         // What the plan says can come in at most, and what of more than that goes through; frames have 42 bytes of headers.
         let refused = p4rack(&["plan", &rack, "--rate", "400Mbit/s"]);
-        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-        let most = told.split("a plan with at most ").nth(1).and_then(|rest| rest.split_whitespace().next());
-        let predicted = megabits(&Value::from(most.unwrap_or_else(|| panic!("{told}"))));
+        let reported = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let most =
+            reported.split("a plan with at most ").nth(1).and_then(|rest| rest.split_whitespace().next());
+        let predicted = megabits(&Value::from(most.unwrap_or_else(|| panic!("{reported}"))));
         let fast = json(&["up", &streamed(plan, "400Mbit/s", 1500)])["report"]["workloads"][0].clone();
         let is = fast["goodput_bits_per_s"].as_f64().expect("a rate") / 1e6 * 1442.0 / 1400.0;
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} Mbit/s predicted, {is} emulated");
@@ -188,19 +189,22 @@ fn a_rack_that_is_too_small_says_what_is_missing() {
         rack("too-small", "", "[device.tor.resources]\nTables = 3\n[device.nic.resources]\nTables = 1\n");
     let output = p4rack(&["plan", &rack]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
     for words in
         ["P4R0808", "`Tables` of `tor`: 3; there would be a plan with 133.4 %", "`Tables` of `nic`: 1"]
     {
-        assert!(told.contains(words), "no {words} in\n{told}");
+        assert!(reported.contains(words), "no {words} in\n{reported}");
     }
 }
 
 #[test]
 fn packets_that_are_too_long_for_a_link_say_so() {
     let rack = rack("too-long", "", "[plan]\nsize = 2000\n[device.tor.resources]\nTables = 3\n");
-    let told = String::from_utf8_lossy(&p4rack(&["plan", &rack]).stderr).into_owned();
-    assert!(told.contains("the longest packet of each link; there would be a plan with 100.6 %"), "{told}");
+    let reported = String::from_utf8_lossy(&p4rack(&["plan", &rack]).stderr).into_owned();
+    assert!(
+        reported.contains("the longest packet of each link; there would be a plan with 100.6 %"),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -283,9 +287,9 @@ fn shares_are_read() {
         ("share-number", "shares = { Mark = \"125%\" }", "P4R06"),
     ] {
         let output = rules(name, shares);
-        let told = [output.stdout, output.stderr].concat();
-        let told = String::from_utf8_lossy(&told);
-        assert!(told.contains(words), "no {words} in\n{told}");
+        let reported = [output.stdout, output.stderr].concat();
+        let reported = String::from_utf8_lossy(&reported);
+        assert!(reported.contains(words), "no {words} in\n{reported}");
     }
 }
 
@@ -300,9 +304,9 @@ fn mistakes_have_a_place() {
     ] {
         let rack = rack("mistakes", "", more);
         let output = p4rack(&["plan", &rack]);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1));
-        assert!(told.contains(code) && told.contains(words), "no {code} {words} in\n{told}");
+        assert!(reported.contains(code) && reported.contains(words), "no {code} {words} in\n{reported}");
     }
 }
 
@@ -315,15 +319,15 @@ fn apps_are_planned_one_by_one() {
     assert_eq!(names.collect::<Vec<_>>(), ["left", "right"]);
     assert_eq!(json(&["plan", &rack, "--app", "right"])["plans"], both["apps"][1]["plans"]);
     let why = p4rack(&["plan", &rack, "--app", "right", "--why-not", "FecDecode=right"]);
-    let told = String::from_utf8_lossy(&why.stderr).into_owned();
-    assert!(why.status.code() == Some(1) && told.contains("fec-decode"), "{told}");
+    let reported = String::from_utf8_lossy(&why.stderr).into_owned();
+    assert!(why.status.code() == Some(1) && reported.contains("fec-decode"), "{reported}");
     for (more, words) in [
         (["--why-not", "FecDecode=right"], "name it with `--app`"),
         (["--app", "rihgt"], "did you mean `right`?"),
     ] {
         let output = p4rack(&[&["plan", &rack], &more[..]].concat());
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(!output.status.success() && told.contains(words), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && reported.contains(words), "{reported}");
     }
 }
 
@@ -362,8 +366,8 @@ fn what_counts_as_one_decides() {
         ("Cost=0", "the amount must be positive"),
     ] {
         let output = p4rack(&["plan", &rack, "--weigh", wrong]);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && told.contains(words), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && reported.contains(words), "{reported}");
     }
 }
 
@@ -499,8 +503,8 @@ fn devices_without_room_or_link_are_no_spares() {
     .unwrap();
     let refused = p4rack(&["up", &rack]);
     assert_eq!(refused.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(told.contains("has 0 of 1 spares"), "{told}");
+    let reported = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(reported.contains("has 0 of 1 spares"), "{reported}");
 }
 
 /// A rack that is planned with spares survives the failures of the example.

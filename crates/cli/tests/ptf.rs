@@ -34,8 +34,8 @@ fn a_suite_runs_unchanged() {
         .current_dir(&directory)
         .output()
         .expect("it runs");
-    let told = String::from_utf8_lossy(&output.stdout);
+    let reported = String::from_utf8_lossy(&output.stdout);
     let wrong = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}{wrong}");
-    assert!(format!("{told}{wrong}").contains("Ran 2 tests"), "{told}{wrong}");
+    assert!(output.status.success(), "{reported}{wrong}");
+    assert!(format!("{reported}{wrong}").contains("Ran 2 tests"), "{reported}{wrong}");
 }

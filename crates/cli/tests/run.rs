@@ -59,12 +59,12 @@ fn tests_and_entries_have_one_rule_for_actions_of_the_default() {
     let (file, stf) = (file.display().to_string(), stf.display().to_string());
     for args in [&[&*file, &*stf][..], &[&file, "--entries", &stf, "--packet", TO_2]] {
         let output = p4rack(args);
-        let told = text(&output.stdout) + &text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {told}");
+        let reported = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {reported}");
         let refused = "the device refuses this statement";
         assert!(
-            told.contains(refused) && told.contains("`I.drop` may only be a default action"),
-            "{args:?}: {told}"
+            reported.contains(refused) && reported.contains("`I.drop` may only be a default action"),
+            "{args:?}: {reported}"
         );
     }
 }
@@ -97,8 +97,8 @@ fn machine_code_does_the_same() {
         let run = |engine: &str| {
             let args: Vec<&str> =
                 ["l2.p4", "--engine", engine].into_iter().chain(options.iter().copied()).collect();
-            let told = p4rack(&args);
-            (told.stdout, told.status)
+            let reported = p4rack(&args);
+            (reported.stdout, reported.status)
         };
         assert_eq!(run("native"), run("interp"));
     }

@@ -12,7 +12,7 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
-    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
+    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as ResponseUpdate,
 };
 use p4runtime_server::{Builder, Output, Read, Server, Status, StreamId};
 use std::collections::BTreeMap;
@@ -164,7 +164,7 @@ impl<B: Builder> Agent<B> {
                 effects.push(Effect::KeepOut);
                 Ok(())
             }
-            Ask::Stay(lease) => self.held.stay(now, lease),
+            Ask::ExtendHold(lease) => self.held.extend(now, lease),
             Ask::Release => {
                 self.held = Held::No;
                 effects.push(Effect::LetIn);
@@ -286,9 +286,8 @@ fn effects(outputs: Vec<Output>) -> Vec<Effect> {
     let effect = |output| match output {
         Output::Inject(frame) => Some(Effect::Inject(frame)),
         // The only controller is always the primary.
-        Output::Send(_, StreamMessageResponse { update: Some(Told::Arbitration(_)) }) | Output::End(..) => {
-            None
-        }
+        Output::Send(_, StreamMessageResponse { update: Some(ResponseUpdate::Arbitration(_)) })
+        | Output::End(..) => None,
         Output::Send(_, message) => Some(Effect::Stream(message)),
     };
     outputs.into_iter().filter_map(effect).collect()

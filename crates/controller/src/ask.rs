@@ -44,7 +44,7 @@ pub enum Ask {
     /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),
     /// Extend the lease of held frames to this time from now. Refused if the frames have been admitted.
-    Stay(Duration),
+    ExtendHold(Duration),
     /// Admit frames again, the held ones first.
     Release,
     /// Reads the numbers of frames received and sent by each port.

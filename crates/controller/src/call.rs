@@ -56,7 +56,7 @@ pub enum Steer {
         lease: Option<Duration>,
     },
     /// Extend the lease of held frames to this time from now. Refused if the frames have been admitted.
-    Stay(Duration),
+    ExtendHold(Duration),
     /// Admit frames again.
     Release,
     /// Drop a program that was saved and not committed.

@@ -21,7 +21,7 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, DigestList, DigestListAck, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, IdleTimeoutNotification, SetForwardingPipelineConfigRequest,
     StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
-    stream_message_request as asked, stream_message_response as told,
+    stream_message_request as asked, stream_message_response as response,
 };
 use p4runtime_proto::p4rack::v1::Client;
 use p4runtime_server::{self as server, Ahead, Server, Status, StreamId};
@@ -266,16 +266,16 @@ impl<P: Planner + 'static> Controller<P> {
     /// Handles a report of a device.
     pub fn streamed(&mut self, now: Time, device: DeviceId, message: StreamMessageResponse) -> Vec<Output> {
         match message.update {
-            Some(told::Update::Packet(packet)) => {
+            Some(response::Update::Packet(packet)) => {
                 let mut state = self.shared.state();
                 let outputs = state.server.packet(packet);
                 outputs.into_iter().for_each(|output| state.send(output));
             }
-            Some(told::Update::Digest(list)) => {
+            Some(response::Update::Digest(list)) => {
                 self.digests(device, list);
                 return self.tick(now);
             }
-            Some(told::Update::IdleTimeoutNotification(entries)) => {
+            Some(response::Update::IdleTimeoutNotification(entries)) => {
                 self.idle(now, device, &entries);
                 return self.tick(now);
             }
@@ -434,11 +434,11 @@ impl<P: Planner + 'static> Controller<P> {
             {
                 let mut state = self.shared.state();
                 state.current = id;
-                state.lend(&mut running.gathered);
+                state.swap_gathered(&mut running.gathered);
             }
             let has_ended = go_on(&mut running.task);
             let mut state = self.shared.state();
-            state.lend(&mut running.gathered);
+            state.swap_gathered(&mut running.gathered);
             self.may_begin |= state.schedule.has_relaxed();
             if has_ended {
                 state.schedule.end(id);

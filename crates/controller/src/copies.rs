@@ -40,11 +40,11 @@ impl Copies {
         }
         if program != self.program || self.incarnation == 0 {
             // A clock may have gone back: the hub knows the incarnation before.
-            let told = message.objects.iter().map(|(.., told)| match told {
+            let hub_message = message.objects.iter().map(|(.., hub_message)| match hub_message {
                 HubMessage::Pull { incarnation, .. } => *incarnation,
                 HubMessage::Merge(merge) => merge.incarnation,
             });
-            let before = told.max().unwrap_or(0).max(self.incarnation);
+            let before = hub_message.max().unwrap_or(0).max(self.incarnation);
             let incarnation = now_us.max(before).saturating_add(1);
             let (hub, refused) = (message.hub, self.refused);
             *self = Copies { hub, program, incarnation, objects: BTreeMap::new(), refused };
@@ -54,11 +54,11 @@ impl Copies {
             self.objects.values_mut().for_each(Agent::begin_with_another_hub);
         }
         let mut pushes = vec![];
-        for (id, operator, told) in message.objects {
+        for (id, operator, hub_message) in message.objects {
             let Some(cells) = Cells::of(catalog, id) else { continue };
             let kind = Kind { operator, width: cells.width };
             let copy = self.objects.entry(id).or_insert_with(|| Agent::new(kind, self.incarnation));
-            match told {
+            match hub_message {
                 HubMessage::Pull { incarnation, seen } => {
                     copy.named(incarnation, seen);
                     pushes.push((id, copy.push_all(&cells.shown(id, target))));

@@ -1,7 +1,7 @@
 //! Lease under which an agent holds frames.
 //!
 //! ```text
-//! Hold(100 ms) ──> Until(now + 100 ms) ── Stay(100 ms) ──> Until(later) ── nothing more ──> No: frames are admitted
+//! Hold(100 ms) ──> Until(now + 100 ms) ── ExtendHold(100 ms) ──> Until(later) ── nothing more ──> No: frames are admitted
 //! ```
 //!
 //! An agent that holds frames for a controller admits them when the controller is silent for too long; a program that was saved for
@@ -20,24 +20,24 @@ pub enum Held {
     /// Frames are held until this time, or until another request.
     Until(Time),
     /// Frames are held until another request.
-    UntilTold,
+    UntilReleased,
 }
 
 impl Held {
     /// Holds frames from now on, for the time of the lease or until another request.
     pub fn from(now: Time, lease: Option<Duration>) -> Held {
-        lease.map_or(Held::UntilTold, |lease| Held::Until(now + lease))
+        lease.map_or(Held::UntilReleased, |lease| Held::Until(now + lease))
     }
 
     /// Extends the lease to `lease` from now. Refused without effect if frames are no longer held.
-    pub fn stay(&mut self, now: Time, lease: Duration) -> Result<(), Status> {
+    pub fn extend(&mut self, now: Time, lease: Duration) -> Result<(), Status> {
         match self {
             Held::No => Err(Status::new(Code::FailedPrecondition, "frames have been admitted already")),
             Held::Until(_) => {
                 *self = Held::from(now, Some(lease));
                 Ok(())
             }
-            Held::UntilTold => Ok(()),
+            Held::UntilReleased => Ok(()),
         }
     }
 
@@ -54,7 +54,7 @@ impl Held {
     pub fn deadline(self) -> Option<Time> {
         match self {
             Held::Until(until) => Some(until),
-            Held::No | Held::UntilTold => None,
+            Held::No | Held::UntilReleased => None,
         }
     }
 }
@@ -71,17 +71,17 @@ mod tests {
     fn frames_are_let_in_when_nothing_is_heard_any_more() {
         let lease = Duration::from_ms(100);
         let mut held = Held::from(at(0), Some(lease));
-        assert!(!held.runs_out(at(99)) && held.stay(at(99), lease).is_ok());
+        assert!(!held.runs_out(at(99)) && held.extend(at(99), lease).is_ok());
         assert_eq!((held.runs_out(at(198)), held.deadline()), (false, Some(at(199))));
         assert_eq!([held.runs_out(at(199)), held.runs_out(at(200))], [true, false]);
         // A late extension does not hold frames again.
-        assert!(held.stay(at(200), lease).is_err() && held == Held::No);
+        assert!(held.extend(at(200), lease).is_err() && held == Held::No);
     }
 
     #[test]
-    fn who_is_told_to_wait_waits() {
+    fn who_is_reported_to_wait_waits() {
         let mut held = Held::from(at(0), None);
-        assert!(held.stay(at(1), Duration::from_ms(1)).is_ok() && !held.runs_out(at(1_000_000)));
-        assert_eq!(held, Held::UntilTold);
+        assert!(held.extend(at(1), Duration::from_ms(1)).is_ok() && !held.runs_out(at(1_000_000)));
+        assert_eq!(held, Held::UntilReleased);
     }
 }

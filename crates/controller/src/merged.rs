@@ -215,9 +215,9 @@ impl Merged {
             let message = messages.entry(*device);
             let (hub, round) = (self.hub, self.round);
             let message = message.or_insert_with(|| ToDevice { hub, round, objects: vec![] });
-            let told =
+            let hub_message =
                 merge.map(HubMessage::Merge).into_iter().chain([HubMessage::Pull { incarnation, seen }]);
-            message.objects.extend(told.map(|told| (id, operator, told)));
+            message.objects.extend(hub_message.map(|hub_message| (id, operator, hub_message)));
         }
         let messages: Vec<_> = messages.into_iter().map(|(to, message)| (to, message.bytes())).collect();
         self.traffic.messages += messages.len() as u64;

@@ -116,7 +116,7 @@ impl<P: Planner> State<P> {
 
     /// Moves the values that the current task has gathered into the desired state, or out of it: other tasks do not see
     /// them.
-    pub(crate) fn lend(&mut self, gathered: &mut Gathered) {
+    pub(crate) fn swap_gathered(&mut self, gathered: &mut Gathered) {
         if let Some(desired) = self.server.target() {
             std::mem::swap(&mut desired.gathered, gathered);
         }
@@ -145,9 +145,9 @@ impl<P: Planner> State<P> {
     /// The next slice of the current task's read; its result after the last one.
     pub(crate) fn read_on(&mut self) -> Option<Read> {
         let (mut reading, mut gathered) = self.readings.remove(&self.current)?;
-        self.lend(&mut gathered);
+        self.swap_gathered(&mut gathered);
         let read = self.server.read_on(&mut reading);
-        self.lend(&mut gathered);
+        self.swap_gathered(&mut gathered);
         if read.is_none() {
             self.readings.insert(self.current, (reading, gathered));
         }
@@ -172,9 +172,9 @@ impl<P: Planner> State<P> {
         }
         let mut readings = std::mem::take(&mut self.readings);
         for (reading, gathered) in readings.values_mut() {
-            self.lend(gathered);
+            self.swap_gathered(gathered);
             self.server.go_before(reading, &touched);
-            self.lend(gathered);
+            self.swap_gathered(gathered);
         }
         self.readings = readings;
         true
@@ -261,7 +261,7 @@ impl<P: Planner> State<P> {
         if let Some((device, due)) = self.held
             && self.now >= due
         {
-            self.out.push(Output::Ask(DeviceId(device), None, Ask::Stay(self.timing.lease)));
+            self.out.push(Output::Ask(DeviceId(device), None, Ask::ExtendHold(self.timing.lease)));
             self.keep_held(device);
         }
     }

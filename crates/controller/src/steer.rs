@@ -22,7 +22,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             }
             ended
         }
-        Steer::Hold { .. } | Steer::Stay(_) => {
+        Steer::Hold { .. } | Steer::ExtendHold(_) => {
             let why = "a rack holds frames until it is released: leave out the lease";
             Err(Status::new(Code::InvalidArgument, why))
         }

@@ -128,7 +128,7 @@ impl<P: Planner> Shared<P> {
             let state = self.state();
             (state.stopped, state.timing.lease)
         };
-        let attempt = async || match self.ask(origin, Ask::Stay(lease)).await {
+        let attempt = async || match self.ask(origin, Ask::ExtendHold(lease)).await {
             Answer::Done => Ok(true),
             Answer::Refused(_) => Ok(false),
             other => Err(other),

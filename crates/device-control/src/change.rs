@@ -39,7 +39,7 @@ impl Target for Controlled {
     }
 
     fn take_digests(&mut self, catalog: &Catalog) -> Vec<(u32, P4Data)> {
-        let digests = self.told_digests();
+        let digests = self.reported_digests();
         let switch = self.view();
         digests.iter().filter_map(|digest| data::digest(catalog, switch.program(), digest)).collect()
     }

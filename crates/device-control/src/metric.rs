@@ -175,11 +175,11 @@ pub fn summary(metrics: &[Metric]) -> String {
     if came + left > 0 {
         lines.push(format!("{came} frames received on the switch's ports, {left} sent"));
     }
-    let is_told = |name: &str| match name {
+    let is_shown = |name: &str| match name {
         "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT | PORT_LOST => false,
         _ => name.ends_with("_total") && !name.starts_with("device_"),
     };
-    for metric in metrics.iter().filter(|metric| metric.value > 0 && is_told(metric.name)) {
+    for metric in metrics.iter().filter(|metric| metric.value > 0 && is_shown(metric.name)) {
         let what = match metric.name {
             "frames_dropped_total" => "packets dropped inside".to_string(),
             name => name.trim_end_matches("_total").replace('_', " "),

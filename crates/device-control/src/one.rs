@@ -123,7 +123,7 @@ impl OneSwitch {
                 self.gate.close(open);
                 self.held = Held::from(now, lease);
             }
-            Steer::Stay(lease) => return Some(self.held.stay(now, lease)),
+            Steer::ExtendHold(lease) => return Some(self.held.extend(now, lease)),
             Steer::Release => {
                 self.held = Held::No;
                 events.extend(self.let_in(now));

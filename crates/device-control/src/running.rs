@@ -155,7 +155,7 @@ impl Controlled {
     }
 
     /// The digests of packets since the last time.
-    pub(super) fn told_digests(&mut self) -> Vec<device::Digest> {
+    pub(super) fn reported_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();
         digests
             .extend(self.shared().map(Shared::take_reports).into_iter().flat_map(|reports| reports.digests));

@@ -459,13 +459,13 @@ impl DeviceNode {
     fn audit(&mut self, call: Call) -> Result<(), String> {
         let (before, after) = (self.seen, self.look());
         self.seen = after;
-        let as_told = Seen {
+        let as_reported = Seen {
             received: before.received + call.received,
             sent: before.sent + call.sent,
             created: before.created,
             dropped: before.dropped,
         };
-        if after == as_told && call.given == call.got {
+        if after == as_reported && call.given == call.got {
             return Ok(());
         }
         Self::explain(&before, &after, call)

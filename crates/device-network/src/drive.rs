@@ -143,7 +143,7 @@ fn egress<W: World>(
     let result = node.egress(packet, record, network.now);
     let audit = node.audit_egress(port, &result);
     audit.map_err(|message| network.violation(Place::Device(device), message))?;
-    tell_program_drops(world, device, owner);
+    report_program_drops(world, device, owner);
     enqueue(world, device, result.requeued, owner);
     for packet in result.again {
         send_back(world, device, packet, owner)?;
@@ -267,7 +267,7 @@ fn enter<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
     let network = world.network_mut();
     let entered = network.devices[device as usize].enter(work, network.now);
     let through = entered.map_err(|message| network.violation(Place::Device(device), message))?;
-    tell_program_drops(world, device, owner);
+    report_program_drops(world, device, owner);
     let network = world.network_mut();
     network.calendar.schedule(through, Event::Served(device));
     network.watch_timer(device);
@@ -286,7 +286,7 @@ fn served<W: World>(world: &mut W, device: u32) -> Outcome {
     world.network().check_device(device)
 }
 
-fn tell_program_drops<W: World>(world: &mut W, device: u32, owner: Owner) {
+fn report_program_drops<W: World>(world: &mut W, device: u32, owner: Owner) {
     while let Some(reason) = world.network_mut().devices[device as usize].next_fresh_drop() {
         world.dropped(Place::Device(device), Reason::Program(reason), owner);
     }
@@ -329,7 +329,7 @@ fn timer<W: World>(world: &mut W, device: u32) -> Outcome {
         let queued = network.devices[device as usize].tick(network.now);
         let queued = queued.map_err(|message| network.violation(Place::Device(device), message))?;
         world.ticked(device);
-        tell_program_drops(world, device, owner);
+        report_program_drops(world, device, owner);
         enqueue(world, device, queued, owner);
         send_ready(world)?;
         world.network().check_device(device)?;

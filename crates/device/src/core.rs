@@ -38,13 +38,13 @@ impl Core {
     }
 
     /// True if nothing observes the steps of packets: no trace, no log of accesses.
-    pub fn is_untold(&self) -> bool {
+    pub fn is_unobserved(&self) -> bool {
         !self.state.trace.on() && !self.state.accesses.on
     }
 
     /// True if, moreover, clock and randomness are as they are.
     pub fn is_unwatched(&self) -> bool {
-        self.is_untold() && self.state.environment.is_transparent()
+        self.is_unobserved() && self.state.environment.is_transparent()
     }
 
     /// Packet budget of a new frame.

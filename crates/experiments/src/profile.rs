@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_that_comes_late_is_told() {
+    fn a_generator_that_comes_late_is_reported() {
         let came = |latency, dropped| Trial { latencies: vec![latency; 100], dropped, ..Trial::default() };
         assert_eq!(doubt(&came(LATE, 0), 1_000_000_000), None);
         let late = doubt(&came(50_000, 0), 1_000_000_000).unwrap();

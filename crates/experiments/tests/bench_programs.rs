@@ -19,8 +19,8 @@ fn each_passes_its_test() {
         let path = dir.join(format!("{name}.p4")).display().to_string();
         let mut map = SourceMap::new();
         let compiled = compile(&path, &Disk, &Options::default(), Until::Elaborated, &mut map);
-        let told: String = compiled.diagnostics.iter().map(|d| render(d, &map, Style::Plain)).collect();
-        assert!(told.is_empty(), "{name}:\n{told}");
+        let reported: String = compiled.diagnostics.iter().map(|d| render(d, &map, Style::Plain)).collect();
+        assert!(reported.is_empty(), "{name}:\n{reported}");
         let program = compiled.program.expect("a program without errors");
         let test = std::fs::read_to_string(dir.join(format!("{name}.stf"))).expect("the test is there");
         let (file, problems) = p4_stf::parse(&test, 1);

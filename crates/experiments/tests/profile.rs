@@ -29,8 +29,8 @@ fn profile_writes_a_table_for_the_planner() {
         path,
     ]);
     assert!(output.status.success());
-    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let measured = told["measured"].as_array().unwrap();
+    let reported: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let measured = reported["measured"].as_array().unwrap();
     assert_eq!(
         (measured.len(), measured[3]["function"].as_str(), measured[3]["size"].as_u64()),
         (4, Some("kv-cache"), Some(300))

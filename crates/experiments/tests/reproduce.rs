@@ -31,11 +31,11 @@ fn text(args: &[&str]) -> String {
 
 /// The rows of an experiment, each an object.
 fn rows(args: &[&str]) -> Vec<Value> {
-    let told: Value = serde_json::from_str(&text(&[args, &["--format", "json"]].concat())).expect("JSON");
-    assert_eq!((&told["ok"], &told["experiment"]), (&Value::Bool(true), &Value::from(args[0])));
-    assert!(told["set"].as_str().is_some_and(|set| !set.is_empty()));
-    assert!(told["leaves_out"].as_str().is_some_and(|out| !out.is_empty()));
-    told["rows"].as_array().expect("rows").clone()
+    let reported: Value = serde_json::from_str(&text(&[args, &["--format", "json"]].concat())).expect("JSON");
+    assert_eq!((&reported["ok"], &reported["experiment"]), (&Value::Bool(true), &Value::from(args[0])));
+    assert!(reported["set"].as_str().is_some_and(|set| !set.is_empty()));
+    assert!(reported["leaves_out"].as_str().is_some_and(|out| !out.is_empty()));
+    reported["rows"].as_array().expect("rows").clone()
 }
 
 /// The number that a cell begins with.
@@ -49,12 +49,12 @@ fn number(row: &Value, column: &str) -> f64 {
 fn all_are_listed() {
     let list = text(&[]);
     assert_eq!(list.lines().filter_map(|line| line.split(' ').next()).collect::<Vec<_>>(), NAMES);
-    let told: Value = serde_json::from_str(&text(&["--format", "json"])).expect("JSON");
-    assert_eq!(told["experiments"].as_array().map(Vec::len), Some(NAMES.len()));
+    let reported: Value = serde_json::from_str(&text(&["--format", "json"])).expect("JSON");
+    assert_eq!(reported["experiments"].as_array().map(Vec::len), Some(NAMES.len()));
 }
 
 #[test]
-fn mistakes_are_told() {
+fn mistakes_are_reported() {
     for (figure, words) in [("fig99", "fig9"), ("tabel1", "did you mean `table1`?")] {
         let output = reproduce(&[figure]);
         assert_eq!(output.status.code(), Some(2));
@@ -147,8 +147,8 @@ fn clips_figures_about_scaling() {
     let list = clip(&[]);
     let names: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(names, ["scaling", "fig5a", "fig7", "table1"]);
-    let told: Value = serde_json::from_str(&clip(&["fig5a", "fig7", "--format", "json"])).expect("JSON");
-    let rows = |at: usize| told["results"][at]["rows"].as_array().expect("rows").clone();
+    let reported: Value = serde_json::from_str(&clip(&["fig5a", "fig7", "--format", "json"])).expect("JSON");
+    let rows = |at: usize| reported["results"][at]["rows"].as_array().expect("rows").clone();
     for row in rows(0).iter().filter(|row| row["paper"] != "") {
         assert_eq!(row["1 is near the bound"], row["paper"]);
     }
@@ -210,8 +210,8 @@ fn losses_by_congestion_are_bounded_by_the_threshold() {
 fn short_transfers_take_several_times_as_long_by_tcp() {
     let output = reproduce_of("flexswitch", &["table3", "--format", "json"]);
     assert!(output.status.success(), "{}", stderr(&output));
-    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let rows = told["results"][0]["rows"].as_array().expect("rows");
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
     let transfers: f64 = rows.iter().map(|row| number(row, "transfers")).sum();
     assert_eq!((rows.len(), transfers), (3, 8000.0));
     assert!(number(&rows[0], "ratio of means") > 5.0 && number(&rows[1], "ratio of means") > 5.0, "{rows:?}");

@@ -310,7 +310,7 @@ impl HostProgram for Reduce {
         };
         match side {
             Side::Receiver => {
-                if matches!(packet.kind, PacketKind::Spill | PacketKind::ReadReply) {
+                if matches!(packet.kind, PacketKind::Overflow | PacketKind::ReadReply) {
                     desk.tally.arrived(payload.len() as u64, desk.now);
                 }
                 self.reducer.handle(desk.now, &packet, is_marked);
@@ -332,7 +332,7 @@ impl HostProgram for Reduce {
 
     fn report(&self, _: Time) -> Report {
         let counts = self.reducer.counts();
-        let reached = counts.spilled + counts.read;
+        let reached = counts.overflowed + counts.read;
         let permille = |part: u64| (self.combined - part.min(self.combined)) * 1000 / self.combined.max(1);
         let result = self.reducer.result();
         let wrong = self.wanted.iter().filter(|(place, value)| result.get(place) != Some(value)).count();
@@ -349,7 +349,7 @@ impl HostProgram for Reduce {
             ("pairs sent", self.combined),
             ("distinct keys", self.wanted.len() as u64),
             ("pairs that reached the reducer", reached),
-            ("of these, past the slots", counts.spilled),
+            ("of these, past the slots", counts.overflowed),
             ("of these, read from slots", counts.read),
             ("saved, permille", permille(reached)),
             ("saved at best, permille", permille(self.wanted.len() as u64)),

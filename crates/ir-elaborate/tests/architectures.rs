@@ -44,7 +44,7 @@ fn psa_has_two_parsers_and_carries_five_kinds_of_metadata() {
 }
 
 #[test]
-fn the_pipelines_of_tofino_are_told_apart() {
+fn the_pipelines_of_tofino_are_distinguished() {
     let pipe = |name: &str| format!("Pipeline(IP(), I(), ID(), EP(), E(), ED()) {name};\n");
     let source = include_str!("tna.p4");
     let one = format!("{source}{}Switch(one) main;", pipe("one"));

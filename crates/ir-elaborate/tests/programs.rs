@@ -36,7 +36,7 @@ fn the_version_of_v1model_is_kept() {
 }
 
 #[test]
-fn a_program_without_main_is_told_so() {
+fn a_program_without_main_is_reported_so() {
     expect![[r#"
         P4R0302: the program has no `main` package
     "#]]

@@ -170,7 +170,7 @@ fn timers_run_and_the_snapshot_shows_them() {
 }
 
 #[test]
-fn uses_are_told_and_the_clock_is_read_through_the_environment() {
+fn uses_are_reported_and_the_clock_is_read_through_the_environment() {
     let (registry, _) = registry();
     let body = "
         bit<24> data = 7;

@@ -150,7 +150,7 @@ fn rewrite(control: &mut Control, exits: &Exits, is_applied: bool, exiting: &BTr
         taken: &taken,
         may_raise: &may_raise,
         through_loops: true,
-        is_told: true,
+        is_flag_read: true,
         flag,
         name: FLAG,
         vars: &mut control.vars,
@@ -158,7 +158,7 @@ fn rewrite(control: &mut Control, exits: &Exits, is_applied: bool, exiting: &BTr
     for action in &mut control.actions {
         jumps.body(&mut action.body.stmts);
     }
-    jumps.is_told = is_applied;
+    jumps.is_flag_read = is_applied;
     jumps.body(&mut control.body.stmts);
     let (made, known) = (jumps.flag, flag);
     if let (Some(var), None) = (made, known) {

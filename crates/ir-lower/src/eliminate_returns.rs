@@ -61,7 +61,7 @@ fn leave(vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>, taken: &dyn Fn(&Stmt) -> Op
         taken,
         may_raise: &|_| false,
         through_loops: true,
-        is_told: false,
+        is_flag_read: false,
         flag: None,
         name: "has_returned",
         vars,

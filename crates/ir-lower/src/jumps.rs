@@ -32,7 +32,7 @@ pub(crate) struct Jumps<'a> {
     /// True if jumps stand in inner loops and leave these too.
     pub(crate) through_loops: bool,
     /// True if somebody else reads the flag: every jump raises it.
-    pub(crate) is_told: bool,
+    pub(crate) is_flag_read: bool,
     /// The flag, once it is needed.
     pub(crate) flag: Option<VarId>,
     /// Name for a new flag.
@@ -47,7 +47,7 @@ impl Jumps<'_> {
         if self.list_leaves(stmts) == Leaves::Never {
             return false;
         }
-        let tail = !self.is_told;
+        let tail = !self.is_flag_read;
         *stmts = self.list(std::mem::take(stmts), tail, 0);
         true
     }

@@ -60,20 +60,20 @@ pub const FAULTS: [Fault; 28] = [
     Fault { name: "validity outside of the packet is not returned", edit: |at, s| lose(at.unpacks(s, true)) },
     Fault {
         name: "every header is marked valid",
-        edit: |at, s| change(at.tells(s, "has_") && at.action == at.own("send"), s, |s| set(s, 1)),
+        edit: |at, s| change(at.sets_common(s, "has_") && at.action == at.own("send"), s, |s| set(s, 1)),
     },
     Fault {
         name: "no header is marked valid",
-        edit: |at, s| change(at.tells(s, "has_") && !at.tells(s, "has_pad"), s, |s| set(s, 0)),
+        edit: |at, s| change(at.sets_common(s, "has_") && !at.sets_common(s, "has_pad"), s, |s| set(s, 0)),
     },
     Fault { name: "headers are not emptied", edit: |at, s| lose(at.action == at.own("send") && empties(s)) },
     Fault {
         name: "lengths of varbits are not carried",
-        edit: |at, s| change(at.tells(s, "len_"), s, |s| set(s, 0)),
+        edit: |at, s| change(at.sets_common(s, "len_"), s, |s| set(s, 0)),
     },
     Fault {
         name: "lengths of varbits are wrong by a byte",
-        edit: |at, s| change(at.tells(s, "len_"), s, |s| flip(s, 3)),
+        edit: |at, s| change(at.sets_common(s, "len_"), s, |s| flip(s, 3)),
     },
     Fault {
         name: "who takes a hand-over forgets the length of a varbit",
@@ -82,7 +82,7 @@ pub const FAULTS: [Fault; 28] = [
     Fault { name: "short hand-overs are not made longer", edit: |at, s| lose(at.looks_at(s, "short")) },
     Fault {
         name: "a change of their length is not carried",
-        edit: |at, s| lose(at.tells(s, "has_pad") && sets(s, 1)),
+        edit: |at, s| lose(at.sets_common(s, "has_pad") && sets(s, 1)),
     },
     Fault { name: "a short packet is short once", edit: |at, s| lose(at.in_parser && at.notes(s, "short")) },
     Fault { name: "nothing starts again", edit: |at, s| lose(at.looks_at(s, "restart")) },
@@ -194,7 +194,7 @@ impl At<'_> {
             && !self.in_parser
             && is_number
             && self.is_ours(place)
-            && !self.tells(stmt, "has_")
+            && !self.sets_common(stmt, "has_")
     }
 
     /// `if (hdr.p4rack_S.value == n) { .. }`
@@ -206,7 +206,7 @@ impl At<'_> {
     }
 
     /// A field of the common header whose name begins so is assigned.
-    fn tells(&self, stmt: &Stmt, name: &str) -> bool {
+    fn sets_common(&self, stmt: &Stmt, name: &str) -> bool {
         let StmtKind::Assign(place, _) = &stmt.kind else { return false };
         self.is_ours(place) && self.field(stmt).is_some_and(|field| field.starts_with(name))
     }

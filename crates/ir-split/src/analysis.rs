@@ -7,7 +7,7 @@ use crate::layout::{Layout, NotCarried};
 use crate::mark::Mark;
 use crate::place::{HeaderIndex, Leaf, Places};
 use crate::placement::Placement;
-use crate::prepare::{Lengths, Lent, RequestedEffects};
+use crate::prepare::{ForeignObjects, Lengths, RequestedEffects};
 use crate::routes::Routes;
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
@@ -46,7 +46,7 @@ pub struct Analysis<'a> {
     /// The metadata field with the port a packet is for, where egress may overwrite `egress_port`.
     pub port: Option<usize>,
     /// Direct meters and counters that actions of other tables call.
-    pub lent: Lent,
+    pub foreign: ForeignObjects,
     /// The sections of the bodies.
     pub sections: Sections,
     /// The program prepared for dataflow; of `source` until the step `flow` has run.
@@ -95,7 +95,7 @@ impl<'a> Analysis<'a> {
             lengths: Lengths::new(),
             effects: RequestedEffects::default(),
             port: None,
-            lent: Lent::new(),
+            foreign: ForeignObjects::new(),
             sections: Sections { list: vec![] },
             flow: Flow::new(Rc::clone(source), None),
             at: vec![],

@@ -21,7 +21,7 @@ pub struct Needs {
     /// Number of innermost branches around each region with detours: all their arms pass through the region's device.
     pub detours: usize,
     /// Actions of other tables read a direct meter, and these run elsewhere: the colour becomes a value.
-    pub lent: bool,
+    pub colours: bool,
 }
 
 /// Reason why the steps end early.

@@ -35,13 +35,13 @@ type Waits = BTreeMap<Unit, BTreeSet<Unit>>;
 /// original bytes must be rebuilt from them.
 pub fn originals(flow: &Flow, bytes: bool) -> Result<Vec<HeaderIndex>, Vec<Diagnostic>> {
     let Some((parser, stage)) = parser_of(&flow.program) else { return Ok(vec![]) };
-    let told = |differs: Differs| {
+    let explain = |differs: Differs| {
         differs.into_iter().map(|(span, what)| refused(span, &what, bytes)).collect::<Vec<_>>()
     };
     match taken(flow, bytes, &SAME_AGAIN) {
         Ok(extraction) => Ok(extraction.headers),
-        Err(differs) if bytes => Err(told(differs)),
-        Err(_) => parsed_again::headers(flow, parser, stage).map_err(told),
+        Err(differs) if bytes => Err(explain(differs)),
+        Err(_) => parsed_again::headers(flow, parser, stage).map_err(explain),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::analysis::Analysis;
 use crate::attempt::Stop;
 use crate::prepare::{
-    bind, counted, digests, effects, lent, normalize as jumps, standard, tracked, varbit, wrap,
+    bind, colours, counted, digests, effects, normalize as jumps, standard, tracked, varbit, wrap,
 };
 use ir::Program;
 use std::rc::Rc;
@@ -35,9 +35,9 @@ pub fn wrap(a: &mut Analysis<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-pub fn lend(a: &mut Analysis<'_>) -> Result<(), Stop> {
-    if a.is_cut() && a.needs.lent {
-        a.lent = lent::note_colours(Rc::make_mut(&mut a.program), &a.prefix);
+pub fn carry_colours(a: &mut Analysis<'_>) -> Result<(), Stop> {
+    if a.is_cut() && a.needs.colours {
+        a.foreign = colours::note_colours(Rc::make_mut(&mut a.program), &a.prefix);
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ pub const STEPS: &[Step] = &[
     step("need", "find which preparations are needed", need, show::needs),
     step("bind", "replace action parameters that are whole headers or metadata", passes::bind, show::program),
     step("wrap", "move whole structs that are used as values into structs of the runtime", passes::wrap, show::program),
-    step("lend", "turn meter colours that actions of other tables read into values", passes::lend, show::program),
+    step("colours", "turn meter colours that actions of other tables read into values", passes::carry_colours, show::program),
     step("count", "turn the length that byte counters use into a value", passes::count, show::program),
     step("measure", "turn the length of each varbit into a value", passes::measure, show::program),
     step("track", "turn the length that egress sees into a value", passes::track, show::program),
@@ -229,8 +229,8 @@ fn state(a: &mut Analysis<'_>) -> Result<(), Stop> {
         return Ok(());
     }
     let is_direct = |s: &state::Separated| state::is_direct(&a.program, s.instance);
-    if !a.needs.lent && a.separated.iter().any(is_direct) {
-        a.remedy = Some(Needs { lent: true, ..a.needs });
+    if !a.needs.colours && a.separated.iter().any(is_direct) {
+        a.remedy = Some(Needs { colours: true, ..a.needs });
     }
     if a.separated.is_empty() {
         a.overtaken = access_order::overtaken(&a.program, &a.sections, &a.uses);
@@ -248,7 +248,7 @@ fn uses_of(a: &Analysis<'_>, sections: &Sections) -> BTreeMap<SectionId, Uses> {
     let of_section = |section: &crate::section::Section| {
         let control = a.control(section.half);
         let mut uses = state::uses_of(&a.program, control, &section.code);
-        prepare::forget_lent(&mut uses, control, &a.lent);
+        prepare::forget_foreign(&mut uses, control, &a.foreign);
         uses
     };
     let mut uses: BTreeMap<SectionId, Uses> = sections.iter().map(|(id, s)| (id, of_section(s))).collect();
@@ -321,7 +321,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         device.linkage.keeps_order = a.deciding.is_empty();
     }
     say_groups(&mut made, a.placement);
-    if made.iter().flatten().any(|device| prepare::is_torn(&device.program, &a.lent)) {
+    if made.iter().flatten().any(|device| prepare::is_torn(&device.program, &a.foreign)) {
         // Lending was a remedy that does not help: the refusal without it is reported.
         return Err(Stop::Refused(vec![]));
     }

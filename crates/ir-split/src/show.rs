@@ -35,7 +35,7 @@ pub fn needs(a: &Analysis<'_>) -> String {
     let lines = [
         (needs.counted, "the length of the packet travels: bytes are counted after a cut".to_string()),
         (needs.tracked, "the length of the packet is tracked: egress reads it".to_string()),
-        (needs.lent, "colours of direct meters travel, because other tables read them".to_string()),
+        (needs.colours, "colours of direct meters travel, because other tables read them".to_string()),
         (needs.detours > 0, format!("packets pass the devices of regions around {} branches", needs.detours)),
     ];
     let all: Vec<String> = lines.into_iter().filter(|(is_so, _)| *is_so).map(|(_, line)| line).collect();

@@ -323,7 +323,7 @@ fn devices_and_spares_are_the_same_for_all_regions_on_them() {
         .replace("@region(\"R\") {", "@region(\"Q\") { hdr.h.a = hdr.h.a + 0; }\n@region(\"R\") {");
     let program = compile("test.p4", &source, &mut SourceMap::new());
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
-    let told = |sites: &[(&str, &[DeviceIndex])]| {
+    let reported = |sites: &[(&str, &[DeviceIndex])]| {
         let site = |(name, devices): &(&str, &[DeviceIndex])| {
             ((*name).into(), Site { devices: devices.to_vec(), policy: Policy::Failover })
         };
@@ -337,13 +337,13 @@ fn devices_and_spares_are_the_same_for_all_regions_on_them() {
         let line = |d: &base_diag::Diagnostic| format!("{}: {}", d.title, d.notes.join(", "));
         found.iter().map(line).collect::<Vec<_>>()
     };
-    assert_eq!(told(&[("Q", &[nic, spare]), ("R", &[nic, spare])]), Vec::<String>::new());
+    assert_eq!(reported(&[("Q", &[nic, spare]), ("R", &[nic, spare])]), Vec::<String>::new());
     let twice = "`nic` cannot be a device of region `R`: it is named twice";
-    assert_eq!(told(&[("R", &[nic, nic])]), [twice]);
+    assert_eq!(reported(&[("R", &[nic, nic])]), [twice]);
     let origin = "`tor` cannot be a device of region `R`: it is an origin";
-    assert_eq!(told(&[("R", &[nic, tor])]), [origin]);
+    assert_eq!(reported(&[("R", &[nic, tor])]), [origin]);
     let other =
         "cannot be a device of region `R`: other regions have it without the same devices in the same order";
     let both = ["spare", "nic"].map(|name| format!("`{name}` {other}"));
-    assert_eq!(told(&[("Q", &[nic, spare]), ("R", &[spare, nic])]), both);
+    assert_eq!(reported(&[("Q", &[nic, spare]), ("R", &[spare, nic])]), both);
 }

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_apart() {
+    fn formats_are_distinguished() {
         assert_eq!(form("RACK.toml", ""), Some(Form::Rack));
         assert_eq!(form("topology.json", "{\"hosts\": {}}"), Some(Form::Tutorial));
         assert_eq!(form("p4app.json", "{\"topology\": {\"hosts\": {}}}"), Some(Form::P4App));

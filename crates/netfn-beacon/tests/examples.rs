@@ -20,7 +20,7 @@ fn us(n: u64) -> Time {
 }
 
 /// Result of one call: `7` is the frame that carries on, `+7` a fresh copy.
-fn told(out: &mut Emitter) -> String {
+fn reported(out: &mut Emitter) -> String {
     let one = |e: dataplane_api::Emitted| format!("{}{}", if e.carries_on { "" } else { "+" }, e.frame[0]);
     out.take().into_iter().map(one).collect::<Vec<_>>().join(" ")
 }
@@ -31,7 +31,7 @@ fn every_fourth_call_gives_an_extra_frame() {
     let mut out = Emitter::default();
     let line = (1..=9).map(|n| {
         beacon.call("process", &[], &[n], us(10 * u64::from(n)), &mut out);
-        told(&mut out)
+        reported(&mut out)
     });
     assert_eq!(line.collect::<Vec<_>>().join(" | "), "1 | 2 | 3 | 4 +4 | 5 | 6 | 7 | 8 +8 | 9");
 }
@@ -47,11 +47,11 @@ fn the_timer_gives_the_last_frame_once() {
     out.take();
     assert_eq!(beacon.deadline(), Some(us(160)), "a call starts the timer anew");
     beacon.tick(us(159), &mut out);
-    assert_eq!(told(&mut out), "", "not yet");
+    assert_eq!(reported(&mut out), "", "not yet");
     beacon.tick(us(160), &mut out);
-    assert_eq!((told(&mut out).as_str(), beacon.deadline()), ("+2", None));
+    assert_eq!((reported(&mut out).as_str(), beacon.deadline()), ("+2", None));
     beacon.tick(us(1000), &mut out);
-    assert_eq!(told(&mut out), "");
+    assert_eq!(reported(&mut out), "");
     beacon.call("process", &[], &[3], us(1000), &mut out);
     assert_eq!(beacon.deadline(), Some(us(1100)));
 }
@@ -62,7 +62,7 @@ fn zero_switches_off() {
     let mut out = Emitter::default();
     for n in 0..10 {
         beacon.call("process", &[], &[n], us(0), &mut out);
-        assert_eq!(told(&mut out), n.to_string());
+        assert_eq!(reported(&mut out), n.to_string());
         assert_eq!(beacon.deadline(), None);
     }
 }

@@ -35,7 +35,7 @@ fn session(cache: &mut KvCache, requests: &[&str]) -> String {
 
 #[test]
 fn reads_are_answered_from_values_that_passed() {
-    let told = session(
+    let reply = session(
         &mut KvCache::new(8, None),
         &[
             "get a|",
@@ -78,12 +78,12 @@ fn reads_are_answered_from_values_that_passed() {
         server: STORED 
         cache: VALUE b 4294967295 1 y END 
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&reply);
 }
 
 #[test]
 fn values_with_an_end_of_life_end_in_time() {
-    let told = session(
+    let reply = session(
         &mut KvCache::new(8, None),
         &[
             "900: set a 0 5 1|a|",
@@ -120,9 +120,9 @@ fn values_with_an_end_of_life_end_in_time() {
         server: STORED 
         server: VALUE a 0 1 d END 
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&reply);
     let mut short = KvCache::new(8, Some(Duration::from_ms(10)));
-    let told = session(
+    let reply = session(
         &mut short,
         &[
             "0: get a|",
@@ -136,10 +136,10 @@ fn values_with_an_end_of_life_end_in_time() {
         ],
     );
     assert!(
-        told.ends_with(
+        reply.ends_with(
             "server: VALUE a 0 1 2 a END \ncache: VALUE a 0 1 2 a END \nserver: VALUE a 0 1 2 a END \n"
         ),
-        "{told}"
+        "{reply}"
     );
 }
 
@@ -155,16 +155,16 @@ fn what_is_not_understood_empties_the_cache() {
         "flush_all -1|",
         "\u{80}",
     ] {
-        let told = session(&mut KvCache::new(8, None), &["set b 0 0 1|b|", "get b|", odd, "get b|"]);
-        let lines: Vec<&str> = told.lines().collect();
+        let reply = session(&mut KvCache::new(8, None), &["set b 0 0 1|b|", "get b|", odd, "get b|"]);
+        let lines: Vec<&str> = reply.lines().collect();
         assert!(
             lines[1].starts_with("cache") && lines.last().unwrap().starts_with("server"),
-            "{odd}: {told}"
+            "{odd}: {reply}"
         );
     }
     for harmless in ["version|", "stats|", "get c|", "delete c|", "touch c 1|", "delete c 0 noreply|"] {
-        let told = session(&mut KvCache::new(8, None), &["set b 0 0 1|b|", harmless, "get b|"]);
-        assert!(told.lines().last().unwrap().starts_with("cache"), "{harmless}: {told}");
+        let reply = session(&mut KvCache::new(8, None), &["set b 0 0 1|b|", harmless, "get b|"]);
+        assert!(reply.lines().last().unwrap().starts_with("cache"), "{harmless}: {reply}");
     }
     let filled = || {
         let mut cache = KvCache::new(8, None);
@@ -270,17 +270,17 @@ fn two_hundred_and_fifty_sets_and_gets_reach_the_server_once() {
     let key = |n: usize| format!("{n:064}");
     let value = |n: usize| format!("{n:01024}");
     for n in 0..250 {
-        let told = ask(
+        let reply = ask(
             &mut cache,
             &mut server,
             &format!("set {} 0 0 1024\r\n{}\r\n", key(n), value(n)),
             ms(n as u64),
         );
-        assert_eq!(told, "server: STORED ");
+        assert_eq!(reply, "server: STORED ");
     }
     for n in 0..250 {
-        let told = ask(&mut cache, &mut server, &format!("get {}\r\n", key(n)), ms(1000 + n as u64));
-        assert_eq!(told, format!("cache: VALUE {} 0 1024 {} END ", key(n), value(n)));
+        let reply = ask(&mut cache, &mut server, &format!("get {}\r\n", key(n)), ms(1000 + n as u64));
+        assert_eq!(reply, format!("cache: VALUE {} 0 1024 {} END ", key(n), value(n)));
     }
     assert_eq!((server.writes, server.reads), (250, 0));
 }

@@ -27,8 +27,8 @@ fn two_of_three_requests_are_answered() {
                 assert_eq!(text(&frame), format!("VALUE {n:08} 0 512\r\n{n:0512}\r\nEND\r\n"));
             }
             None => {
-                let told = server.serve(&text_of, ms(0)).unwrap();
-                cache.process(&answer(1, id, &told), ms(0));
+                let reply = server.serve(&text_of, ms(0)).unwrap();
+                cache.process(&answer(1, id, &reply), ms(0));
             }
         }
     }
@@ -64,18 +64,18 @@ fn a_quiet_network_is_like_no_cache() {
             };
             let text_of = text_of.replace("  ", " ");
             let wanted = alone.serve(&text_of, ms(now));
-            let told = match cache.process(&request(1, id, &text_of), ms(now)) {
+            let reply = match cache.process(&request(1, id, &text_of), ms(now)) {
                 Some(frame) => {
                     hits += 1;
                     Some(text(&frame))
                 }
                 None => {
-                    let told = server.serve(&text_of, ms(now));
-                    told.iter().for_each(|told| drop(cache.process(&answer(1, id, told), ms(now))));
-                    told
+                    let reply = server.serve(&text_of, ms(now));
+                    reply.iter().for_each(|reply| drop(cache.process(&answer(1, id, reply), ms(now))));
+                    reply
                 }
             };
-            assert_eq!(told, wanted, "seed {seed}: {text_of}");
+            assert_eq!(reply, wanted, "seed {seed}: {text_of}");
         }
     }
     assert!(hits > 3000, "{hits}");
@@ -102,8 +102,8 @@ fn keys_do_not_get_mixed_up() {
             let value = &values[&key];
             assert_eq!(text(&frame), format!("VALUE {key} 0 {}\r\n{value}\r\nEND\r\n", value.len()));
         } else {
-            let told = values.get(&key).map(|v| format!("VALUE {key} 0 {}\r\n{v}\r\n", v.len()));
-            cache.process(&answer(1, id as u16, &(told.unwrap_or_default() + "END\r\n")), ms(0));
+            let reply = values.get(&key).map(|v| format!("VALUE {key} 0 {}\r\n{v}\r\n", v.len()));
+            cache.process(&answer(1, id as u16, &(reply.unwrap_or_default() + "END\r\n")), ms(0));
         }
         if id % 2000 == 0 {
             most = most.max(cache.snapshot().len());

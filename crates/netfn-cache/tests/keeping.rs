@@ -35,10 +35,10 @@ impl Path {
     }
 
     /// Something that goes to the server, and its answer.
-    fn ask(&mut self, text: &str, told: &str, now: Time) {
+    fn ask(&mut self, text: &str, reply: &str, now: Time) {
         self.id += 1;
         assert_eq!(self.cache.process(&request(1, self.id, text), now), None);
-        assert_eq!(self.cache.process(&answer(1, self.id, told), now), None);
+        assert_eq!(self.cache.process(&answer(1, self.id, reply), now), None);
     }
 }
 

@@ -85,7 +85,7 @@ fn is_linearizable(key: &str, events: &[Event]) -> bool {
                 continue;
             }
             let (answer, next) = apply(key, &events[n], &state);
-            if events[n].ended.as_ref().is_none_or(|(_, told)| *told == answer) {
+            if events[n].ended.as_ref().is_none_or(|(_, replies)| *replies == answer) {
                 waiting.push((done | 1 << n, next));
             }
         }
@@ -118,7 +118,7 @@ enum Message {
     /// At the cache, from the server.
     Answer(usize, String),
     /// At the client.
-    Told(usize, String),
+    Reply(usize, String),
     /// The client asks again, whatever became of its last request.
     Turn(u8),
 }
@@ -239,7 +239,7 @@ impl World {
                 if self.sees(number, false) {
                     if let Some(frame) = self.cache.process(&request(client, id, &shown), now) {
                         self.hits += 1;
-                        return self.travel(now, Message::Told(number, support::text(&frame)));
+                        return self.travel(now, Message::Reply(number, support::text(&frame)));
                     }
                     if self.fault == Fault::TooEarly && shown.starts_with("set") {
                         self.cache.process(&answer(client, id, "STORED\r\n"), now);
@@ -250,7 +250,7 @@ impl World {
             Message::Serve(number) => {
                 let before = self.server.unique;
                 let Asked { text, key, event, .. } = &mut self.asked[number];
-                let told = self.server.serve(text, now).unwrap();
+                let replies = self.server.serve(text, now).unwrap();
                 if self.server.unique > before {
                     event.unique = self.server.unique;
                     let item = &self.server.items[*key];
@@ -261,17 +261,17 @@ impl World {
                     }
                 }
                 let next = match self.sees(number, true) {
-                    true => Message::Answer(number, told),
-                    false => Message::Told(number, told),
+                    true => Message::Answer(number, replies),
+                    false => Message::Reply(number, replies),
                 };
                 self.travel(now, next);
             }
             Message::Answer(number, text) => {
                 let client = self.asked[number].client;
                 assert_eq!(self.cache.process(&answer(client, number as u16, &text), now), None);
-                self.travel(now, Message::Told(number, text));
+                self.travel(now, Message::Reply(number, text));
             }
-            Message::Told(number, text) => {
+            Message::Reply(number, text) => {
                 let Asked { client, event, .. } = &mut self.asked[number];
                 if self.waits.get(client) == Some(&number) {
                     self.waits.remove(client);
@@ -320,16 +320,16 @@ impl World {
 fn every_history_is_one_of_a_single_store() {
     let first = setting("P4RACK_FUZZ_SEED", 0);
     let count = setting("P4RACK_CACHE_HISTORIES", 1000);
-    let (mut hits, mut told) = (0, 0);
+    let (mut hits, mut replies) = (0, 0);
     for seed in first..first + count {
         let mut world = World::new(seed, Fault::None);
         for (key, events) in world.run() {
             assert!(is_linearizable(key, &events), "seed {seed}, key {key}: {events:#?}");
-            told += events.iter().filter(|event| event.ended.is_some()).count() as u64;
+            replies += events.iter().filter(|event| event.ended.is_some()).count() as u64;
         }
         hits += world.hits;
     }
-    assert!(hits > 3 * count && told > 30 * count, "{hits} hits, {told} answers");
+    assert!(hits > 3 * count && replies > 30 * count, "{hits} hits, {replies} answers");
 }
 
 /// The search finds a cache that does not see what it has to.

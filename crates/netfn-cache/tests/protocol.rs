@@ -59,9 +59,9 @@ fn no_answer_is_longer_than_the_servers_datagrams() {
     let mut kept = vec![];
     for length in 1300..1500 {
         let value = "v".repeat(length);
-        if let Some(told) = get(&mut with("key", &value), "get key") {
-            assert_eq!(told, format!("VALUE key 7 {length}\r\n{value}\r\nEND\r\n"));
-            assert!(told.len() + 8 <= 1400, "{length}");
+        if let Some(reply) = get(&mut with("key", &value), "get key") {
+            assert_eq!(reply, format!("VALUE key 7 {length}\r\n{value}\r\nEND\r\n"));
+            assert!(reply.len() + 8 <= 1400, "{length}");
             kept.push(length);
         }
     }

@@ -22,7 +22,7 @@ fn lengths(flow: &mut Flow, payload: usize, count: usize, change: impl Fn(&mut F
 
 #[test]
 fn headers_become_short() {
-    let mut told = String::new();
+    let mut reported = String::new();
     for (name, is_ipv6, is_tcp, options) in [
         ("UDP, IPv4", false, false, 0),
         ("UDP, IPv6", true, false, 0),
@@ -35,7 +35,7 @@ fn headers_become_short() {
         let before = flow.clone().frame(&mut Rng::new(1), 100, 0).len() - 112;
         let link = lengths(&mut flow, 100, 6, |flow, n| flow.clock = n as u32);
         let behind: Vec<usize> = link.iter().map(|length| length - 112).collect();
-        told += &format!("{name:<24}{before:3}  {behind:?}\n");
+        reported += &format!("{name:<24}{before:3}  {behind:?}\n");
     }
     expect![[r#"
         UDP, IPv4                30  [40, 44, 44, 13, 13, 13]
@@ -44,7 +44,7 @@ fn headers_become_short() {
         TCP, IPv4, timestamps    54  [64, 80, 80, 25, 25, 25]
         TCP, IPv6, timestamps    74  [84, 98, 98, 23, 23, 23]
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&reported);
 }
 
 #[test]
@@ -90,16 +90,16 @@ fn a_lost_frame_harms_no_other() {
     let (mut sender, mut receiver) = (compressor(16, 10), decompressor(16));
     let mut rng = Rng::new(1);
     let mut flow = Flow::new(1, false, true);
-    let mut told = String::new();
+    let mut reported = String::new();
     for n in 0..40 {
         let frame = flow.frame(&mut rng, 100, 0);
         let link = call(&mut *sender, 1, &frame).unwrap();
         // All frames with the reference are lost, then some without.
         if n < 3 || n % 7 == 0 {
-            told += "x";
+            reported += "x";
             continue;
         }
-        told += match call(&mut *receiver, 1, &link) {
+        reported += match call(&mut *receiver, 1, &link) {
             Some(whole) => {
                 assert_eq!(whole, frame);
                 "+"
@@ -107,7 +107,7 @@ fn a_lost_frame_harms_no_other() {
             None => "-",
         };
     }
-    expect!["xxx----x----++x++++++x++++++x++++++x++++"].assert_eq(&told);
+    expect!["xxx----x----++x++++++x++++++x++++++x++++"].assert_eq(&reported);
 }
 
 #[test]

@@ -20,19 +20,19 @@ fn on_the_link(count: u32, k: u8, h: u8) -> Vec<Vec<u8>> {
 
 /// Output of a decoder for each frame of `link`, in the given order.
 fn received(decoder: &mut dyn FrameExtern, link: &[Vec<u8>], order: &[usize]) -> String {
-    let each = order.iter().map(|at| told(&decode(decoder, &link[*at], us(200))));
+    let each = order.iter().map(|at| reported(&decode(decoder, &link[*at], us(200))));
     each.collect::<Vec<_>>().join(" | ")
 }
 
 #[test]
 fn a_block_is_tagged_and_its_parity_follows() {
     let mut encoder = encoder(100);
-    let mut told = String::new();
+    let mut reported = String::new();
     for n in 1..=6 {
         for e in encode(&mut *encoder, &frame(n, 100 + n as usize), 5, 1, us(0)) {
             let t = tag(&e.frame);
             let what = (t.kind, t.index, t.count, t.before, t.length, e.frame.len(), e.carries_on);
-            told += &format!("{what:?}\n");
+            reported += &format!("{what:?}\n");
             assert_eq!((t.class, t.channel), (2, 7));
         }
     }
@@ -45,7 +45,7 @@ fn a_block_is_tagged_and_its_parity_follows() {
         (Parity, 0, 5, 0, 107, 135, false)
         (Data, 0, 5, 5, 106, 120, true)
     "#]]
-    .assert_eq(&told);
+    .assert_eq(&reported);
 }
 
 #[test]
@@ -73,15 +73,15 @@ fn frames_that_overtake_one_another_wait() {
 fn nothing_waits_longer_than_allowed() {
     let link = on_the_link(5, 5, 1);
     let mut decoder = decoder(100, 0, 0, 0);
-    assert_eq!(told(&decode(&mut *decoder, &link[0], us(10))), "1");
+    assert_eq!(reported(&decode(&mut *decoder, &link[0], us(10))), "1");
     assert_eq!(decoder.deadline(), None);
-    assert_eq!(told(&decode(&mut *decoder, &link[2], us(20))), "");
-    assert_eq!(told(&decode(&mut *decoder, &link[4], us(30))), "");
+    assert_eq!(reported(&decode(&mut *decoder, &link[2], us(20))), "");
+    assert_eq!(reported(&decode(&mut *decoder, &link[4], us(30))), "");
     assert_eq!(decoder.deadline(), Some(us(120)));
-    assert_eq!(told(&tick(&mut *decoder, us(120))), "+3");
+    assert_eq!(reported(&tick(&mut *decoder, us(120))), "+3");
     assert_eq!(decoder.deadline(), Some(us(130)));
-    assert_eq!(told(&decode(&mut *decoder, &link[1], us(125))), "", "2 was given up");
-    assert_eq!(told(&tick(&mut *decoder, us(130))), "+5");
+    assert_eq!(reported(&decode(&mut *decoder, &link[1], us(125))), "", "2 was given up");
+    assert_eq!(reported(&tick(&mut *decoder, us(130))), "+5");
     assert_eq!(decoder.deadline(), None);
 }
 
@@ -97,12 +97,12 @@ fn a_block_that_is_not_full_is_closed_by_the_timer() {
     assert_eq!((parity.len(), encoder.deadline()), (1, None));
     let third = frames(encode(&mut *encoder, &frame(3, 60), 5, 1, us(120)));
     let mut receiver = decoder(100, 0, 0, 0);
-    let each = [&first[0], &parity[0], &third[0]].map(|f| told(&decode(&mut *receiver, f, us(200))));
+    let each = [&first[0], &parity[0], &third[0]].map(|f| reported(&decode(&mut *receiver, f, us(200))));
     assert_eq!(each, ["1", "+2", "3"]);
     // Without the parity, the next block says how long this one was.
     let mut receiver = decoder(100, 3, 0, 0);
-    assert_eq!(told(&decode(&mut *receiver, &first[0], us(200))), "1");
-    assert_eq!(told(&decode(&mut *receiver, &third[0], us(200))), "", "2 may still come");
+    assert_eq!(reported(&decode(&mut *receiver, &first[0], us(200))), "1");
+    assert_eq!(reported(&decode(&mut *receiver, &third[0], us(200))), "", "2 may still come");
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn other_numbers_begin_another_block() {
 #[test]
 fn doubles_and_late_frames_end() {
     let link = on_the_link(10, 5, 1);
-    let told = received(&mut *decoder(100, 0, 0, 0), &link, &[0, 0, 1, 1, 2, 3, 4, 5, 5, 4, 6, 5]);
-    expect!["1 |  | 2 |  | 3 | 4 | 5 |  |  |  | 6 | "].assert_eq(&told);
+    let reported = received(&mut *decoder(100, 0, 0, 0), &link, &[0, 0, 1, 1, 2, 3, 4, 5, 5, 4, 6, 5]);
+    expect!["1 |  | 2 |  | 3 | 4 | 5 |  |  |  | 6 | "].assert_eq(&reported);
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn an_encoder_that_begins_anew_is_followed_at_once() {
     received(&mut *receiver, &on_the_link(500, 5, 1), &[0, 1, 2, 3, 4, 5, 6]);
     let mut anew = encoder(100);
     let sent = frames(encode(&mut *anew, &frame(77, 100), 5, 1, us(12345)));
-    assert_eq!(told(&decode(&mut *receiver, &sent[0], us(12400))), "77");
+    assert_eq!(reported(&decode(&mut *receiver, &sent[0], us(12400))), "77");
     // One that is far behind, as after a move of an old memory, is followed, too.
     let mut late = decoder(100, 2, 0, 0);
     let link = on_the_link(500, 5, 1);
-    assert_eq!(told(&decode(&mut *late, &link[480], us(1))), "401");
+    assert_eq!(reported(&decode(&mut *late, &link[480], us(1))), "401");
     let many = received(&mut *late, &link, &[295, 296, 297, 0, 1, 2]);
     expect![" |  |  | 1 | 2 | 3"].assert_eq(&many);
 }
@@ -145,11 +145,11 @@ fn an_outage_of_any_length_is_survived() {
         let mut receiver = decoder(100, 2, 0, 0);
         received(&mut *receiver, &link, &[0, 1, 2]);
         let after: Vec<usize> = (gap..gap + 60).collect();
-        let told = received(&mut *receiver, &link, &after);
+        let reported = received(&mut *receiver, &link, &after);
         // Of six on the link the last is parity.
         let end = gap + 59;
         let last = end / 6 * 5 + (end % 6 + 1).min(5);
-        assert!(told.split(" | ").any(|one| one == last.to_string()), "{gap}: {told}");
+        assert!(reported.split(" | ").any(|one| one == last.to_string()), "{gap}: {reported}");
     }
 }
 
@@ -220,6 +220,9 @@ fn wrong_arguments_and_bad_snapshots_are_refused() {
     assert!(decoder(101, 2, 9, 9).restore(&good).is_err());
     let mut other = decoder(100, 2, 9, 9);
     other.restore(&good).unwrap();
-    assert_eq!(told(&decode(&mut *other, &link[6], us(250))), told(&decode(&mut *one, &link[6], us(250))));
+    assert_eq!(
+        reported(&decode(&mut *other, &link[6], us(250))),
+        reported(&decode(&mut *one, &link[6], us(250)))
+    );
     assert_eq!(other.snapshot(), one.snapshot());
 }

@@ -42,7 +42,7 @@ fn a_mark_is_an_lldp_frame() {
 
 /// Reports of a decoder about a link that loses the frames selected by `is_lost`: port, whether it is faulty, losses in
 /// millionths.
-fn told(
+fn reported(
     link: &[Vec<u8>],
     over: u32,
     faulty_ppm: u32,
@@ -77,17 +77,17 @@ fn link(count: u32, k: u8, h: u8) -> Vec<Vec<u8>> {
 #[test]
 fn losses_count_before_repair() {
     // One of five of each block is lost, and made again.
-    let marks = told(&link(100, 5, 1), 50, 100_000, |at| at % 6 == 2);
+    let marks = reported(&link(100, 5, 1), 50, 100_000, |at| at % 6 == 2);
     assert_eq!(marks, [(3, true, 200_000), (3, true, 200_000)]);
     // Lost parity is no lost frame.
-    assert_eq!(told(&link(100, 5, 1), 50, 1, |at| at % 6 == 5), []);
+    assert_eq!(reported(&link(100, 5, 1), 50, 1, |at| at % 6 == 5), []);
 }
 
 /// A block of which nothing arrives is taken to have the usual length.
 #[test]
 fn whole_blocks_that_are_lost_count() {
     for blocks in 1..=4 {
-        let marks = told(&link(50, 5, 0), 50, 1, |at| (15..15 + 5 * blocks).contains(&at));
+        let marks = reported(&link(50, 5, 0), 50, 1, |at| (15..15 + 5 * blocks).contains(&at));
         assert_eq!(marks, [(3, true, blocks as u32 * 100_000)]);
     }
 }
@@ -96,7 +96,7 @@ fn whole_blocks_that_are_lost_count() {
 #[test]
 fn what_is_faulty_stays_so_until_half_as_much_is_lost() {
     let lost = [9, 10, 5, 4, 9, 0, 10];
-    let marks = told(&link(3500, 5, 0), 500, 20_000, |at| at % 500 < 10 * lost[at / 500] && at % 10 == 2);
+    let marks = reported(&link(3500, 5, 0), 500, 20_000, |at| at % 500 < 10 * lost[at / 500] && at % 10 == 2);
     assert_eq!(marks, [(3, true, 20_000), (3, true, 10_000), (3, false, 8_000), (3, true, 20_000)]);
     let mut watch = Watch::default();
     assert_eq!(watch.add(1, 1_000_000, 1_000_000, 0, 0), None, "switched off");

@@ -12,8 +12,8 @@ fn check(read: Read, text: &str, expect: Expect) {
     let mut map = SourceMap::new();
     let file = map.add_file("entries", text, Span::NONE).unwrap();
     let (_, problems) = read(text, map.file(file).unwrap().base());
-    let told: Vec<String> = problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
-    expect.assert_eq(&told.join("\n"));
+    let reported: Vec<String> = problems.iter().map(|d| render(d, &map, Style::Plain)).collect();
+    expect.assert_eq(&reported.join("\n"));
 }
 
 const TOML: &str = r#"

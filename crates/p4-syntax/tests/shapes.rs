@@ -130,7 +130,7 @@ fn check_body(body: &str, expect: Expect) {
 }
 
 #[test]
-fn declarations_and_calls_are_told_apart() {
+fn declarations_and_calls_are_distinguished() {
     check_body(
         "T a; T(1) b; T[3] c; f(1); f<T>(1); Unknown d; Unknown<T>(1) e; Unknown[2] g; x[1] = 2; .T h; T.apply();
          key = 1; state type; error i; list<T> j = { }; list<T>[2] k; tuple<> l[2];",

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_to_do() {
+    fn what_is_not_there_is_reported_with_what_to_do() {
         let none = tool("nothing", "p4rack-has-no-such-program", "apt-get install nothing");
         assert!(!none.works);
         assert_eq!(none.message, "`p4rack-has-no-such-program` is not installed: apt-get install nothing");

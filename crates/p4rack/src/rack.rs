@@ -209,8 +209,8 @@ pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     if has_agents && rack.apps.iter().any(promotes) {
         left.push("`promote`".to_string());
     }
-    let told = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
-    (!left.is_empty()).then_some(told)
+    let message = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
+    (!left.is_empty()).then_some(message)
 }
 
 /// Reads a RACK.toml (or the one in a directory) and everything it names.

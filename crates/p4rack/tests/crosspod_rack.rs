@@ -360,8 +360,8 @@ fn reads_of_the_store_are_answered_on_the_way() {
         assert_eq!(ask(&mut row, n, &format!("set {n:064} 0 0 1024\r\n{n:01024}\r\n")), "STORED\r\n");
     }
     for n in 0..250 {
-        let told = ask(&mut row, 1000 + n, &format!("get {n:064}\r\n"));
-        assert_eq!(told, format!("VALUE {n:064} 0 1024\r\n{n:01024}\r\nEND\r\n"));
+        let reported = ask(&mut row, 1000 + n, &format!("get {n:064}\r\n"));
+        assert_eq!(reported, format!("VALUE {n:064} 0 1024\r\n{n:01024}\r\nEND\r\n"));
     }
     assert_eq!(sets, 250);
     assert!(gets <= 13, "{gets}");
@@ -600,8 +600,8 @@ fn random_maps_are_equal() {
 #[test]
 fn a_rack_is_made_ready_step_by_step() {
     let mut steps = vec![];
-    let mut tell = |step: rack::Step<'_>| steps.push(step.to_string());
-    let racked = rack::load_as(&example(), &[], &mut SourceMap::new(), &|_| (), &mut tell);
+    let mut record = |step: rack::Step<'_>| steps.push(step.to_string());
+    let racked = rack::load_as(&example(), &[], &mut SourceMap::new(), &|_| (), &mut record);
     assert!(racked.is_ok_and(|racked| racked.apps.iter().all(|app| app.costs.len() == 3)));
     let of = |app: &str| {
         [format!("analyze {app}"), format!("plan and split {app}"), format!("compile the parts of {app}")]

@@ -565,7 +565,7 @@ fn copies_of_a_group_visit_a_helper_in_egress() {
 }
 
 #[test]
-fn digests_told_from_both_devices() {
+fn digests_reported_by_both_devices() {
     let top = "struct told_t { bit<8> a; bit<9> port; }";
     let source = small_program(
         "action tell() { digest<told_t>(1, { hdr.h.b, std.ingress_port }); } table t { key = { hdr.h.a: exact; } actions = { tell; NoAction; } }",

@@ -482,18 +482,20 @@ fn refused(name: &str, change: &dyn Fn(String) -> String) -> String {
 
 #[test]
 fn a_handler_and_its_group_fit() {
-    let told = refused("short", &|text| text.replace("idle = \"160s\"", "idle = \"152s\""));
-    assert!(told.contains("error[P4R1501]: group `nat` forgets flows that `snat` keeps"), "{told}");
-    assert!(told.contains("= help: let `idle` be more than 152s"), "{told}");
-    let told = refused("unknown", &|text| text.replace("keeps = SNAT_KEEPS, ", ""));
-    assert!(told.contains("error[P4R1501]: nothing says how long `snat` keeps a flow"), "{told}");
-    let told = refused("keyless", &|text| text.replace("key = { q.peer, q.peer_port, q.protocol }, ", ""));
-    assert!(told.contains("error[P4R1501]: the handler `snat` cannot run on a group"), "{told}");
-    let told = refused("bare", &|text| text.replacen("externs = { snat = \"2us\" }", "", 1));
-    assert!(told.contains("error[P4R0703]: `s1` does not offer `snat`"), "{told}");
-    let told = refused("nowhere", &|text| text.replace("name = \"nat\"", "name = \"gnat\""));
+    let reported = refused("short", &|text| text.replace("idle = \"160s\"", "idle = \"152s\""));
+    assert!(reported.contains("error[P4R1501]: group `nat` forgets flows that `snat` keeps"), "{reported}");
+    assert!(reported.contains("= help: let `idle` be more than 152s"), "{reported}");
+    let reported = refused("unknown", &|text| text.replace("keeps = SNAT_KEEPS, ", ""));
+    assert!(reported.contains("error[P4R1501]: nothing says how long `snat` keeps a flow"), "{reported}");
+    let reported =
+        refused("keyless", &|text| text.replace("key = { q.peer, q.peer_port, q.protocol }, ", ""));
+    assert!(reported.contains("error[P4R1501]: the handler `snat` cannot run on a group"), "{reported}");
+    let reported = refused("bare", &|text| text.replacen("externs = { snat = \"2us\" }", "", 1));
+    assert!(reported.contains("error[P4R0703]: `s1` does not offer `snat`"), "{reported}");
+    let reported = refused("nowhere", &|text| text.replace("name = \"nat\"", "name = \"gnat\""));
     assert!(
-        told.contains("there is no group and no device `nat`") || told.contains("unknown group `nat`"),
-        "{told}"
+        reported.contains("there is no group and no device `nat`")
+            || reported.contains("unknown group `nat`"),
+        "{reported}"
     );
 }

@@ -303,9 +303,9 @@ fn an_unknown_group_is_named() {
     }
     let mut map = SourceMap::new();
     let found = p4rack::rack::load(&directory, &[], &mut map).err().expect("no such group");
-    let told = text(&found, &map);
-    assert!(told.contains("error[P4R1406]: there is no group and no device `nad`"), "{told}");
-    assert!(told.contains("did you mean `nat`?"), "{told}");
+    let reported = text(&found, &map);
+    assert!(reported.contains("error[P4R1406]: there is no group and no device `nad`"), "{reported}");
+    assert!(reported.contains("did you mean `nat`?"), "{reported}");
 }
 
 /// Without its source a program with a handler does not run, and a source without handlers is refused.

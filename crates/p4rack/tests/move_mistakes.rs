@@ -6,7 +6,7 @@ use p4rack::rack;
 use std::path::Path;
 
 /// What is said of a rack whose file and programs have these texts.
-pub(crate) fn told(rack: &str, files: &[(&str, &str)]) -> String {
+pub(crate) fn reported(rack: &str, files: &[(&str, &str)]) -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let rack = rack.replace("../apps/", &format!("{}/", examples.join("apps").display()));
     let all: usize = files.iter().map(|(_, text)| text.len()).sum();
@@ -20,9 +20,9 @@ pub(crate) fn told(rack: &str, files: &[(&str, &str)]) -> String {
     let found = rack::load(&directory.join("RACK.toml"), &[], &mut map).err();
     std::fs::remove_dir_all(&directory).expect("it was there");
     let found = found.expect("it has a mistake");
-    let told: Vec<String> = found.iter().map(|one| render(one, &map, Style::Plain)).collect();
-    let told = told.join("\n").replace(&format!("{}/", directory.display()), "");
-    told.replace(&examples.display().to_string(), "examples")
+    let reported: Vec<String> = found.iter().map(|one| render(one, &map, Style::Plain)).collect();
+    let reported = reported.join("\n").replace(&format!("{}/", directory.display()), "");
+    reported.replace(&examples.display().to_string(), "examples")
 }
 
 /// The rack of `examples/pinned` without moves and workloads.
@@ -38,7 +38,7 @@ fn check(entries: &str, app: &str, more: &str, expected: Expect) {
         _ => include_str!("../../../examples/pinned/connections.toml"),
     };
     let rack = format!("{}{app}{more}", example().replace("connections.toml", entries));
-    expected.assert_eq(&told(&rack, &[(entries, text)]));
+    expected.assert_eq(&reported(&rack, &[(entries, text)]));
 }
 
 const MOVE: &str = "[[move]]\nat = \"1ms\"\nto = \"switch\"\n";

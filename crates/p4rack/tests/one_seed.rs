@@ -89,6 +89,6 @@ fn every_example_is_the_same_for_one_seed_and_another_for_another() {
             without_chance.push(name.clone());
         }
     }
-    let told: Vec<&str> = WITHOUT_CHANCE.iter().map(|(name, _)| *name).collect();
-    assert_eq!(without_chance, told, "on the left, what is the same for another seed");
+    let reported: Vec<&str> = WITHOUT_CHANCE.iter().map(|(name, _)| *name).collect();
+    assert_eq!(without_chance, reported, "on the left, what is the same for another seed");
 }

@@ -59,10 +59,10 @@ fn run(name: &str, engine: Engine) -> Result<String, String> {
         if report.passed() { Ok(()) } else { Err(report.problems) }
     };
     let result = run();
-    let told = |problems: Vec<base_diag::Diagnostic>| {
+    let reported = |problems: Vec<base_diag::Diagnostic>| {
         problems.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>()
     };
-    result.map(|()| log).map_err(told)
+    result.map(|()| log).map_err(reported)
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Apps whose flows cannot be pinned as their rack wants: each with its message.
 
-use crate::move_mistakes::{example, told};
+use crate::move_mistakes::{example, reported};
 use expect_test::{Expect, expect};
 
 const CONNECTIONS: &str = include_str!("../../../examples/pinned/connections.toml");
@@ -9,7 +9,7 @@ const CONNECTIONS: &str = include_str!("../../../examples/pinned/connections.tom
 fn check(was: &str, is: &str, expected: Expect) {
     let rack = example();
     assert!(rack.contains(was));
-    expected.assert_eq(&told(&rack.replace(was, is), &[("connections.toml", CONNECTIONS)]));
+    expected.assert_eq(&reported(&rack.replace(was, is), &[("connections.toml", CONNECTIONS)]));
 }
 
 /// A program with this key in a table, a counter, and more in ingress, as the only app.
@@ -41,7 +41,7 @@ V1Switch(P(), C(), I(), E(), C(), D()) main;
         "{}{keys}",
         head.replace("../apps/firewall.p4", "app.p4").replace("entries = \"connections.toml\"\n", "")
     );
-    expected.assert_eq(&told(&rack, &[("app.p4", &program)]));
+    expected.assert_eq(&reported(&rack, &[("app.p4", &program)]));
 }
 
 #[test]
@@ -281,5 +281,5 @@ fn packets_are_of_one_app() {
            = note: for example port 1: 02000000000202000000000108004500001800000000400600000a0000010a00000204000050
            = note: `firewall` takes `port == 1 || port == 4 && ipv4.dst in 10.1.0.0/16`, `acl` takes `port == 1 || port == 4 && ipv4.dst in 10.2.0.0/16`
            = help: make the classes disjoint, or give a priority: the largest wins
-    "#]].assert_eq(&told(&overlapping, &files));
+    "#]].assert_eq(&reported(&overlapping, &files));
 }

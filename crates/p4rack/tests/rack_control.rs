@@ -58,7 +58,7 @@ fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong()
         replace(120, &["Sample", "Mark", "Out"]),
     ];
     let (report, mut found) = received(&racked);
-    let told = [
+    let reported = [
         "another plan is taking over: Acl on nic, Sample on nic",
         "the other plan has taken over",
         "another plan is taking over: Sample on nic",
@@ -66,7 +66,7 @@ fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong()
         "another plan is taking over: Mark on nic, Out on nic, Sample on nic",
         "the other plan has taken over",
     ];
-    assert_eq!(notes(&report), told);
+    assert_eq!(notes(&report), reported);
     assert_eq!(report.packets.dropped, 0, "{:?}", report.drops);
     // The sampler copies to other hosts while it runs; the copies arrive in addition.
     for (wanted, found) in wanted.iter_mut().zip(&mut found) {
@@ -193,14 +193,14 @@ fn who_is_cut_off_while_a_plan_is_replaced_keeps_no_frames_out() {
             found.dedup();
             assert!(found.iter().all(|frame| wanted.binary_search(frame).is_ok()), "{after}");
         }
-        let told = notes(&report);
+        let reported = notes(&report);
         let alone = "`tor` has lost its controller: frames are admitted again";
-        match told.contains(&alone) {
+        match reported.contains(&alone) {
             true => goes_on += 1,
             false => stays += 1,
         }
         let reasons: Vec<&str> = report.drops.iter().map(|drop| drop.reason.as_str()).collect();
-        println!("{after}: {reasons:?} {told:?}");
+        println!("{after}: {reasons:?} {reported:?}");
         // The runtime drops hand-overs of another plan.
         mixed += u32::from(reasons.contains(&"dropped in ingress"));
         assert!(
@@ -220,10 +220,10 @@ fn a_commit_that_comes_when_frames_have_been_let_in_is_refused() {
     let slow = FaultKind::ControlDelay { device: Some(DeviceId(0)), by: Duration::from_ms(150) };
     // What is asked when frames are kept out is late by more than the origin waits.
     let (report, mut found) = replaced_under(slow, Duration::from_us(650), Some(Duration::from_ms(5)));
-    let told = notes(&report);
-    assert_eq!(told[1], "`tor` has lost its controller: frames are admitted again");
-    assert!(told[2].starts_with("the old plan stays: "), "{told:?}");
-    assert_eq!(told.len(), 3);
+    let reported = notes(&report);
+    assert_eq!(reported[1], "`tor` has lost its controller: frames are admitted again");
+    assert!(reported[2].starts_with("the old plan stays: "), "{reported:?}");
+    assert_eq!(reported.len(), 3);
     for (wanted, found) in wanted.iter_mut().zip(&mut found) {
         wanted.sort();
         found.sort();
@@ -236,10 +236,10 @@ fn a_plan_that_cannot_be_leaves_the_old_one() {
     let mut racked = slice();
     racked.rack.replaces = vec![replace(40, &["Nowhere"]), replace(60, &["Acl"])];
     let (report, _) = received(&racked);
-    let told = notes(&report);
-    assert!(told[1].starts_with("the old plan stays: "), "{told:?}");
+    let reported = notes(&report);
+    assert!(reported[1].starts_with("the old plan stays: "), "{reported:?}");
     // The sampler would be on the switch.
-    assert!(told[3].ends_with("no frame extern `beacon` on this device"), "{told:?}");
+    assert!(reported[3].ends_with("no frame extern `beacon` on this device"), "{reported:?}");
     assert_eq!(report.packets.dropped, 0);
 }
 

@@ -150,8 +150,11 @@ fn what_comes_is_what_would_have_come() {
         let balance = emulator.balance();
         let came: u64 = found.values().sum();
         assert_eq!((balance.created, balance.in_flight), (2 * FRAMES, 0), "seed {seed}");
-        let told: u64 = emulator.report().drops.iter().map(|drop| drop.packets).sum();
-        assert_eq!((balance.delivered, balance.dropped, told), (came, 2 * FRAMES - came, 2 * FRAMES - came));
+        let reported: u64 = emulator.report().drops.iter().map(|drop| drop.packets).sum();
+        assert_eq!(
+            (balance.delivered, balance.dropped, reported),
+            (came, 2 * FRAMES - came, 2 * FRAMES - came)
+        );
         lost += 2 * FRAMES - came;
         whole += u64::from(came == 2 * FRAMES);
     }

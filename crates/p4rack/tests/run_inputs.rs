@@ -44,7 +44,7 @@ fn changed(rng: &mut Rng, text: &str, pieces: &[&str]) -> String {
 }
 
 #[test]
-fn changed_tests_end_and_are_told() {
+fn changed_tests_end_and_are_reported() {
     let mut rng = Rng::new(3).split("stf");
     let mut map = SourceMap::new();
     let job = job(&mut map);
@@ -53,12 +53,12 @@ fn changed_tests_end_and_are_told() {
     for _ in 0..300 {
         let text = changed(&mut rng, TEST, &pieces);
         let (test, _) = p4_stf::parse(&text, 1);
-        let mut told = 0;
+        let mut reported = 0;
         let mut watch = |step: &p4rack::run::step::Step| {
-            told += trace::text::trace(&step.trace, &map).len();
-            told += trace::proto::traces(&step.trace, step.at, &map).len();
-            told += trace::json::trace(&step.trace, &map).to_string().len();
-            told += p4rack::run::text::step(step, true).len();
+            reported += trace::text::trace(&step.trace, &map).len();
+            reported += trace::proto::traces(&step.trace, step.at, &map).len();
+            reported += trace::json::trace(&step.trace, &map).to_string().len();
+            reported += p4rack::run::text::step(step, true).len();
             Ok(())
         };
         let (report, _) = job.test(&test, &mut watch).expect("a device");

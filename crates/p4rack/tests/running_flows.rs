@@ -468,7 +468,9 @@ fn moves_that_cannot_be_say_why() {
         let status = rig.done(move_flow(app, key, to_switch)).expect_err("it cannot be");
         format!("{:?}: {}", status.code, status.message)
     };
-    let has = |told: String, all: &[&str]| assert!(all.iter().all(|part| told.contains(part)), "{told}");
+    let has = |reported: String, all: &[&str]| {
+        assert!(all.iter().all(|part| reported.contains(part)), "{reported}")
+    };
     has(refused("other", &[], true), &["NotFound", "no app `other`", &scene.name]);
     has(
         refused(&scene.name, &[("ipv4.sorc", "1")], true),
@@ -514,32 +516,32 @@ fn writes_that_flows_cannot_follow_are_refused_whole() {
         update.set_type(Type::Modify);
         update
     };
-    let mut told = |updates: Vec<Update>, how: Atomicity| {
+    let mut reported = |updates: Vec<Update>, how: Atomicity| {
         let status = rig.done(write(updates, how)).expect_err("it cannot be");
         let codes: Vec<i32> = status.details.iter().map(|error| error.canonical_code).collect();
         (status.message, codes)
     };
     let own = of_table(named(&scene, "flow_manager"), false);
-    let (why, codes) = told(vec![good.clone(), own.clone()], Atomicity::RollbackOnError);
+    let (why, codes) = reported(vec![good.clone(), own.clone()], Atomicity::RollbackOnError);
     assert!(why.contains("is written by moves of flows alone") && why.contains("ctl promote"), "{why}");
     assert_eq!(codes, [Code::Aborted as i32, Code::PermissionDenied as i32]);
     let default = of_table(named(&scene, "outbound"), true);
-    let (why, codes) = told(vec![default], Atomicity::ContinueOnError);
+    let (why, codes) = reported(vec![default], Atomicity::ContinueOnError);
     assert!(why.contains("the default action of") && why.contains("cannot change while flows move"), "{why}");
     assert_eq!(codes, [Code::Unimplemented as i32]);
-    let (why, _) = told(vec![good.clone(), good.clone()], Atomicity::DataplaneAtomic);
+    let (why, _) = reported(vec![good.clone(), good.clone()], Atomicity::DataplaneAtomic);
     assert!(why.contains("DATAPLANE_ATOMIC"), "{why}");
     // The second deletion fails: neither is done.
-    let (why, codes) = told(vec![good.clone(), good.clone()], Atomicity::RollbackOnError);
+    let (why, codes) = reported(vec![good.clone(), good.clone()], Atomicity::RollbackOnError);
     assert_eq!(codes, [Code::Aborted as i32, Code::NotFound as i32], "{why}");
     let (port, frame) = &scene.known[at];
     assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame));
     // One by one, the first is done.
-    let mut told = |updates: Vec<Update>, how: Atomicity| {
+    let mut reported = |updates: Vec<Update>, how: Atomicity| {
         let status = rig.done(write(updates, how)).expect_err("it cannot be");
         status.details.iter().map(|error| error.canonical_code).collect::<Vec<i32>>()
     };
-    let codes = told(vec![good.clone(), own, good.clone()], Atomicity::ContinueOnError);
+    let codes = reported(vec![good.clone(), own, good.clone()], Atomicity::ContinueOnError);
     assert_eq!(codes, [0, Code::PermissionDenied as i32, Code::NotFound as i32]);
     let Write::Entry { table, key, .. } = entry else { unreachable!() };
     alone.write(&Write::Entry { table, key, to: None, count: None }, Time::ZERO).expect("it is there");

@@ -250,11 +250,14 @@ fn racks_that_are_not_one_switch_are_refused() {
             .collect::<Vec<_>>()
             .join("; ")
     };
-    let told = refused(&|rack| {
+    let reported = refused(&|rack| {
         let map = vec![];
         rack.replaces.push(Replace { at: Time::ZERO, map, span: Default::default() });
     });
-    assert!(told.contains("P4R0611: regions at several devices cannot be moved while they run"), "{told}");
+    assert!(
+        reported.contains("P4R0611: regions at several devices cannot be moved while they run"),
+        "{reported}"
+    );
     let mut apart = racked(vec![]);
     let entries = apart.apps[0].entries.clone();
     apart.own_entries.insert((0, 1), entries);

@@ -374,7 +374,7 @@ fn what_a_server_says_of_its_entities_is_read_too() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn mistakes_are_reported_with_their_place() {
     let acl = |m: &str| format!("{ACL} {m} }}");
     let exact = r#"match { field_id: 4 exact { value: "\x01" } }"#;
     let cases: Vec<(&str, String)> = vec![

@@ -4,7 +4,7 @@ use crate::admission::Admission;
 use crate::budget::{Budget, Hold};
 use crate::limits::{Limits, Rules};
 use crate::secret::{Gate, Secret};
-use crate::streams::Telling;
+use crate::streams::ResponseSender;
 use controller::{DeviceId, Heard, Steer};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
 use p4runtime_proto::p4::v1::{
@@ -80,7 +80,7 @@ pub struct Waiting {
 }
 
 /// Sender to a controller's stream.
-pub struct Listener(pub(crate) Telling);
+pub struct Listener(pub(crate) ResponseSender);
 
 /// Sender to the thread that owns the device.
 #[derive(Clone)]

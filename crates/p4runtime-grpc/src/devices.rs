@@ -8,7 +8,7 @@ use crate::service::{
     Answers, EncodedReadResponse, RawReadRequest, RawSetForwardingPipelineConfigRequest, RawWriteRequest,
     beside,
 };
-use crate::streams::telling;
+use crate::streams::response_channel;
 use crate::trailers::status;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -97,7 +97,7 @@ impl P4Runtime for Devices {
         &self,
         request: Request<Streaming<StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, tonic::Status> {
-        let (telling, hearing) = telling();
+        let (response_channel, hearing) = response_channel();
         let (devices, client) = (self.clone(), client(request.extensions()));
         let caller = request.metadata().clone();
         let mut said = request.into_inner();
@@ -112,13 +112,13 @@ impl P4Runtime for Devices {
             let front = match front {
                 Ok(front) => front.clone(),
                 Err(why) => {
-                    telling.send(Err(why));
+                    response_channel.send(Err(why));
                     return;
                 }
             };
             let stream = front.next_stream();
             // Without room the stream ends: the sender of the answers is dropped.
-            if front.send(Command::Open(stream, Listener(telling))).await.is_ok() {
+            if front.send(Command::Open(stream, Listener(response_channel))).await.is_ok() {
                 front.listen(stream, Some(first), said, client).await;
             }
         });

@@ -20,9 +20,9 @@ use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, Update,
-    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as Told,
+    WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as ResponseUpdate,
 };
-use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, Hold, Release, Stay, What};
+use p4runtime_proto::p4rack::v1::steer_request::{ExtendHold, ForgetSaved, Hold, Release, What};
 use p4runtime_proto::p4rack::v1::{MergeRequest, ShowRequest, ShowResponse, SteerRequest};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
@@ -281,7 +281,7 @@ impl Connection {
                     }
                 }
                 response = self.responses.message() => match response {
-                    Ok(Some(message)) if matches!(message.update, Some(Told::Arbitration(_))) => {
+                    Ok(Some(message)) if matches!(message.update, Some(ResponseUpdate::Arbitration(_))) => {
                         if let Some(shut) = superseded(&message) {
                             return Some(shut);
                         }
@@ -326,13 +326,15 @@ impl Connection {
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
             Ask::Merge(_) => return None,
-            Ask::PacketOut(packet) => return self.tell(Asked::Packet(packet)).await,
-            Ask::DigestAck(ack) => return self.tell(Asked::DigestAck(ack)).await,
+            Ask::PacketOut(packet) => return self.send_update(Asked::Packet(packet)).await,
+            Ask::DigestAck(ack) => return self.send_update(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {
                 let lease_ns = lease.map_or(0, base_time::Duration::as_ns);
                 self.steer(What::Hold(Hold { open_ports: place.inner_ports.clone(), lease_ns })).await
             }
-            Ask::Stay(lease) => self.steer(What::Stay(Stay { lease_ns: lease.as_ns() })).await,
+            Ask::ExtendHold(lease) => {
+                self.steer(What::ExtendHold(ExtendHold { lease_ns: lease.as_ns() })).await
+            }
             Ask::Release => self.steer(What::Release(Release {})).await,
             Ask::ChangeGroup(change) => self.steer(What::ChangeGroup(change)).await,
             Ask::Ports => {
@@ -424,7 +426,7 @@ impl Connection {
         self.rack.steer(request).await.map(drop).map_err(|error| refusal(&error))
     }
 
-    async fn tell(&mut self, what: Asked) -> Option<Answer> {
+    async fn send_update(&mut self, what: Asked) -> Option<Answer> {
         // If the stream has ended, the message is lost, as a frame would be.
         let _ = self.say.send(StreamMessageRequest { update: Some(what) }).await;
         None
@@ -448,7 +450,7 @@ fn ports(shown: &ShowResponse) -> BTreeMap<u32, PortCount> {
 
 /// Reason to stop, from an arbitration update for a controller that is not the primary.
 fn superseded(message: &StreamMessageResponse) -> Option<Shut> {
-    let Some(Told::Arbitration(update)) = &message.update else {
+    let Some(ResponseUpdate::Arbitration(update)) = &message.update else {
         return Some(Shut::broken("the agent did not name its primary"));
     };
     let code = update.status.as_ref().map_or(0, |status| status.code);

@@ -40,7 +40,7 @@ impl Rack for Front {
                 let lease = (hold.lease_ns > 0).then(|| Duration::from_ns(hold.lease_ns));
                 Steer::Hold { open: hold.open_ports, lease }
             }
-            Some(What::Stay(stay)) => Steer::Stay(Duration::from_ns(stay.lease_ns)),
+            Some(What::ExtendHold(hold)) => Steer::ExtendHold(Duration::from_ns(hold.lease_ns)),
             Some(What::Release(_)) => Steer::Release,
             Some(What::ForgetSaved(_)) => Steer::ForgetSaved,
             Some(What::Reset(_)) => Steer::Reset,

@@ -15,7 +15,7 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
     ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest, StreamMessageRequest,
     StreamMessageResponse, TableEntry, Uint128, Update, WriteRequest, entity::Entity as Kind,
-    stream_message_request::Update as Said, stream_message_response::Update as Told, update::Type,
+    stream_message_request::Update as Said, stream_message_response::Update as ResponseUpdate, update::Type,
 };
 use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_proto::p4rack::v1::steer_request::{ForgetSaved, What};
@@ -96,7 +96,8 @@ impl Primary<'_> {
         say.send(claim(election)).await.map_err(|_| ended())?;
         let mut heard = switch.stream_channel(ReceiverStream::new(said)).await?.into_inner();
         loop {
-            let Some(Told::Arbitration(update)) = heard.message().await?.ok_or_else(ended)?.update else {
+            let Some(ResponseUpdate::Arbitration(update)) = heard.message().await?.ok_or_else(ended)?.update
+            else {
                 continue;
             };
             if update.status.as_ref().is_some_and(|status| status.code == Code::Ok as i32) {

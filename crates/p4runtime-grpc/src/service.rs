@@ -11,7 +11,7 @@ use crate::command::{Command, Found, Front, Listener, Reply, Stuck, Waiting};
 use crate::generated_server::p4_runtime_server::P4Runtime;
 use crate::guard::{Kept, client, no_memory};
 use crate::head::{Head, read_head};
-use crate::streams::telling;
+use crate::streams::response_channel;
 use crate::trailers::status;
 use crate::weigh::weigh;
 use p4runtime_proto::p4::v1::{
@@ -262,8 +262,8 @@ impl P4Runtime for Front {
         request: Request<Streaming<StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, tonic::Status> {
         let stream = self.next_stream();
-        let (telling, hearing) = telling();
-        self.send(Command::Open(stream, Listener(telling))).await?;
+        let (response_channel, hearing) = response_channel();
+        self.send(Command::Open(stream, Listener(response_channel))).await?;
         let client = client(request.extensions());
         tokio::spawn(self.clone().listen(stream, None, request.into_inner(), client));
         Ok(Response::new(Box::pin(hearing)))

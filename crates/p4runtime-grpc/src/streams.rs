@@ -19,30 +19,30 @@ const WAITING: usize = 1024;
 /// Maximum size of these messages, in bytes.
 const WAITING_BYTES: usize = 4 << 20;
 
-type Told = Result<StreamMessageResponse, tonic::Status>;
+type Response = Result<StreamMessageResponse, tonic::Status>;
 
 /// The sending end of a controller's stream.
-pub(crate) struct Telling {
-    to: mpsc::Sender<(Told, usize)>,
+pub(crate) struct ResponseSender {
+    to: mpsc::Sender<(Response, usize)>,
     waiting: Arc<AtomicUsize>,
 }
 
 /// The receiving end, from which the controller reads.
-pub(crate) struct Hearing {
-    from: mpsc::Receiver<(Told, usize)>,
+pub(crate) struct ResponseReceiver {
+    from: mpsc::Receiver<(Response, usize)>,
     waiting: Arc<AtomicUsize>,
 }
 
 /// The two ends of a controller's stream.
-pub(crate) fn telling() -> (Telling, Hearing) {
+pub(crate) fn response_channel() -> (ResponseSender, ResponseReceiver) {
     let (to, from) = mpsc::channel(WAITING);
     let waiting = Arc::default();
-    (Telling { to, waiting: Arc::clone(&waiting) }, Hearing { from, waiting })
+    (ResponseSender { to, waiting: Arc::clone(&waiting) }, ResponseReceiver { from, waiting })
 }
 
-impl Telling {
+impl ResponseSender {
     /// Returns false if there is no room, or the stream has ended.
-    pub(crate) fn send(&self, message: Told) -> bool {
+    pub(crate) fn send(&self, message: Response) -> bool {
         let bytes = message.as_ref().map_or(0, StreamMessageResponse::encoded_len);
         let fits = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
         if self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
@@ -56,10 +56,10 @@ impl Telling {
     }
 }
 
-impl Stream for Hearing {
-    type Item = Told;
+impl Stream for ResponseReceiver {
+    type Item = Response;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Told>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Response>> {
         self.from.poll_recv(context).map(|message| {
             let (message, bytes) = message?;
             self.waiting.fetch_sub(bytes, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Stream for Hearing {
 /// Controllers with open streams.
 #[derive(Default)]
 pub struct Streams {
-    open: BTreeMap<StreamId, Telling>,
+    open: BTreeMap<StreamId, ResponseSender>,
     lost: u64,
 }
 
@@ -89,9 +89,9 @@ impl Streams {
     /// Sends a message to a controller. If the controller does not read, the message is lost and counted; if the message was about
     /// arbitration, which must not be lost, the controller's stream ends, and the result is true.
     pub fn send(&mut self, stream: StreamId, message: StreamMessageResponse) -> bool {
-        let Some(telling) = self.open.get(&stream) else { return false };
+        let Some(response_channel) = self.open.get(&stream) else { return false };
         let vital = matches!(message.update, Some(Update::Arbitration(_)));
-        if telling.send(Ok(message)) {
+        if response_channel.send(Ok(message)) {
             return false;
         }
         self.lost += 1;
@@ -103,9 +103,9 @@ impl Streams {
 
     /// Ends a stream with an error.
     pub fn end(&mut self, stream: StreamId, why: &Status) {
-        if let Some(telling) = self.open.remove(&stream) {
+        if let Some(response_channel) = self.open.remove(&stream) {
             // A client that does not read sees the stream end without a reason.
-            telling.send(Err(status(why)));
+            response_channel.send(Err(status(why)));
         }
     }
 
@@ -134,15 +134,15 @@ mod tests {
     /// A thousand packets of 64 KiB would be 64 MiB.
     #[tokio::test]
     async fn what_nobody_reads_is_bounded_in_bytes() {
-        let (telling, mut hearing) = telling();
+        let (response_channel, mut hearing) = response_channel();
         let packet = || {
             let packet = PacketIn { payload: vec![0; 1 << 16], ..Default::default() };
             StreamMessageResponse { update: Some(Update::Packet(packet)) }
         };
-        let taken = (0..1000).filter(|_| telling.send(Ok(packet()))).count();
+        let taken = (0..1000).filter(|_| response_channel.send(Ok(packet()))).count();
         assert_eq!(taken, (4 << 20) / packet().encoded_len());
         assert!(hearing.next().await.is_some());
-        assert!(telling.send(Ok(packet())));
-        assert!(!telling.send(Ok(packet())));
+        assert!(response_channel.send(Ok(packet())));
+        assert!(!response_channel.send(Ok(packet())));
     }
 }

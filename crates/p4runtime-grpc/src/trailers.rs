@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_small_batch_is_told() {
+    fn all_of_a_small_batch_is_reported() {
         let small = batch(20, &[3, 7], "there is no such table");
         let answer = status(&small);
         assert_eq!(details(&answer), small.details);

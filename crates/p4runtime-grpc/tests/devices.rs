@@ -10,7 +10,7 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, MasterArbitrationUpdate, PacketOut, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Update, WriteRequest,
-    stream_message_request::Update as Said, stream_message_response::Update as Told,
+    stream_message_request::Update as Said, stream_message_response::Update as ResponseUpdate,
 };
 use std::net::TcpListener;
 use std::thread;
@@ -33,7 +33,10 @@ fn device(name: &'static str) -> Front {
                     let Some(Said::Arbitration(arbitration)) = message.update else { continue };
                     let status = Some(Status { message: name.to_string(), ..Status::default() });
                     let update = MasterArbitrationUpdate { status, ..arbitration };
-                    streams.send(stream, StreamMessageResponse { update: Some(Told::Arbitration(update)) });
+                    streams.send(
+                        stream,
+                        StreamMessageResponse { update: Some(ResponseUpdate::Arbitration(update)) },
+                    );
                 }
                 Command::MayWrite(_, reply) | Command::MaySetConfig(_, reply) => drop(reply.send(Ok(()))),
                 Command::Write(_, _, reply) | Command::SetConfig(_, _, reply) => {
@@ -87,10 +90,10 @@ async fn answer(
 ) -> Result<String, (Code, String)> {
     let (to, from) = mpsc::channel(4);
     // The answer's head comes before anything is said.
-    let mut told = client.stream_channel(ReceiverStream::new(from)).await.unwrap().into_inner();
+    let mut reported = client.stream_channel(ReceiverStream::new(from)).await.unwrap().into_inner();
     to.send(says).await.unwrap();
-    match told.next().await.unwrap() {
-        Ok(StreamMessageResponse { update: Some(Told::Arbitration(update)) }) => {
+    match reported.next().await.unwrap() {
+        Ok(StreamMessageResponse { update: Some(ResponseUpdate::Arbitration(update)) }) => {
             Ok(update.status.unwrap().message)
         }
         Ok(other) => panic!("{other:?}"),

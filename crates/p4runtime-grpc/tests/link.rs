@@ -7,7 +7,8 @@ use crossbeam_channel::Receiver;
 use p4runtime_grpc::{Command, Limits, Link, Place, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
-    Error, MasterArbitrationUpdate, StreamMessageResponse, Update, stream_message_response::Update as Told,
+    Error, MasterArbitrationUpdate, StreamMessageResponse, Update,
+    stream_message_response::Update as ResponseUpdate,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use std::io::{Read, Write};
@@ -37,7 +38,7 @@ fn agent(busy: Duration) -> SocketAddr {
                 Ok(Command::Message(stream, ..)) => {
                     let status = Some(Status::default());
                     let update = MasterArbitrationUpdate { status, ..Default::default() };
-                    let message = StreamMessageResponse { update: Some(Told::Arbitration(update)) };
+                    let message = StreamMessageResponse { update: Some(ResponseUpdate::Arbitration(update)) };
                     streams.send(stream, message);
                 }
                 Ok(Command::Steer(_, _, reply)) => drop(reply.send(Ok(()))),

@@ -749,18 +749,18 @@ pub mod steer_request {
         }
     }
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-    pub struct Stay {
+    pub struct ExtendHold {
         #[prost(uint64, tag = "1")]
         pub lease_ns: u64,
     }
-    impl ::prost::Name for Stay {
-        const NAME: &'static str = "Stay";
+    impl ::prost::Name for ExtendHold {
+        const NAME: &'static str = "ExtendHold";
         const PACKAGE: &'static str = "p4rack.v1";
         fn full_name() -> ::prost::alloc::string::String {
-            "p4rack.v1.SteerRequest.Stay".into()
+            "p4rack.v1.SteerRequest.ExtendHold".into()
         }
         fn type_url() -> ::prost::alloc::string::String {
-            "/p4rack.v1.SteerRequest.Stay".into()
+            "/p4rack.v1.SteerRequest.ExtendHold".into()
         }
     }
     #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1009,7 +1009,7 @@ pub mod steer_request {
         Replace(Replace),
         /// Frames that wait do so for so long from now. Refused if they have come in already.
         #[prost(message, tag = "7")]
-        Stay(Stay),
+        ExtendHold(ExtendHold),
         /// The streams of controllers end, and their election ids are forgotten: the highest of those that are left is the primary's.
         #[prost(message, tag = "8")]
         EndClients(EndClients),

@@ -76,8 +76,8 @@ fn check(name: &str) {
             out += &format!("{more}\n");
             body += &format!("{more}\n");
         }
-        for told in session.step(line, &body) {
-            out += &format!("< {told}\n");
+        for reported in session.step(line, &body) {
+            out += &format!("< {reported}\n");
         }
     }
     expect_file![path].assert_eq(&out);
@@ -92,7 +92,7 @@ impl Session {
     /// Does one step; what comes of it, a line each.
     fn step(&mut self, line: &str, body: &str) -> Vec<String> {
         let words: Vec<&str> = line.split(' ').collect();
-        let mut told = match words.as_slice() {
+        let mut reported = match words.as_slice() {
             ["stream", number] => {
                 let message: StreamMessageRequest = message(body);
                 outputs(self.server.message(stream(number), &message))
@@ -135,8 +135,8 @@ impl Session {
         };
         let changes: Vec<String> =
             self.server.targets().flat_map(|device| std::mem::take(&mut device.changes)).collect();
-        told.splice(0..0, changes.into_iter().map(|change| format!("device: {change}")));
-        told
+        reported.splice(0..0, changes.into_iter().map(|change| format!("device: {change}")));
+        reported
     }
 }
 

@@ -95,8 +95,8 @@ fn a_memory_is_written_as_a_whole_and_taken_back() {
         (write("MODIFY", &entry(0x85, 9, "")), "there is no extern object 9"),
     ];
     for (update, why) in refused {
-        let told = store.plan(&update).unwrap_err().to_string();
-        assert!(told.contains(why), "{told}");
+        let reported = store.plan(&update).unwrap_err().to_string();
+        assert!(reported.contains(why), "{reported}");
     }
 }
 

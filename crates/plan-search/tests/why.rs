@@ -66,7 +66,7 @@ fn a_missing_rule_is_named() {
 }
 
 #[test]
-fn the_smallest_change_is_told() {
+fn the_smallest_change_is_reported() {
     expect!["`BRAMs` of each device: 100%; there would be a plan with 126.8 % of that"]
         .assert_eq(&refusal(&["decode", "cache"]));
 }

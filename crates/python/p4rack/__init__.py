@@ -41,16 +41,16 @@ def _ask(name, *arguments, **options):
             words += [flag] if one is True else [] if one in (False, None) else [flag, str(one)]
     done = subprocess.run([sys.executable, "-m", "p4rack", *words], capture_output=True, text=True)
     try:
-        told = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except json.JSONDecodeError:
-        told = None
-    if done.returncode != 0 or told is None:
-        raise Error(_problems(told) or done.stderr.strip() or f"`p4rack {name}` ended with {done.returncode}")
-    return told
+        answer = None
+    if done.returncode != 0 or answer is None:
+        raise Error(_problems(answer) or done.stderr.strip() or f"`p4rack {name}` ended with {done.returncode}")
+    return answer
 
 
-def _problems(told):
-    each = told if isinstance(told, list) else [told or {}]
+def _problems(answer):
+    each = answer if isinstance(answer, list) else [answer or {}]
     found = [problem for one in each for problem in one.get("diagnostics", [])]
     return "\n".join("; ".join([_placed(problem), *problem["notes"], *problem["help"]]) for problem in found)
 

@@ -299,9 +299,9 @@ class Network:
                 greeting = json.loads(first)
                 self._about, self.notes = greeting["lab"], greeting["notes"]
             except (json.JSONDecodeError, KeyError, TypeError):
-                told = first + process.stdout.read()
+                output = first + process.stdout.read()
                 self._ended(process)
-                raise Error(_told(told) or f"`p4rack lab` ended with {process.returncode}") from None
+                raise Error(_startup_problems(output) or f"`p4rack lab` ended with {process.returncode}") from None
             self._process = process
             if self.source is not None:
                 self.hosts = {about["name"]: Host(self, about["name"], {}) for about in self._about["hosts"]}
@@ -379,8 +379,8 @@ class Network:
             if not answer:
                 self.stop()
                 raise Error("the lab has ended")
-        told = json.loads(answer)
-        return told["ok"], told["output"]
+        reply = json.loads(answer)
+        return reply["ok"], reply["output"]
 
     def _described(self):
         """The file that describes the network."""
@@ -431,8 +431,8 @@ def _line(words):
     return " ".join(map(str, words))
 
 
-def _told(text):
-    """Problems that a lab that did not come up has reported."""
+def _startup_problems(text):
+    """Problems reported by a lab that did not start."""
     try:
         return _problems(json.loads(text))
     except json.JSONDecodeError:

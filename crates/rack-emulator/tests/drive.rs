@@ -132,12 +132,13 @@ fn what_hosts_have_no_use_for_is_counted() {
     }
     emulator.run().unwrap();
     let drops = emulator.report().drops;
-    let told: Vec<String> = drops.iter().map(|d| format!("{} {} {}", d.place, d.reason, d.packets)).collect();
-    assert_eq!(told, ["h2 not for this host 2", "h2 not IPv4 1"]);
+    let reported: Vec<String> =
+        drops.iter().map(|d| format!("{} {} {}", d.place, d.reason, d.packets)).collect();
+    assert_eq!(reported, ["h2 not for this host 2", "h2 not IPv4 1"]);
 }
 
 #[test]
-fn the_log_tells_the_way_of_a_packet() {
+fn the_log_shows_the_path_of_a_packet() {
     let mut rack = star(2);
     rack.workloads = vec![ping(1, 2, 2, us(50))];
     let all_but_the_second = |toy: &mut Toy, port, frame, now| match toy.calls {

@@ -132,7 +132,7 @@ fn timers_of_a_device_that_is_down_wait() {
 }
 
 #[test]
-fn faults_are_told() {
+fn faults_are_reported() {
     let share = Probability::parse("5%").unwrap();
     let mut rack = star(2);
     rack.name = "bad day".into();

@@ -156,7 +156,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names) -> Option<Link
 }
 
 /// A warning about all links without a rate.
-pub(crate) fn tell_unrated(r: &mut Reader) {
+pub(crate) fn report_unrated(r: &mut Reader) {
     let links = std::mem::take(&mut r.unrated);
     if links.is_empty() {
         return;

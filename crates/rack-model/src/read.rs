@@ -53,7 +53,7 @@ fn read_text(r: &mut Reader, text: &str) -> Option<Rack> {
         return None;
     }
     let draft = read_file(r, table.get_ref());
-    link::tell_unrated(r);
+    link::report_unrated(r);
     check(r, &draft);
     let devices = draft.devices.into_iter().collect::<Option<_>>()?;
     let hosts = draft.hosts.into_iter().collect::<Option<_>>()?;

@@ -37,11 +37,11 @@ mtu = 2000
 
 fn read(text: &str) -> Result<Rack, Vec<String>> {
     let (rack, found) = read_rack(text, 1);
-    let told = |d: &base_diag::Diagnostic| {
+    let reported = |d: &base_diag::Diagnostic| {
         let label = d.labels.first().map_or("", |label| label.text.as_str());
         format!("{} | {label} | {}", d.title, d.help.join(", "))
     };
-    rack.ok_or_else(|| found.iter().map(told).collect())
+    rack.ok_or_else(|| found.iter().map(reported).collect())
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn cables_lead_through() {
     let left = rack.device("left").unwrap();
     assert_eq!(rack.circuits(left), [(1, 11), (2, 12)]);
     let cables = rack.cables();
-    let told: Vec<_> = cables
+    let reported: Vec<_> = cables
         .iter()
         .map(|cable| {
             (
@@ -60,7 +60,7 @@ fn cables_lead_through() {
             )
         })
         .collect();
-    assert_eq!(told, [("h1 core:1".to_string(), 2, 1414), ("core:2 board:1".to_string(), 2, 2014)]);
+    assert_eq!(reported, [("h1 core:1".to_string(), 2, 1414), ("core:2 board:1".to_string(), 2, 2014)]);
     assert_eq!(rack.apps_of(left).count(), 0);
 }
 
@@ -72,10 +72,10 @@ fn two_legacy_switches_in_a_row() {
 [[link]]\nends = [\"board:7\", \"right:17\"]\nrate = \"1Gbit/s\"\n";
     let rack = read(&format!("{HEAD}{far}")).unwrap();
     let cables = rack.cables();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         cables.iter().map(|cable| (cable.ends.map(|end| rack.end_name(end)), cable.links.len())).collect();
-    assert_eq!(told[1], (["core:2".to_string(), "board:7".to_string()], 3));
-    assert_eq!(told.len(), 2);
+    assert_eq!(reported[1], (["core:2".to_string(), "board:7".to_string()], 3));
+    assert_eq!(reported.len(), 2);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn what_is_wrong_with_a_legacy_switch() {
             "port 11 of `left` is taken by a cable to `core` | this port is port 11 of `left` | plug cables between the two into ports of higher numbers",
         ),
     ] {
-        let told = read(&HEAD.replacen(from, to, 1)).expect_err(to);
-        assert!(told.iter().any(|told| told == wanted), "{to}: {told:#?}");
+        let reported = read(&HEAD.replacen(from, to, 1)).expect_err(to);
+        assert!(reported.iter().any(|reported| reported == wanted), "{to}: {reported:#?}");
     }
 }

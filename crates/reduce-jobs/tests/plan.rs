@@ -57,9 +57,9 @@ fn a_tree_is_used_where_the_links_between_switches_are_slow() {
     assert!(spine.program.is_parent && !found.switches[0].program.is_parent);
     let kinds: Vec<(Kind, u16, u32)> =
         spine.seats[0].senders.iter().map(|sender| (sender.kind, sender.channel, sender.port)).collect();
-    let spills = (0..6).map(|channel| (Kind::Spill, channel, u32::from(channel / 3) + 1));
-    let left: Vec<_> = spills.clone().take(3).chain([(Kind::ReadReply, 0, 1)]).collect();
-    let right: Vec<_> = spills.skip(3).chain([(Kind::ReadReply, 1, 2)]).collect();
+    let overflows = (0..6).map(|channel| (Kind::Overflow, channel, u32::from(channel / 3) + 1));
+    let left: Vec<_> = overflows.clone().take(3).chain([(Kind::ReadReply, 0, 1)]).collect();
+    let right: Vec<_> = overflows.skip(3).chain([(Kind::ReadReply, 1, 2)]).collect();
     assert_eq!(kinds, [left, right].concat());
 }
 

@@ -68,7 +68,7 @@ impl Local {
         directory: &Path,
         plan: &Plan,
         topology: &Topology,
-        tell: impl Fn(SwitchEvent) + Send + 'static,
+        on_event: impl Fn(SwitchEvent) + Send + 'static,
     ) -> io::Result<Local> {
         let ends = cables(topology)?;
         let mut attachments = BTreeMap::new();
@@ -100,7 +100,7 @@ impl Local {
             let mut process =
                 Process { name, words: all, log, started: Instant::now(), failed: 0, child: None };
             let number = process.start()?;
-            tell(SwitchEvent::Started(process.name.clone(), number));
+            on_event(SwitchEvent::Started(process.name.clone(), number));
             children.push(process);
         }
         let local = Local {
@@ -116,7 +116,7 @@ impl Local {
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }
-                children.iter_mut().for_each(|process| look(process, &tell));
+                children.iter_mut().for_each(|process| look(process, &on_event));
             }
         });
         Ok(local)
@@ -129,7 +129,7 @@ impl Local {
 }
 
 /// Starts a process again that has ended.
-fn look(process: &mut Process, tell: &impl Fn(SwitchEvent)) {
+fn look(process: &mut Process, on_event: &impl Fn(SwitchEvent)) {
     let has_ended = |child: &mut Child| !matches!(child.try_wait(), Ok(None));
     if !process.child.as_mut().is_some_and(has_ended) {
         return;
@@ -137,12 +137,12 @@ fn look(process: &mut Process, tell: &impl Fn(SwitchEvent)) {
     process.child = None;
     process.failed = if process.started.elapsed() < LEAST_LIFE { process.failed + 1 } else { 0 };
     if process.failed >= MOST_STARTS {
-        tell(SwitchEvent::Fails(process.name.clone(), process.log.clone()));
+        on_event(SwitchEvent::Fails(process.name.clone(), process.log.clone()));
         return;
     }
-    tell(SwitchEvent::Ended(process.name.clone()));
+    on_event(SwitchEvent::Ended(process.name.clone()));
     if let Ok(number) = process.start() {
-        tell(SwitchEvent::Started(process.name.clone(), number));
+        on_event(SwitchEvent::Started(process.name.clone(), number));
     }
 }
 

@@ -111,22 +111,22 @@ impl Master {
     }
 
     /// Runs the job; gives its reducers, and how long they took once all data was read. An error says why there is no result.
-    pub fn run(self, tell: &mut dyn FnMut(Event)) -> Result<(Vec<Finished>, Duration), Box<Diagnostic>> {
+    pub fn run(self, on_event: &mut dyn FnMut(Event)) -> Result<(Vec<Finished>, Duration), Box<Diagnostic>> {
         let Master { settings, listener } = self;
         let mut workers = Workers::listen(listener, &settings)
             .map_err(|error| stopped(format!("no worker can connect: {error}"), "start the job again"))?;
-        workers.wait_until_ready(tell)?;
+        workers.wait_until_ready(on_event)?;
         let begun = Instant::now();
         let hosts = Hosts::start(&settings)?;
         let ended = loop {
-            if let Some(ended) = hosts.look(tell, Duration::from_millis(20))? {
+            if let Some(ended) = hosts.look(on_event, Duration::from_millis(20))? {
                 break ended;
             }
-            workers.look(tell)?;
+            workers.look(on_event)?;
         };
         let mut finished = vec![];
         for (reducer, (sums, counts, link)) in ended.into_iter().enumerate() {
-            let rows = name(&settings, reducer, &sums, &mut workers, tell)?;
+            let rows = name(&settings, reducer, &sums, &mut workers, on_event)?;
             let sent = workers.pairs(reducer);
             let better_rounds = settings.job.reducers[reducer].better_rounds(sent, sums.len() as u64);
             let plain = settings.job.reducers[reducer].layout.plain_bytes(sent);
@@ -143,14 +143,14 @@ fn name(
     at: usize,
     sums: &Sums,
     workers: &mut Workers,
-    tell: &mut dyn FnMut(Event),
+    on_event: &mut dyn FnMut(Event),
 ) -> Result<Vec<Row>, Box<Diagnostic>> {
     let reducer = &settings.job.reducers[at];
     let names = match reducer.key {
         reduce_jobs::job::KeyKind::Hashed => workers.names(at, sums)?,
         _ => Default::default(),
     };
-    tell(Event::Named(reducer.name.value.clone(), names.len()));
+    on_event(Event::Named(reducer.name.value.clone(), names.len()));
     rows(reducer, sums, &names).map_err(|_| {
         let title = format!("no mapper knows a key of `{}`", reducer.name.value);
         stopped(title, "run the job again; if that does not help, use another `seed`")

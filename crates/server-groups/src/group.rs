@@ -104,7 +104,7 @@ pub struct Group<F> {
     /// Counts the changes of the members.
     version: u32,
     /// Members that do not know the members yet, and when they were told.
-    untold: BTreeMap<Member, u64>,
+    unreported: BTreeMap<Member, u64>,
     rows: Vec<RowState<F>>,
     /// Where each bucket is wanted.
     wishes: Vec<Member>,
@@ -127,7 +127,7 @@ impl<F: Clone + Ord> Group<F> {
             limits,
             members,
             version: 0,
-            untold: BTreeMap::new(),
+            unreported: BTreeMap::new(),
             rows: vec![],
             wishes: vec![first; buckets],
             pins: BTreeMap::new(),
@@ -137,7 +137,7 @@ impl<F: Clone + Ord> Group<F> {
         };
         group.spread_wishes();
         group.rows = group.wishes.iter().map(|member| RowState::new(*member)).collect();
-        group.tell_members(0);
+        group.announce_members(0);
         group
     }
 
@@ -169,7 +169,7 @@ impl<F: Clone + Ord> Group<F> {
         let is_there = |(state, wish): (&RowState<F>, &Member)| {
             state.phase == Phase::Steady && state.row.current == *wish
         };
-        self.untold.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
+        self.unreported.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
     }
 
     /// A member, without its buckets and pins.
@@ -203,7 +203,7 @@ impl<F: Clone + Ord> Group<F> {
             None => {
                 let standing = Standing { weight, joined: false, draining: false, leaving: false };
                 self.members.insert(member, standing);
-                self.tell_members(now);
+                self.announce_members(now);
             }
         }
         self.wish(now);
@@ -234,7 +234,7 @@ impl<F: Clone + Ord> Group<F> {
     /// A member has died, and its flows with it. What its buckets had before is still exact.
     pub fn died(&mut self, dead: Member, now: u64) -> Result<(), Refusal> {
         self.members.remove(&dead).ok_or(Refusal::Unknown)?;
-        self.untold.remove(&dead);
+        self.unreported.remove(&dead);
         let mut writes = vec![];
         let pins: Vec<F> = self.pins.keys().cloned().collect();
         for flow in pins {
@@ -255,7 +255,7 @@ impl<F: Clone + Ord> Group<F> {
             writes.push(Write::Row { bucket: bucket as u32, row });
         }
         self.write(writes);
-        self.tell_members(now);
+        self.announce_members(now);
         self.advance(now);
         Ok(())
     }
@@ -268,8 +268,8 @@ impl<F: Clone + Ord> Group<F> {
         }
         match report {
             Report::Members { version } if version == self.version => {
-                self.untold.remove(&from);
-                if self.untold.is_empty() {
+                self.unreported.remove(&from);
+                if self.unreported.is_empty() {
                     self.members.values_mut().for_each(|standing| standing.joined = true);
                     self.wish(now);
                 }
@@ -299,10 +299,10 @@ impl<F: Clone + Ord> Group<F> {
     pub fn poll(&mut self, now: u64) {
         let Limits { pins, patience, settle_after, pins_of_bucket, open } = self.limits;
         let is_late = |at: u64| now.saturating_sub(at) >= patience;
-        let untold: Vec<_> =
-            self.untold.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
-        for to in untold {
-            self.tell(to, now);
+        let unreported: Vec<_> =
+            self.unreported.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
+        for to in unreported {
+            self.announce(to, now);
         }
         let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
         let mut free = pins.saturating_sub(self.pins.len() + reserved);
@@ -447,8 +447,8 @@ impl<F: Clone + Ord> Group<F> {
         self.members.retain(|member, standing| !gone(member, standing));
         if self.members.len() < before {
             let members = &self.members;
-            self.untold.retain(|member, _| members.contains_key(member));
-            self.tell_members(now);
+            self.unreported.retain(|member, _| members.contains_key(member));
+            self.announce_members(now);
         }
     }
 
@@ -479,16 +479,16 @@ impl<F: Clone + Ord> Group<F> {
         takes.map(|(member, standing)| (*member, standing.weight)).collect()
     }
 
-    fn tell_members(&mut self, now: u64) {
+    fn announce_members(&mut self, now: u64) {
         self.version += 1;
         let all: Vec<Member> = self.members.keys().copied().collect();
         for to in all {
-            self.tell(to, now);
+            self.announce(to, now);
         }
     }
 
-    fn tell(&mut self, to: Member, now: u64) {
-        self.untold.insert(to, now);
+    fn announce(&mut self, to: Member, now: u64) {
+        self.unreported.insert(to, now);
         let alive = self.members.keys().copied().collect();
         let order = Order::Members { version: self.version, alive };
         self.commands.push_back(Command::Order { to, order });

@@ -147,13 +147,13 @@ fn buckets_of_a_stateless_group_move_at_once() {
     let members = [(Member(0), 1), (Member(1), 1)];
     let mut group: Group<Flow> = Group::new(&members, 8, Limits::default()).stateless();
     let mut version = 1;
-    let mut tell = |group: &mut Group<Flow>, members: &[u16]| {
+    let mut announce = |group: &mut Group<Flow>, members: &[u16]| {
         members.iter().for_each(|one| group.report(Member(*one), Report::Members { version }, 0));
         version += 1;
     };
-    tell(&mut group, &[0, 1]);
+    announce(&mut group, &[0, 1]);
     group.add(Member(2), 2, 0).expect("it is new");
-    tell(&mut group, &[0, 1, 2]);
+    announce(&mut group, &[0, 1, 2]);
     let at =
         |group: &Group<Flow>, member| group.rows().iter().filter(|row| row.current == Member(member)).count();
     assert_eq!([0, 1, 2].map(|member| at(&group, member)), [2, 2, 4]);

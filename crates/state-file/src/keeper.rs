@@ -19,10 +19,11 @@ impl Keeper {
     /// them are not kept: they are tried again with the next.
     pub fn start(
         keep: impl FnMut(&Batch) -> Result<(), String> + Send + 'static,
-        told: impl FnMut(u64, Result<(), String>) + Send + 'static,
+        report: impl FnMut(u64, Result<(), String>) + Send + 'static,
     ) -> std::io::Result<Keeper> {
         let (batches, coming) = unbounded();
-        let thread = Builder::new().name("state".to_string()).spawn(move || keep_all(keep, &coming, told))?;
+        let thread =
+            Builder::new().name("state".to_string()).spawn(move || keep_all(keep, &coming, report))?;
         Ok(Keeper { batches: Some(batches), thread: Some(thread) })
     }
 
@@ -60,7 +61,7 @@ impl Drop for Keeper {
 fn keep_all(
     mut keep: impl FnMut(&Batch) -> Result<(), String>,
     coming: &Receiver<Batch>,
-    mut told: impl FnMut(u64, Result<(), String>),
+    mut report: impl FnMut(u64, Result<(), String>),
 ) {
     let mut count = 0;
     // Not kept yet.
@@ -78,6 +79,6 @@ fn keep_all(
         if kept.is_ok() {
             all = Batch::default();
         }
-        told(count, kept);
+        report(count, kept);
     }
 }

@@ -61,7 +61,7 @@ fn a_keeper_keeps_all_in_order_and_what_is_sent_before_the_end() {
     let directory = empty("keeper");
     let path = directory.join("state");
     let (mut file, _) = StateFile::open(&path, false).unwrap();
-    let (said, told) = mpsc::channel();
+    let (said, received) = mpsc::channel();
     let keep = move |batch: &Batch| file.commit(batch).map_err(|error| error.to_string());
     let keeper = Keeper::start(keep, move |count, kept| said.send((count, kept)).unwrap()).unwrap();
     keeper.send(first());
@@ -69,16 +69,16 @@ fn a_keeper_keeps_all_in_order_and_what_is_sent_before_the_end() {
         keeper.send(Batch { program: None, rows: BTreeMap::from([row(number)]) });
     }
     drop(keeper);
-    let told: Vec<_> = told.iter().collect();
-    assert_eq!(told.last(), Some(&(99, Ok(()))));
-    assert!(told.is_sorted_by_key(|(count, _)| *count));
+    let received: Vec<_> = received.iter().collect();
+    assert_eq!(received.last(), Some(&(99, Ok(()))));
+    assert!(received.is_sorted_by_key(|(count, _)| *count));
     assert_eq!(StateFile::open(&path, false).unwrap().1.unwrap().entities.len(), 99);
 }
 
 /// A disk is full for a while.
 #[test]
 fn what_could_not_be_kept_is_kept_with_the_next() {
-    let (said, told) = mpsc::channel();
+    let (said, received) = mpsc::channel();
     let (kept_by, kept) = mpsc::channel();
     let mut tries = 0;
     let keep = move |batch: &Batch| {
@@ -92,11 +92,11 @@ fn what_could_not_be_kept_is_kept_with_the_next() {
     let keeper = Keeper::start(keep, move |count, kept| said.send((count, kept)).unwrap()).unwrap();
     let later = |number| Batch { program: None, rows: BTreeMap::from([row(number)]) };
     keeper.send(first());
-    assert_eq!(told.recv(), Ok((1, Ok(()))));
+    assert_eq!(received.recv(), Ok((1, Ok(()))));
     keeper.send(later(2));
-    assert_eq!(told.recv(), Ok((2, Err("no space left on device".to_string()))));
+    assert_eq!(received.recv(), Ok((2, Err("no space left on device".to_string()))));
     keeper.send(later(3));
-    assert_eq!(told.recv(), Ok((3, Ok(()))));
+    assert_eq!(received.recv(), Ok((3, Ok(()))));
     assert_eq!(kept.recv(), Ok(first()));
     assert_eq!(kept.recv().map(|batch| batch.rows), Ok(BTreeMap::from([row(2), row(3)])));
 }

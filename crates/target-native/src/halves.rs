@@ -74,7 +74,7 @@ impl StageRunner for HalvesAtWork {
         start: HalfStart<'_>,
         now: Time,
     ) -> Result<Option<HalfDone>, NotTaken> {
-        if !core.is_untold() {
+        if !core.is_unobserved() {
             return Err(NotTaken);
         }
         let mut packet = self.free.pop().unwrap_or_default();

@@ -57,7 +57,7 @@ impl StageRunner for Native {
     ) -> Result<Ingress, Work> {
         let part = part_of(&work);
         let mut room = self.room();
-        let is_ours = core.is_untold() && self.build.has_all([part, Part::Egress], &core.program);
+        let is_ours = core.is_unobserved() && self.build.has_all([part, Part::Egress], &core.program);
         if !is_ours || !receive(&work, &mut room) {
             self.free.push(room);
             return Err(self.with_values(core, blocks, work));
@@ -107,7 +107,7 @@ impl StageRunner for Native {
             Ok(parked) => {
                 room = parked;
                 room.packet.drop();
-                if !core.is_untold() {
+                if !core.is_unobserved() {
                     let packet = self.values(core, blocks, &mut room);
                     self.free.push(room);
                     return Err(Box::new(packet));
@@ -117,7 +117,7 @@ impl StageRunner for Native {
             Err(packet) => {
                 values = packet.downcast::<v1model::Packet>()?;
                 room = self.room();
-                let is_ours = core.is_untold() && self.build.has_all([Part::Egress], &core.program);
+                let is_ours = core.is_unobserved() && self.build.has_all([Part::Egress], &core.program);
                 if !is_ours || !room.receive(&values) {
                     self.free.push(room);
                     return Err(values);
@@ -145,7 +145,7 @@ impl StageRunner for Native {
         now: Time,
     ) -> Result<Option<Vec<u8>>, NotTaken> {
         let mut room = self.room();
-        let is_ours = core.is_untold() && self.build.has_all([Part::Out], &core.program);
+        let is_ours = core.is_unobserved() && self.build.has_all([Part::Out], &core.program);
         if !is_ours || !room.receive(packet) {
             self.free.push(room);
             return Err(NotTaken);

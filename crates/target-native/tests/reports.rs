@@ -50,7 +50,7 @@ fn add(switch: &mut Switch, key: u8) {
 }
 
 /// Two workers report each packet, one thread takes the reports, and one writes: every packet is reported or counted as lost.
-fn tell_while_others_write(shared: &Shared) {
+fn report_while_others_write(shared: &Shared) {
     const PACKETS: usize = 40_000;
     let running = AtomicUsize::new(2);
     let (mut next, mut taken_count, mut lost) = ([0; 2], 0, 0);
@@ -85,13 +85,13 @@ fn tell_while_others_write(shared: &Shared) {
 }
 
 #[test]
-fn what_is_told_is_taken_in_order_or_counted_as_lost() {
-    tell_while_others_write(&shared(&[]));
+fn what_is_reported_is_taken_in_order_or_counted_as_lost() {
+    report_while_others_write(&shared(&[]));
 }
 
 #[test]
 fn so_it_is_where_packets_lock_the_switch() {
-    tell_while_others_write(&shared(&["METER"]));
+    report_while_others_write(&shared(&["METER"]));
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_queue_keeps_the_oldest_and_counts_the_rest() {
 }
 
 #[test]
-fn who_writes_and_who_tells_do_not_meet() {
+fn who_writes_and_who_reports_do_not_meet() {
     let shared = shared(&[]);
     let mut worker = shared.worker();
     // A batch ends while the switch is locked.
@@ -127,7 +127,7 @@ fn who_writes_and_who_tells_do_not_meet() {
 }
 
 #[test]
-fn what_a_worker_told_outlives_it_and_queues_do_not_pile_up() {
+fn what_a_worker_reported_outlives_it_and_queues_do_not_pile_up() {
     let shared = shared(&[]);
     for number in 0..2 * KEPT {
         run(&mut shared.worker(), 1, number, 1);

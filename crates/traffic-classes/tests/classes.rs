@@ -166,27 +166,28 @@ fn headers_are_found_after_tags_and_options() {
 }
 
 #[test]
-fn what_is_no_class_is_told_with_its_place() {
-    let told = |text: &str| {
+fn what_is_no_class_is_reported_with_its_place() {
+    let reported = |text: &str| {
         let error = Class::read(text).expect_err(text);
         format!("{}: {} ({})", &text[error.at.clone()], error.title, error.help)
     };
     assert_eq!(
-        told("ipv4.dst in 10.1.0.1/16"),
+        reported("ipv4.dst in 10.1.0.1/16"),
         "10.1.0.1/16: the address has bits after its prefix (`10.1.0.0/16`)"
     );
-    assert_eq!(told("port in 4..1"), "4..1: the range is empty (write the smaller value first)");
+    assert_eq!(reported("port in 4..1"), "4..1: the range is empty (write the smaller value first)");
     assert_eq!(
-        told("port == 512"),
+        reported("port == 512"),
         "512: `512` is no value of `port` (a number, such as `80` or `0x50`, of 9 bits)"
     );
-    assert_eq!(told("(tcp"), ": the class ends too early (`)`)");
-    assert_eq!(told("tcp udp"), "udp: `udp` continues nothing (`&&` and `||` join conditions)");
+    assert_eq!(reported("(tcp"), ": the class ends too early (`)`)");
+    assert_eq!(reported("tcp udp"), "udp: `udp` continues nothing (`&&` and `||` join conditions)");
     assert!(
-        told("ipv4.ttl == 1").starts_with("ipv4.ttl: `ipv4.ttl` is no field and no header (there are port, ")
+        reported("ipv4.ttl == 1")
+            .starts_with("ipv4.ttl: `ipv4.ttl` is no field and no header (there are port, ")
     );
     let deep = "(".repeat(3000);
-    assert!(told(&deep).contains("nested too deeply"));
+    assert!(reported(&deep).contains("nested too deeply"));
     assert!(Class::read("vlan.id in {1, 3..5, 0x10}").is_ok());
     let read = class("not port in 3");
     assert_eq!(read.predicate, Predicate::Not(Box::new(Predicate::In(Field::Port, vec![(3, 3)]))));

@@ -35,14 +35,14 @@ fn main() {
 
 fn measure(one: bool, seconds: u64) -> Vec<(String, String)> {
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let (told, address) = std::sync::mpsc::channel();
+    let (sender, address) = std::sync::mpsc::channel();
     // So long that the generator, which also counts what comes out, may lose its turn for a while.
     let (inside, outside) = cable(1 << 16);
     let (drain, sink) = cable(1 << 16);
     let switch = std::thread::spawn(move || {
         let setup = Setup { cables: vec![(1, inside), (2, drain)], ..Setup::new(switch(one)) };
         let stop = || async { drop(stopped.await) };
-        agent::run_until(stop, setup, |address| told.send(address).unwrap()).unwrap()
+        agent::run_until(stop, setup, |address| sender.send(address).unwrap()).unwrap()
     });
     let address = address.recv().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -1,4 +1,4 @@
-"""grpcio and p4runtime-shell at their defaults: one bad update among many is told so that it can be read.
+"""grpcio and p4runtime-shell at their defaults: one bad update among many is reported so that clients can read it.
 
 ADDRESS P4INFO, with a program that runs already."""
 
@@ -80,14 +80,14 @@ for size in (20, 150, 220, 1000):
         ):
             error = refused(stub, updates, atomicity)
             assert error.code() == grpc.StatusCode.UNKNOWN, (size, bad, error.code(), error.details())
-            told = details(error)
-            assert len(told) == size or f"details of the last {size - len(told)} are left out" in error.details(), error
-            errors = [p4runtime_pb2.Error() for _ in told]
-            assert all(any.Unpack(one) for any, one in zip(told, errors)), told
+            errors_sent = details(error)
+            assert len(errors_sent) == size or f"details of the last {size - len(errors_sent)} are left out" in error.details(), error
+            errors = [p4runtime_pb2.Error() for _ in errors_sent]
+            assert all(any.Unpack(one) for any, one in zip(errors_sent, errors)), errors_sent
             if all(one.canonical_code != code_pb2.OK for one in errors):
                 # p4runtime-shell reads a detail that says OK for ever.
                 assert [one for _, one in P4RuntimeErrorIterator(error)] == errors
             failed = [index for index, one in enumerate(errors) if one.canonical_code == code_pb2.NOT_FOUND]
-            assert failed == ([bad] if bad < len(told) else []), (size, bad, failed)
+            assert failed == ([bad] if bad < len(errors_sent) else []), (size, bad, failed)
         stub.Write(request([update(n, DELETE) for n in range(size) if n != bad]))
 done = True

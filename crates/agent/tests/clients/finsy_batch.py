@@ -1,4 +1,4 @@
-"""finsy at its defaults: one bad update among many is told so that it can be read. ADDRESS P4INFO, with a program that runs."""
+"""finsy at its defaults: one bad update among many is reported so that clients can read it. ADDRESS P4INFO, with a program that runs."""
 
 import asyncio
 import sys

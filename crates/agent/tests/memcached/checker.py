@@ -141,7 +141,7 @@ def faults(history):
     for (_, last, a), (first, _, b) in zip(forward, forward[1:]):
         if first < last:
             yield f"{a} and {b} were there at the same time"
-    # Those that overlap are told already: of the others only the last that begins before can be around it.
+    # Pairs that overlap are reported above. Of the others, only the last that begins before `first` can enclose it.
     starts = [start for start, _, _ in forward]
     for first, last, what in backward:
         at = bisect.bisect_left(starts, first) - 1

@@ -106,14 +106,14 @@ mod tests {
     use super::*;
     use crate::op::Op;
 
-    fn spill(seq: u32) -> Packet {
-        Packet { generation: 1, channel: 2, seq, ..Packet::new(Kind::Spill, 1, Op::Add) }
+    fn overflow(seq: u32) -> Packet {
+        Packet { generation: 1, channel: 2, seq, ..Packet::new(Kind::Overflow, 1, Op::Add) }
     }
 
     #[test]
     fn packets_are_acknowledged_together_and_after_a_while() {
         let mut acks = Acks::new(Duration::from_us(320));
-        [7, 5, 90, 6, 5].iter().for_each(|seq| acks.add(&spill(*seq), false, Time::ZERO));
+        [7, 5, 90, 6, 5].iter().for_each(|seq| acks.add(&overflow(*seq), false, Time::ZERO));
         assert_eq!(acks.poll(Time::ZERO), None);
         let due = acks.deadline().expect("something waits");
         assert_eq!(due, Time::ZERO + Duration::from_us(10));
@@ -126,11 +126,11 @@ mod tests {
     #[test]
     fn sixteen_do_not_wait_and_marked_ones_go_alone() {
         let mut acks = Acks::new(Duration::from_us(320));
-        (1..=16).for_each(|seq| acks.add(&spill(seq), false, Time::ZERO));
+        (1..=16).for_each(|seq| acks.add(&overflow(seq), false, Time::ZERO));
         let (_, all) = acks.poll(Time::ZERO).expect("they are enough");
         assert_eq!((all.seq, all.map), (16, 0x7fff));
-        acks.add(&spill(17), false, Time::ZERO);
-        acks.add(&spill(18), true, Time::ZERO);
+        acks.add(&overflow(17), false, Time::ZERO);
+        acks.add(&overflow(18), true, Time::ZERO);
         let (_, first) = acks.poll(Time::ZERO).expect("it is complete");
         assert_eq!((first.seq, first.aux), (17, STORED));
     }

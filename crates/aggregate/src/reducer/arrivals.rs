@@ -49,7 +49,7 @@ impl Reducer {
         self.attempts.iter_mut().find(is_it)
     }
 
-    pub(super) fn spilled(&mut self, packet: &Packet, is_marked: bool, now: Time) {
+    pub(super) fn overflowed(&mut self, packet: &Packet, is_marked: bool, now: Time) {
         let op = self.config.op;
         let Some(attempt) = self.collecting(packet.generation) else { return };
         let Some(seen) = attempt.seen.get_mut(usize::from(packet.channel)) else { return };
@@ -60,7 +60,7 @@ impl Reducer {
         let (word, bit) = (seen.entry(number / 64).or_default(), 1 << (number % 64));
         if *word & bit == 0 {
             *word |= bit;
-            attempt.spilled += packet.pairs.len() as u64;
+            attempt.overflowed += packet.pairs.len() as u64;
             packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
         }
         self.acks.add(packet, is_marked, now);

@@ -33,7 +33,7 @@ pub(super) struct Attempt {
     /// Switches that have restarted and hold nothing of it.
     pub lost: Vec<bool>,
     pub sums: Sums,
-    pub spilled: u64,
+    pub overflowed: u64,
     pub read: u64,
     /// For each channel: packets that have arrived here, in words of 64.
     pub seen: Vec<BTreeMap<u32, u64>>,
@@ -89,7 +89,7 @@ impl Reducer {
         if next == Phase::Clearing && !attempt.is_doomed {
             attempt.is_committed = true;
             *committed += 1;
-            counts.spilled += attempt.spilled;
+            counts.overflowed += attempt.overflowed;
             counts.read += attempt.read;
             for (place, value) in std::mem::take(&mut attempt.sums) {
                 add_wide(result, place, value, config.op);
@@ -148,7 +148,7 @@ impl Reducer {
             requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1), config.layout.window)),
             lost: vec![false; config.switches.into()],
             sums: Sums::new(),
-            spilled: 0,
+            overflowed: 0,
             read: 0,
             seen: vec![BTreeMap::new(); channels],
             starts: vec![Some(timer); channels],

@@ -95,7 +95,7 @@ pub fn tree_senders(number: u16, leaves: u16, channels: u16) -> Vec<(Kind, u16)>
     if number < leaves {
         return own.collect();
     }
-    let left = (0..channels).filter(|channel| !is_own(channel)).map(|channel| (Kind::Spill, channel));
+    let left = (0..channels).filter(|channel| !is_own(channel)).map(|channel| (Kind::Overflow, channel));
     own.chain(left).chain((0..leaves).map(|leaf| (Kind::ReadReply, leaf))).collect()
 }
 
@@ -343,7 +343,8 @@ impl World {
             while let Some(packet) = self.mappers[usize::from(channel)].as_mut().and_then(|m| m.poll(now)) {
                 let by = self.switch_of(channel).map(|switch| At::Switch(switch, From::Mapper(channel)));
                 // Without a switch, data would have nobody to fold it.
-                let kind = if by.is_none() && packet.kind == Kind::Data { Kind::Spill } else { packet.kind };
+                let kind =
+                    if by.is_none() && packet.kind == Kind::Data { Kind::Overflow } else { packet.kind };
                 self.send(by.unwrap_or(At::Reducer), Packet { kind, ..packet }, disturbance);
             }
         }

@@ -187,7 +187,7 @@ fn each_mutant_is_found() {
         (Mutant::ClearOfAnyGeneration, one_bank, "wrong"),
         (Mutant::AbortWithoutClose, Model { aborts: 1, ..lossy(one) }, "wrong"),
         (Mutant::ShadowForgotten, lossy(evicting()), "wrong"),
-        (Mutant::SpillsCountedTwice, lossy(pairs()), "wrong"),
+        (Mutant::OverflowsCountedTwice, lossy(pairs()), "wrong"),
         (Mutant::CommitOutOfOrder, Model { banks: 2, ..lossy(rounds()) }, "wrong"),
         (Mutant::BankNotCleared, Model { banks: 2, ..three_rounds }, "wrong"),
         (Mutant::OneRowRead, rows(), "wrong"),

@@ -42,7 +42,7 @@ pub enum Mutant {
     ClearOfAnyGeneration,
     AbortWithoutClose,
     ShadowForgotten,
-    SpillsCountedTwice,
+    OverflowsCountedTwice,
     /// A round is committed before the one before it.
     CommitOutOfOrder,
     /// A bank gets its next generation before it is clear.
@@ -109,7 +109,7 @@ enum Message {
         seq: u8,
         left: Packet,
     },
-    Spill {
+    Overflow {
         generation: u8,
         mapper: u8,
         seq: u8,
@@ -148,7 +148,7 @@ impl Message {
     /// Its answer can be lost.
     fn is_answered(&self) -> bool {
         use Message::*;
-        matches!(self, Data { .. } | Spill { .. } | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..))
+        matches!(self, Data { .. } | Overflow { .. } | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..))
     }
 }
 
@@ -160,7 +160,7 @@ struct Switch {
     /// For each mapper and number modulo the window.
     cells: Vec<u8>,
     /// The same: what was sent on.
-    spilled: Vec<Packet>,
+    overflowed: Vec<Packet>,
     /// By bank, row and lane.
     slots: Vec<Packet>,
 }
@@ -182,7 +182,7 @@ struct Attempt {
     phase: Phase,
     is_doomed: bool,
     /// Mapper, number, and how often it is counted.
-    spills: BTreeMap<(u8, u8), (Packet, u8)>,
+    overflows: BTreeMap<(u8, u8), (Packet, u8)>,
     ends: BTreeSet<u8>,
     rows: BTreeMap<u8, Packet>,
     cleared: BTreeSet<u8>,
@@ -230,7 +230,7 @@ impl State {
                 boot: 1,
                 banks: vec![(0, false); model.banks.into()],
                 cells: vec![0; cells],
-                spilled: vec![[None; 2]; cells],
+                overflowed: vec![[None; 2]; cells],
                 slots: vec![[None; 2]; usize::from(model.banks * model.rows)],
             },
             reducer: Reducer { boot: 1, last: 0, attempts: vec![], commits: vec![] },
@@ -364,7 +364,7 @@ impl Mapper {
             sent.push(Message::Data { generation, mapper, seq, packet: *packet });
         }
         for (seq, packet) in &self.left {
-            sent.push(Message::Spill { generation, mapper, seq: LEFT + seq, packet: *packet });
+            sent.push(Message::Overflow { generation, mapper, seq: LEFT + seq, packet: *packet });
         }
         let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.left.len() };
         if self.acked.len() >= packets.len() + left {
@@ -387,18 +387,18 @@ impl Switch {
 
     /// Gives the lanes that have to travel on.
     fn fold(&mut self, generation: u8, packet: &Packet, model: &Model) -> Packet {
-        let mut spilled = [None; 2];
+        let mut overflowed = [None; 2];
         for (lane, pair) in packet.iter().enumerate() {
             let Some((key, row, value)) = *pair else { continue };
             let held = &mut self.row(generation, row, model)[lane];
             match held {
                 None => *held = *pair,
                 Some((known, _, sum)) if *known == key => *sum += value,
-                Some(_) if model.evicts => spilled[lane] = std::mem::replace(held, *pair),
-                Some(_) => spilled[lane] = *pair,
+                Some(_) if model.evicts => overflowed[lane] = std::mem::replace(held, *pair),
+                Some(_) => overflowed[lane] = *pair,
             }
         }
-        spilled
+        overflowed
     }
 
     fn data(
@@ -433,20 +433,20 @@ impl Switch {
         self.cells[at] = after;
         let at = usize::from(mapper * model.window + seq % model.window);
         if is_new {
-            self.spilled[at] = self.fold(generation, packet, model);
+            self.overflowed[at] = self.fold(generation, packet, model);
         } else if model.is(Mutant::DuplicatesDropped) {
             return None;
         }
         let packet = match (is_new, model.mutant) {
             (false, Some(Mutant::MapForgotten)) => *packet,
             (false, Some(Mutant::ShadowForgotten)) => [None; 2],
-            _ => self.spilled[at],
+            _ => self.overflowed[at],
         };
         if model.answers {
             return Some(Message::Ack { generation, mapper, seq, left: packet });
         }
         let is_folded = packet == [None; 2];
-        Some(if is_folded { ack } else { Message::Spill { generation, mapper, seq, packet } })
+        Some(if is_folded { ack } else { Message::Overflow { generation, mapper, seq, packet } })
     }
 
     fn control(&mut self, message: &Message, model: &Model) -> Option<Message> {
@@ -539,7 +539,7 @@ impl Reducer {
             round,
             phase: Phase::Opening,
             is_doomed: false,
-            spills: BTreeMap::new(),
+            overflows: BTreeMap::new(),
             ends: BTreeSet::new(),
             rows: BTreeMap::new(),
             cleared: BTreeSet::new(),
@@ -577,7 +577,7 @@ impl Reducer {
             return self.begin(model);
         }
         let (Opened(generation, ..)
-        | Spill { generation, .. }
+        | Overflow { generation, .. }
         | End { generation, .. }
         | Closed(generation, ..)
         | Content(generation, ..)
@@ -600,9 +600,9 @@ impl Reducer {
                 attempt.phase = Phase::Collecting;
                 vec![Start { generation, round: attempt.round }]
             }
-            (Spill { mapper, seq, packet, .. }, Phase::Collecting) => {
-                let (_, times) = attempt.spills.entry((*mapper, *seq)).or_insert((*packet, 0));
-                *times = if model.is(Mutant::SpillsCountedTwice) { (*times + 1).min(2) } else { 1 };
+            (Overflow { mapper, seq, packet, .. }, Phase::Collecting) => {
+                let (_, times) = attempt.overflows.entry((*mapper, *seq)).or_insert((*packet, 0));
+                *times = if model.is(Mutant::OverflowsCountedTwice) { (*times + 1).min(2) } else { 1 };
                 vec![Ack { generation, mapper: *mapper, seq: *seq, left: [None; 2] }]
             }
             (End { mapper, .. }, Phase::Collecting) => {
@@ -658,11 +658,11 @@ impl Reducer {
             }
             let mut sums = Sums::new();
             attempt.rows.values().for_each(|content| add(&mut sums, content));
-            for (packet, times) in attempt.spills.values() {
+            for (packet, times) in attempt.overflows.values() {
                 (0..*times).for_each(|_| add(&mut sums, packet));
             }
             self.commits.push((attempt.round, sums));
-            attempt.spills.clear();
+            attempt.overflows.clear();
             attempt.ends.clear();
             attempt.rows.clear();
             sent.extend(attempt.clear(self.boot, model));

@@ -2,7 +2,7 @@
 
 codes! {
     /// A value would have to travel.
-    NOT_TOLD = 1701,
+    NOT_CARRIED = 1701,
     /// The receiver would parse the packet differently.
     PARSED_DIFFERENTLY = 1702,
     /// Links pad hand-overs that are too short.

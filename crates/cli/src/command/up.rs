@@ -104,13 +104,13 @@ pub fn run(args: &Args) -> ExitCode {
         }
     };
     // Progress on the terminal; warnings come before anything runs.
-    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
-    let mut tell = |step: Step<'_>| {
-        if tells {
+    let shows_progress = args.format == Format::Text && std::io::stderr().is_terminal();
+    let mut show_step = |step: Step<'_>| {
+        if shows_progress {
             report!("{step}");
         }
     };
-    let mut racked = match rack::load_as(&args.rack, &args.define, &mut map, &|_| (), &mut tell) {
+    let mut racked = match rack::load_as(&args.rack, &args.define, &mut map, &|_| (), &mut show_step) {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -141,7 +141,7 @@ pub fn run(args: &Args) -> ExitCode {
         output::print(&super::split::summary(&racked));
         racked.jobs.iter().for_each(|jobs| output::print(&super::job::placement(jobs)));
     }
-    if tells {
+    if shows_progress {
         report!("bring up");
     }
     if is_staged {
@@ -220,7 +220,7 @@ struct Progress {
     shown: Option<Instant>,
     on_terminal: bool,
     /// A loop was reported.
-    told_loop: bool,
+    loop_is_reported: bool,
 }
 
 /// Time without a word before a run that is not watched on a terminal says how far it is.
@@ -231,15 +231,15 @@ impl Progress {
     #[expect(clippy::disallowed_methods, reason = "the clock decides only how often progress is printed")]
     fn new(is_wanted: bool) -> Progress {
         let shown = is_wanted.then(Instant::now);
-        Progress { shown, on_terminal: std::io::stderr().is_terminal(), told_loop: false }
+        Progress { shown, on_terminal: std::io::stderr().is_terminal(), loop_is_reported: false }
     }
 
     /// On a terminal one line that changes; elsewhere a line now and then.
     #[expect(clippy::disallowed_methods, reason = "the clock decides only how often progress is printed")]
     fn show(&mut self, events: u64, emulator: &Emulator) {
         let Some(shown) = &mut self.shown else { return };
-        if let (Some(found), false) = (emulator.loops().first(), self.told_loop) {
-            self.told_loop = true;
+        if let (Some(found), false) = (emulator.loops().first(), self.loop_is_reported) {
+            self.loop_is_reported = true;
             let start = if self.on_terminal { "\r\x1b[K" } else { "" };
             report!("{start}frames loop endlessly: {}", found.path);
         }

@@ -8,7 +8,7 @@ use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
     Entity, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest, entity::Entity as Kind, field_match::FieldMatchType,
-    stream_message_response::Update as Told, write_request::Atomicity,
+    stream_message_response::Update as ResponseUpdate, write_request::Atomicity,
 };
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -66,10 +66,10 @@ impl Client {
     }
 
     /// The code of the next arbitration update, and the highest election id in it.
-    fn told(&mut self) -> (i32, u128) {
+    fn reported(&mut self) -> (i32, u128) {
         let message = self.runtime.block_on(self.heard.message()).unwrap().unwrap();
-        let Some(Told::Arbitration(told)) = message.update else { panic!("{message:?}") };
-        (told.status.unwrap().code, told.election_id.as_ref().map_or(0, number))
+        let Some(ResponseUpdate::Arbitration(reported)) = message.update else { panic!("{message:?}") };
+        (reported.status.unwrap().code, reported.election_id.as_ref().map_or(0, number))
     }
 
     fn info(&mut self) -> Option<P4Info> {
@@ -388,7 +388,7 @@ fn large_objects_are_adopted_and_repaired() {
     let secret = std::fs::read_to_string(crate::setup::state().join("p4rack/secret")).unwrap();
     let highest = {
         let mut client = Client::new(&rack.nic.address, 0, Some(secret.trim().to_string())).unwrap();
-        client.told().1
+        client.reported().1
     };
     let mut other = Client::new(&rack.nic.address, 0, Some(secret.trim().to_string())).unwrap();
     other.election = Uint128 { high: (highest >> 64) as u64, low: highest as u64 };
@@ -406,10 +406,10 @@ fn another_program_is_not_erased() {
     let other = changed("agents_other_program", "number = number + 1;", "number = number + 2;");
     let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     let output = secret(command.arg("switch").args(another(&rack, &other, &[]))).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
     let why = "runs another program, with ";
-    assert!(told.contains(why) && told.contains("`--fresh` erases them"), "{told}");
+    assert!(reported.contains(why) && reported.contains("`--fresh` erases them"), "{reported}");
     // The first controller continues.
     goes(&rack, &rack.controller);
     assert_eq!(rack.pass(1), (1, 1));
@@ -429,8 +429,11 @@ fn an_agent_serves_its_controller_alone() {
     let other = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("agents_other_secret");
     std::fs::write(&other, "fedcba9876543210fedcba9876543210\n").unwrap();
     let output = ctl(&rack.tor.address, &["takeover", "--secret", &other.display().to_string()]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && told.contains("give the file with `--secret`"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.code() == Some(1) && reported.contains("give the file with `--secret`"),
+        "{reported}"
+    );
     assert_eq!(rack.pass(1), (1, 1));
 }
 
@@ -441,7 +444,7 @@ fn what_somebody_else_has_written_is_found() {
     let key = std::fs::read_to_string(crate::setup::state().join("p4rack/secret")).unwrap();
     let key = Some(key.trim().to_string());
     let mut intruder = Client::new(&rack.nic.address, 1, key).unwrap();
-    let (_, highest) = intruder.told();
+    let (_, highest) = intruder.reported();
     intruder.election = Uint128 { high: (highest >> 64) as u64, low: highest as u64 };
     assert_eq!(rack.pass(1), (1, 1));
     intruder.write("DELETE", 1).unwrap();
@@ -458,10 +461,10 @@ fn an_operator_ends_a_client() {
     let rack = Rack::new();
     let address = &rack.controller.address;
     let mut honest = Client::new(address, 5, None).unwrap();
-    assert_eq!(honest.told(), (0, 5));
+    assert_eq!(honest.reported(), (0, 5));
     let mut greedy = Client::new(address, u128::MAX, None).unwrap();
-    assert_eq!(greedy.told(), (0, u128::MAX));
-    assert_eq!(honest.told(), (6, u128::MAX));
+    assert_eq!(greedy.reported(), (0, u128::MAX));
+    assert_eq!(honest.reported(), (6, u128::MAX));
     assert!(honest.write("INSERT", 3).is_err());
     let clients = text(&ctl(address, &["clients"]));
     let line = clients.lines().find(|line| line.contains(&u128::MAX.to_string())).expect("it is listed");
@@ -469,11 +472,11 @@ fn an_operator_ends_a_client() {
     let number = line.split_whitespace().next().unwrap();
     text(&ctl(address, &["end-client", number]));
     assert!(greedy.runtime.block_on(greedy.heard.message()).is_err());
-    assert_eq!(honest.told(), (0, 5));
+    assert_eq!(honest.reported(), (0, 5));
     honest.write("INSERT", 3).unwrap();
     text(&ctl(address, &["takeover"]));
     let mut lowest = Client::new(address, 1, None).unwrap();
-    assert_eq!(lowest.told(), (0, 1));
+    assert_eq!(lowest.reported(), (0, 1));
     lowest.write("INSERT", 4).unwrap();
 }
 

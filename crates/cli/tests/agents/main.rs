@@ -29,8 +29,11 @@ fn an_agent_that_dies_gets_everything_when_it_is_back() {
     rack.nic.process.kill().unwrap();
     rack.nic.process.wait().unwrap();
     rack.wait(&rack.controller, |shown| !are_sound(shown));
-    let told = text(&rack.ctl(&["devices"]));
-    assert!(["its agent cannot be reached", "no agent at"].iter().any(|why| told.contains(why)), "{told}");
+    let reported = text(&rack.ctl(&["devices"]));
+    assert!(
+        ["its agent cannot be reached", "no agent at"].iter().any(|why| reported.contains(why)),
+        "{reported}"
+    );
     rack.nic = Switch::start(&["--grpc-server-addr", &address, "-i", &rack.inside[1]]);
     rack.wait(&rack.controller, are_sound);
     // The register was in the lost memory; the entries were not.
@@ -109,8 +112,8 @@ fn a_map_that_cannot_be_changes_nothing() {
     }
     let output = rack.ctl(&["replace", &wrong.display().to_string()]);
     assert_eq!(output.status.code(), Some(1));
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(told.contains("there is no device `card`; there are `"), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(reported.contains("there is no device `card`; there are `"), "{reported}");
     assert_eq!(rack.pass(1), (1, 1));
 }
 
@@ -140,14 +143,14 @@ fn frames_wait_while_the_rack_is_stopped() {
 fn a_packet_is_followed_over_its_hand_overs() {
     let rack = Rack::new();
     let hex: String = frame(77, 0).iter().map(|byte| format!("{byte:02x}")).collect();
-    let told = text(&rack.ctl(&["trace", &format!("1:{hex}")]));
-    let places: Vec<&str> = told.lines().filter(|line| !line.starts_with(' ')).collect();
-    assert_eq!(places.len(), 3, "{told}");
-    assert!(places[0].starts_with("tor, port 1: 60 bytes"), "{told}");
-    assert!(places[1].starts_with("nic, port 500: "), "{told}");
-    assert!(places[2].starts_with("tor, port 500: "), "{told}");
-    assert!(told.contains("table CountIngress.ports: hit"), "{told}");
-    assert!(told.contains("leaves by port 2 to the outside: 60 bytes"), "{told}");
+    let reported = text(&rack.ctl(&["trace", &format!("1:{hex}")]));
+    let places: Vec<&str> = reported.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(places.len(), 3, "{reported}");
+    assert!(places[0].starts_with("tor, port 1: 60 bytes"), "{reported}");
+    assert!(places[1].starts_with("nic, port 500: "), "{reported}");
+    assert!(places[2].starts_with("tor, port 500: "), "{reported}");
+    assert!(reported.contains("table CountIngress.ports: hit"), "{reported}");
+    assert!(reported.contains("leaves by port 2 to the outside: 60 bytes"), "{reported}");
     // It was counted as any other.
     assert_eq!(rack.pass(78), (78, 2));
     let output = rack.ctl(&["trace", "500:00"]);

@@ -26,13 +26,13 @@ fn what_has_changed_is_watched() {
 }
 
 #[test]
-fn agents_that_were_never_reached_are_told() {
+fn agents_that_were_never_reached_are_reported() {
     let rack = directory().display().to_string();
     let agents = ["--agent", "tor=127.0.0.1:1", "--agent", "nic=127.0.0.1:1"];
     let controller =
         Switch::start(&[&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &agents[..]].concat());
-    let told = text(&ctl(&controller.address, &["devices"]));
-    assert_eq!(told.matches("its agent is not connected").count(), 2, "{told}");
+    let reported = text(&ctl(&controller.address, &["devices"]));
+    assert_eq!(reported.matches("its agent is not connected").count(), 2, "{reported}");
 }
 
 #[test]
@@ -67,16 +67,16 @@ fn the_ways_of_hand_overs_are_listed() {
 fn who_says_nothing_else_listens_on_the_loopback() {
     let mut switch = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     let mut switch = switch.arg("switch").stderr(Stdio::piped()).spawn().expect("the binary runs");
-    let mut told = BufReader::new(switch.stderr.take().expect("it is piped")).lines().map(Result::unwrap);
+    let mut reported = BufReader::new(switch.stderr.take().expect("it is piped")).lines().map(Result::unwrap);
     // Somebody else may have the port.
-    let line = told.find(|line| line.contains("listen")).expect("it says where");
+    let line = reported.find(|line| line.contains("listen")).expect("it says where");
     switch.kill().unwrap();
     switch.wait().unwrap();
     assert!(line.contains(" 127.0.0.1:9559"), "{line}");
 }
 
 #[test]
-fn wrong_agents_are_told() {
+fn wrong_agents_are_reported() {
     let rack = directory().display().to_string();
     let program = directory().join("count.p4").display().to_string();
     let (tor, nic) = ("tor=127.0.0.1:1", "nic=127.0.0.1:1");
@@ -95,8 +95,8 @@ fn wrong_agents_are_told() {
     for (args, code, why) in cases {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         let output = secret(command.arg("switch").args(args)).output().expect("the binary runs");
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{told}");
-        assert!(told.contains(why), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{reported}");
+        assert!(reported.contains(why), "{reported}");
     }
 }

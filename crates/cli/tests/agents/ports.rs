@@ -10,8 +10,8 @@ const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/bench
 fn ports_are_added_listed_and_removed() {
     let switch = Switch::start(&[PROGRAM, "--grpc-server-addr", "127.0.0.1:0", "-i", "7@pcap:,"]);
     let ports = |more: &[&str]| ctl(&switch.address, &[&["port"], more].concat());
-    let rows = |told: String| {
-        told.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    let rows = |reported: String| {
+        reported.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
     let first = "7 pcap:, up 0 received 0 sent";
     assert_eq!(rows(text(&ports(&[]))), [first]);
@@ -39,7 +39,7 @@ fn ports_are_added_listed_and_removed() {
 
 #[test]
 fn a_switch_with_a_port_that_cannot_be_does_not_start() {
-    let told = |code: i32, ports: &[&str]| {
+    let reported = |code: i32, ports: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command
             .args(["switch", PROGRAM, "--grpc-server-addr", "127.0.0.1:0"])
@@ -49,19 +49,19 @@ fn a_switch_with_a_port_that_cannot_be_does_not_start() {
         assert_eq!(output.status.code(), Some(code), "{ports:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let missing = told(1, &["-i", "1@no-such-link"]);
+    let missing = reported(1, &["-i", "1@no-such-link"]);
     assert!(
         missing.starts_with("p4rack: port 1: there is no interface `no-such-link`; there are `lo`"),
         "{missing}"
     );
     assert!(missing.ends_with("`\n") && missing.lines().count() == 1, "{missing}");
-    assert_eq!(told(1, &["-i", "1@pcap:,", "-i", "1@pcap:,"]), "p4rack: port 1 is given twice\n");
-    assert_eq!(told(1, &["-i", "511@pcap:,"]), "p4rack: port 511 means drop: no frame can leave on it\n");
+    assert_eq!(reported(1, &["-i", "1@pcap:,", "-i", "1@pcap:,"]), "p4rack: port 1 is given twice\n");
+    assert_eq!(reported(1, &["-i", "511@pcap:,"]), "p4rack: port 511 means drop: no frame can leave on it\n");
     assert!(
-        told(2, &["-i", "x@lo"])
+        reported(2, &["-i", "x@lo"])
             .starts_with("error: invalid value 'x@lo' for '--interface <PORT>': `x` is not a port number")
     );
-    assert!(told(2, &["-i", "1@hub:a"]).contains("`hub` is not a kind of port"));
+    assert!(reported(2, &["-i", "1@hub:a"]).contains("`hub` is not a kind of port"));
 }
 
 /// A switch called by one of BMv2's names, and its output until it listens.
@@ -72,15 +72,15 @@ fn named(name: &str, directory: &std::path::Path, args: &[&str]) -> (std::proces
     let mut command = Command::new(&link);
     command.args(args).current_dir(directory).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut process = secret(&mut command).spawn().expect("the binary runs");
-    let mut told = vec![];
+    let mut reported = vec![];
     for line in BufReader::new(process.stderr.take().expect("it is piped")).lines() {
-        told.push(line.expect("it is text"));
-        if told.last().is_some_and(|line| line.contains(" listens on ")) {
-            return (process, told);
+        reported.push(line.expect("it is text"));
+        if reported.last().is_some_and(|line| line.contains(" listens on ")) {
+            return (process, reported);
         }
     }
     let _ = process.wait();
-    panic!("it ended early: {told:#?}");
+    panic!("it ended early: {reported:#?}");
 }
 
 #[test]
@@ -100,14 +100,14 @@ fn every_option_of_simple_switch_grpc_is_taken() {
     let target = "--grpc-server-addr 0.0.0.0:0 --cpu-port 510 --drop-port 511";
     let args: Vec<&str> =
         [with_effect, without_effect, target].iter().flat_map(|part| part.split_whitespace()).collect();
-    let (mut process, told) = named("simple_switch_grpc", &directory, &args);
+    let (mut process, reported) = named("simple_switch_grpc", &directory, &args);
     let _ = process.kill();
     let _ = process.wait();
-    let notes = told.iter().filter(|line| line.contains(" has no effect: ")).count();
+    let notes = reported.iter().filter(|line| line.contains(" has no effect: ")).count();
     let options =
         without_effect.split_whitespace().filter(|word| word.len() > 2 && word.starts_with("--")).count();
-    assert_eq!(notes, options, "{told:#?}");
-    let (last, rest) = told.split_last().unwrap();
+    assert_eq!(notes, options, "{reported:#?}");
+    let (last, rest) = reported.split_last().unwrap();
     assert!(last.starts_with("p4rack: device 0 listens on 0.0.0.0:"), "{last}");
     assert!(rest.iter().any(|line| line == "p4rack: anyone who reaches 0.0.0.0:0 can control the switch"));
     assert!(rest.iter().any(|line| line.starts_with("p4rack: Thrift on 127.0.0.1:")));

@@ -21,8 +21,8 @@ fn a_rack_gets_back_what_it_had() {
     let rack = Rack::new();
     let (before, after) = (file("rack.txtpb"), file("rack-after.txtpb"));
     assert_eq!([rack.pass(1), rack.pass(2)], [(1, 1), (2, 2)]);
-    let told = text(&rack.ctl(&["save", &before, "--stop"]));
-    assert!(told.starts_with("saved ") && told.contains(&before), "{told}");
+    let reported = text(&rack.ctl(&["save", &before, "--stop"]));
+    assert!(reported.starts_with("saved ") && reported.contains(&before), "{reported}");
     // It runs on.
     assert_eq!([rack.pass(3), rack.pass(4)], [(3, 3), (4, 4)]);
     text(&rack.ctl(&["restore", &before]));
@@ -99,8 +99,8 @@ fn what_cannot_be_restored_changes_nothing() {
     for (file, why) in cases {
         let output = rack.ctl(&["restore", file]);
         assert_eq!(output.status.code(), Some(1), "{file}");
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(told.contains(why), "{told}");
+        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(reported.contains(why), "{reported}");
     }
     assert_eq!(rack.pass(2), (2, 2));
     // Nothing waits to be committed: writes go to what runs, and another state can be restored.

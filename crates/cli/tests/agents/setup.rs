@@ -32,15 +32,15 @@ impl Switch {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.arg("switch").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut process = secret(&mut command).spawn().expect("the binary runs");
-        let mut told = BufReader::new(process.stderr.take().expect("it is piped")).lines();
+        let mut reported = BufReader::new(process.stderr.take().expect("it is piped")).lines();
         let address = loop {
-            let line = told.next().expect("it says where it listens").expect("it is text");
+            let line = reported.next().expect("it says where it listens").expect("it is text");
             if let Some((_, address)) = line.split_once(" listens on ") {
                 break address.to_string();
             }
         };
         // The process must not block on its output.
-        std::thread::spawn(move || told.for_each(drop));
+        std::thread::spawn(move || reported.for_each(drop));
         let args = args.iter().map(ToString::to_string).collect();
         Switch { process, address, args }
     }

@@ -137,12 +137,15 @@ fn a_process_that_dies_is_left_without_a_controller() {
 fn operators_set_thresholds_and_keep_devices_out() {
     let rack = Rack::new(directory("agents_thresholds", ""));
     let spares = |args: &[&str]| ctl(&rack.controller.address, &[&["spares"], args].concat());
-    let told = text(&spares(&[]));
-    assert!(told.contains("thresholds: ask_every 64, ask_after 1ms, patience 20ms, most_missed 3"), "{told}");
+    let reported = text(&spares(&[]));
+    assert!(
+        reported.contains("thresholds: ask_every 64, ask_after 1ms, patience 20ms, most_missed 3"),
+        "{reported}"
+    );
     text(&spares(&["set", "--patience", "50ms", "--most-missed", "5", "--hold-down", "1s"]));
-    let told = text(&spares(&[]));
-    assert!(told.contains("ask_after 1ms, patience 50ms, most_missed 5"), "{told}");
-    assert!(told.contains("hold_down 1s"), "{told}");
+    let reported = text(&spares(&[]));
+    assert!(reported.contains("ask_after 1ms, patience 50ms, most_missed 5"), "{reported}");
+    assert!(reported.contains("hold_down 1s"), "{reported}");
     rack.pass();
     let refused = spares(&["set", "--window", "1000"]);
     assert_eq!(refused.status.code(), Some(1));
@@ -155,8 +158,8 @@ fn operators_set_thresholds_and_keep_devices_out() {
         rack.pass();
         state_of(shown, 1) == "IN_USE"
     });
-    let told = text(&spares(&["list"]));
-    assert!(told.contains("nic1: kept out") && told.contains("nic2: in use"), "{told}");
+    let reported = text(&spares(&["list"]));
+    assert!(reported.contains("nic1: kept out") && reported.contains("nic2: in use"), "{reported}");
     text(&spares(&["let-back", "nic1"]));
     rack.wait(|shown| state_of(shown, 0) != "KEPT_OUT");
     let shown = rack.shown();

@@ -49,9 +49,9 @@ fn strangers() -> Vec<(Vec<String>, &'static [&'static str])> {
 }
 
 fn refused(output: &Output, why: &[&str]) {
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(why.iter().any(|why| told.contains(why)), "{told}");
+    let reported = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{reported}");
+    assert!(why.iter().any(|why| reported.contains(why)), "{reported}");
 }
 
 #[test]
@@ -81,9 +81,10 @@ fn agents_do_not_answer_strangers() {
         let mut other = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         other.arg("switch").args(args).args(words(&stranger)).stderr(Stdio::piped());
         let mut other = other.spawn().expect("the binary runs");
-        let mut told = BufReader::new(other.stderr.take().expect("it is piped")).lines().map(Result::unwrap);
+        let mut reported =
+            BufReader::new(other.stderr.take().expect("it is piped")).lines().map(Result::unwrap);
         let is_why = |line: &str| why.iter().any(|why| line.contains(why));
-        let found = told.any(|line| line.contains("its agent cannot be reached") && is_why(&line));
+        let found = reported.any(|line| line.contains("its agent cannot be reached") && is_why(&line));
         other.kill().unwrap();
         other.wait().unwrap();
         assert!(found, "it ended without a word of {why:?}");
@@ -189,8 +190,8 @@ fn certificates_are_made_at_bring_up() {
     assert_eq!(fs::read(certificates.join("controller.pem")).unwrap(), before);
     drop(rack);
     fs::set_permissions(certificates.join("controller.key"), Permissions::from_mode(0o644)).unwrap();
-    let told = ctl("192.0.2.1:9559", &[&["show"], &words(&named(&certificates))[..]].concat());
-    refused(&told, &["(mode 644): run `chmod 600` on it"]);
+    let reported = ctl("192.0.2.1:9559", &[&["show"], &words(&named(&certificates))[..]].concat());
+    refused(&reported, &["(mode 644): run `chmod 600` on it"]);
 }
 
 /// Agents beyond the loopback are spoken to by TLS, unless that is not wanted.
@@ -200,26 +201,26 @@ fn the_way_beyond_the_loopback_is_encrypted() {
     let rack = directory().display().to_string();
     let far = ["--agent", "tor=192.0.2.1:9601", "--agent", "nic=127.0.0.1:1"];
     let args = [&[rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"], &far[..]].concat();
-    let told = |more: &[&str]| {
+    let reported = |more: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.arg("switch").args(&args).args(more).env("XDG_STATE_HOME", &state);
         let mut process = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let mut told = vec![];
+        let mut reported = vec![];
         for line in lines {
-            told.push(line);
-            if told.last().unwrap().contains(" listens on ") {
+            reported.push(line);
+            if reported.last().unwrap().contains(" listens on ") {
                 break;
             }
         }
         process.kill().unwrap();
         process.wait().unwrap();
-        told.join("\n")
+        reported.join("\n")
     };
     let made = state.join("p4rack/certificates/agents");
-    assert!(!told(&["--insecure"]).contains("certificates are in"));
+    assert!(!reported(&["--insecure"]).contains("certificates are in"));
     assert!(!made.exists());
-    assert!(told(&[]).contains("the agents' certificates are in"));
+    assert!(reported(&[]).contains("the agents' certificates are in"));
     assert!(made.join("192.0.2.1:9601/switch.pem").exists() && !made.join("127.0.0.1:1").exists());
     let mut agent = Command::new(env!("CARGO_BIN_EXE_p4rack"));
     let output = agent.args(["switch", "--grpc-server-addr", "0.0.0.0:0"]).output().unwrap();

@@ -3,7 +3,7 @@
 use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, runtime, stream};
 use agent::ClientTls;
 use p4runtime_proto::from_text;
-use p4runtime_proto::p4::v1::stream_message_response::Update as Told;
+use p4runtime_proto::p4::v1::stream_message_response::Update as ResponseUpdate;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -141,8 +141,8 @@ async fn role(client: &mut Client, role: &str, election: u64) -> Option<(bool, i
     let said = tokio_stream::wrappers::ReceiverStream::new(said);
     let mut heard = client.stream_channel(said).await.ok()?.into_inner();
     let Ok(Some(message)) = heard.message().await else { return None };
-    let Some(Told::Arbitration(told)) = message.update else { return None };
-    Some((told.status?.code == 0, (say, heard)))
+    let Some(ResponseUpdate::Arbitration(reported)) = message.update else { return None };
+    Some((reported.status?.code == 0, (say, heard)))
 }
 
 /// 256 streams shut everybody else out of their role, whatever their election ids, and 256 names of roles out of all others.

@@ -120,7 +120,7 @@ fn announce(address: &str, calls: u32) -> TcpStream {
 
 /// From 150 updates on, details for all of them were more than clients read: they saw a broken stream, with 99,999 updates done.
 #[test]
-fn one_bad_update_of_many_is_told_to_clients_as_they_are() {
+fn one_bad_update_of_many_is_reported_to_clients_as_they_are() {
     let _alone = alone();
     let sizes: &[u32] = if at_length() { &[75, 150, 220, 5_000, 100_000] } else { &[75, 150, 220, 5_000] };
     let victim = Victim::start(GIGABYTE, &[]);
@@ -131,19 +131,19 @@ fn one_bad_update_of_many_is_told_to_clients_as_they_are() {
         for size in sizes {
             let mut write = entries(ids, 1, "INSERT", 0..*size);
             write.updates[*size as usize / 2].r#type = 3;
-            let told = client.write(write).await.unwrap_err();
-            assert_eq!(told.code(), Code::Unknown, "{told}");
+            let reported = client.write(write).await.unwrap_err();
+            assert_eq!(reported.code(), Code::Unknown, "{reported}");
             let cause = format!("1 of {size} updates failed; the first: updates[{}]: entity", size / 2);
-            assert!(told.message().starts_with(&cause), "{told}");
-            let trailers: usize = told
+            assert!(reported.message().starts_with(&cause), "{reported}");
+            let trailers: usize = reported
                 .metadata()
                 .clone()
                 .into_headers()
                 .iter()
                 .map(|(name, value)| name.as_str().len() + value.len() + 32)
                 .sum();
-            let escaped = 3 * told.message().len();
-            assert!(trailers + told.details().len() * 4 / 3 + escaped < 8192, "{size}: {trailers}");
+            let escaped = 3 * reported.message().len();
+            assert!(trailers + reported.details().len() * 4 / 3 + escaped < 8192, "{size}: {trailers}");
             client.write(entries(ids, 1, "DELETE", (0..*size).filter(|n| *n != size / 2))).await.unwrap();
         }
     });

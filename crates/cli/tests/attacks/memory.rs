@@ -44,10 +44,10 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
     let tables = program("size = 131072", "size = 1048576");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("attacked_too_large.p4");
     std::fs::write(&path, &tables).unwrap();
-    let (status, told) = Victim::refused(GIGABYTE, &[&path.display().to_string()]);
-    assert!(!status.success(), "{told}");
-    assert!(told.contains("the program needs") && told.contains("`--max-memory`"), "{told}");
-    assert!(told.contains("destinations` of size 1048576"), "{told}");
+    let (status, reported) = Victim::refused(GIGABYTE, &[&path.display().to_string()]);
+    assert!(!status.success(), "{reported}");
+    assert!(reported.contains("the program needs") && reported.contains("`--max-memory`"), "{reported}");
+    assert!(reported.contains("destinations` of size 1048576"), "{reported}");
     let registers: String = (0..8).map(|n| format!("    register<bit<64>>(16777216) r{n};\n")).collect();
     let cells = program("    action know() {", &format!("{registers}\n    action know() {{"));
     let uses: String = (0..8).map(|n| format!("        r{n}.write(0, 1);\n")).collect();

@@ -66,31 +66,31 @@ impl Victim {
     pub fn refused(limit: &str, args: &[&str]) -> (ExitStatus, String) {
         let mut command = Victim::command(limit, args);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut told = String::new();
+        let mut reported = String::new();
         for line in BufReader::new(process.stderr.take().unwrap()).lines() {
             let line = line.unwrap();
             if line.contains(" listens on ") {
                 let _ = process.kill();
-                panic!("it has started: {told}{line}");
+                panic!("it has started: {reported}{line}");
             }
-            told += &line;
-            told += "\n";
+            reported += &line;
+            reported += "\n";
         }
-        (process.wait().unwrap(), told)
+        (process.wait().unwrap(), reported)
     }
 
     pub fn of(limit: &str, args: &[&str]) -> Victim {
         let mut command = Victim::command(limit, args);
         let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut told = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut reported = BufReader::new(process.stderr.take().unwrap()).lines();
         let address = loop {
-            let line = told.next().expect("it says where it listens").unwrap();
+            let line = reported.next().expect("it says where it listens").unwrap();
             if let Some((_, address)) = line.split_once(" listens on ") {
                 break address.to_string();
             }
         };
         std::thread::spawn(move || {
-            told.map_while(Result::ok).for_each(|line| eprintln!("the switch: {line}"))
+            reported.map_while(Result::ok).for_each(|line| eprintln!("the switch: {line}"))
         });
         Victim { process, address }
     }
@@ -289,13 +289,13 @@ impl Honest {
         eprintln!("{attack}:\n{holds}");
         assert!(holds.pieces("Write") > 0, "{holds}");
         let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
-        let told =
+        let reported =
             |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));
         eprintln!(
             "{attack}: {} calls of an honest controller, the longest took {}; at a switch that nobody attacks, {}",
             attacked.len(),
-            told(&attacked),
-            told(&beside)
+            reported(&attacked),
+            reported(&beside)
         );
         holds
     }

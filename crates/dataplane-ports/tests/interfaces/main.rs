@@ -225,7 +225,7 @@ fn an_interface_that_goes_and_comes_back_is_used_again() {
         return;
     }
     let (host, mut cable, lanes) = beside_a_cable(&["10.0.0.1/24"]);
-    let told = |port: u32, is_up: bool| {
+    let wait_for = |port: u32, is_up: bool| {
         until("the owner is told", || lanes.passed().try_iter().any(|one| one == Passed::Link(port, is_up)));
         assert_eq!(lanes.links()[&port], is_up);
     };
@@ -238,17 +238,17 @@ fn an_interface_that_goes_and_comes_back_is_used_again() {
     sends(&host);
     received(&mut cable, "a datagram", is_for_nobody);
     host.run(|| ip("link set eth0 down"));
-    told(1, false);
+    wait_for(1, false);
     host.run(|| ip("link set eth0 up"));
-    told(1, true);
+    wait_for(1, true);
     ip("link delete sw1");
-    told(1, false);
+    wait_for(1, false);
     let mut frame = [&[0xff; 6], &[2; 6], [0x88, 0xb5].as_slice()].concat();
     frame.resize(60, 0);
     assert!(cable.send(&frame));
     until("it is counted", || losses(&lanes) == [(1, "interface down", 1)]);
     host.attach("sw1", &["10.0.0.1/24"]);
-    told(1, true);
+    wait_for(1, true);
     sends(&host);
     received(&mut cable, "a datagram after it has come back", is_for_nobody);
     assert!(cable.send(&frame));

@@ -40,10 +40,10 @@ impl Host {
     /// A namespace with an interface `eth0` and these addresses; its other end is `outside` in the test's namespace.
     pub fn new(outside: &str, addresses: &[&str]) -> Host {
         let (work, waiting) = channel::<Work>();
-        let (told, id) = channel();
+        let (sender, id) = channel();
         let thread = std::thread::spawn(move || {
             unshare(CloneFlags::CLONE_NEWNET).unwrap();
-            told.send(nix::unistd::gettid().as_raw()).unwrap();
+            sender.send(nix::unistd::gettid().as_raw()).unwrap();
             waiting.iter().for_each(|work| work());
         });
         let host = Host {
@@ -87,8 +87,8 @@ impl Host {
         what: impl FnOnce() -> R + Send + 'static,
         apart: bool,
     ) -> Receiver<R> {
-        let (told, result) = channel();
-        let run = move || drop(told.send(what()));
+        let (sender, result) = channel();
+        let run = move || drop(sender.send(what()));
         // Threads are in the namespace of the one that makes them.
         let work: Work = match apart {
             true => Box::new(move || drop(std::thread::spawn(run))),

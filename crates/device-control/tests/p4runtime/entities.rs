@@ -328,7 +328,7 @@ fn a_batch_is_rolled_back() {
 }
 
 #[test]
-fn idle_entries_are_told() {
+fn idle_entries_are_reported() {
     both(|mut bench| {
         bench.symmetric(r#"table_entry { table_id: $MyIngress.known match { field_id: 1 exact { value: "\013\000\000\000\000\002" } } action { action { action_id: $NoAction } } idle_timeout_ns: 5000000 }"#);
         assert_eq!(bench.wait(Duration::from_ms(3)), "");

@@ -293,7 +293,7 @@ struct CutOff;
 impl Channel for CutOff {
     fn pass(&mut self, _: DeviceId, ask: &Ask) -> Passage {
         match ask {
-            Ask::Stay(_) => Passage::Refused(Status::new(
+            Ask::ExtendHold(_) => Passage::Refused(Status::new(
                 p4runtime_proto::google::rpc::Code::FailedPrecondition,
                 "frames have been admitted already",
             )),

@@ -131,7 +131,7 @@ impl Pair {
         let one = codes(&self.one.message(Time::ZERO, StreamId(0), message));
         let rack = codes(&self.rack.message(Time::ZERO, StreamId(0), message));
         assert_eq!(one, rack, "{message:#?}");
-        if one.iter().any(|told| told.contains(" ends: ")) {
+        if one.iter().any(|reported| reported.contains(" ends: ")) {
             self.one.close(Time::ZERO, StreamId(0));
             self.rack.close(Time::ZERO, StreamId(0));
         }

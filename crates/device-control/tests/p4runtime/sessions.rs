@@ -20,7 +20,7 @@ use p4runtime_server::StreamId;
 fn the_highest_election_id_is_primary() {
     both_bare(|mut bench| {
         let mut all = String::new();
-        let mut say = |what: &str, told: String| all += &format!("{what}\n{told}");
+        let mut say = |what: &str, reported: String| all += &format!("{what}\n{reported}");
         say("1 with 5", bench.message(1, &arbitration(1, Some(5))));
         say("2 with 7", bench.message(2, &arbitration(1, Some(7))));
         say("3 without", bench.message(3, &arbitration(1, None)));
@@ -199,7 +199,7 @@ fn wrapped(data: &str) -> Vec<u8> {
 const JSON: &str = "{ \"header_types\": [], \"pipelines\": [] }";
 
 #[test]
-fn controllers_for_bmv2_are_told_what_to_send() {
+fn controllers_for_bmv2_are_reported_what_to_send() {
     let push = |bench: &mut Bench, action, p4_device_config: Vec<u8>| {
         let config = ForwardingPipelineConfig { p4info: Some(info()), p4_device_config, cookie: None };
         set_config(bench, action, Some(config))
@@ -252,15 +252,18 @@ fn a_large_write_is_done_in_slices() {
         let before = bench.read("table_entry {}");
         // The last one is there already: all are undone.
         updates.push(&inserts[0]);
-        let told = bench.write_with("ROLLBACK_ON_ERROR", &updates);
-        assert_eq!(told.matches("ABORTED rolled back").count(), 900, "{told}");
-        assert_eq!(told.matches("ALREADY_EXISTS").count(), 1, "{told}");
+        let reported = bench.write_with("ROLLBACK_ON_ERROR", &updates);
+        assert_eq!(reported.matches("ABORTED rolled back").count(), 900, "{reported}");
+        assert_eq!(reported.matches("ALREADY_EXISTS").count(), 1, "{reported}");
         assert_eq!(bench.read("table_entry {}"), before);
-        let told = bench.write_with("CONTINUE_ON_ERROR", &updates);
+        let reported = bench.write_with("CONTINUE_ON_ERROR", &updates);
         assert_eq!(
-            (told.lines().filter(|line| *line == "OK").count(), told.matches("ALREADY_EXISTS").count()),
+            (
+                reported.lines().filter(|line| *line == "OK").count(),
+                reported.matches("ALREADY_EXISTS").count()
+            ),
             (900, 1),
-            "{told}"
+            "{reported}"
         );
         assert_eq!(bench.read("table_entry {}").lines().count(), before.lines().count() + 900);
         let deletes: Vec<String> = (0..900).map(|n| format!("DELETE {}", entity(n))).collect();
@@ -292,15 +295,15 @@ fn frames_pass_between_the_slices_of_a_write() {
         let write = Box::new(write_request("CONTINUE_ON_ERROR", &[DEFAULT; 1200]));
         assert!(switch.call(now, Ticket(2), Call::Write(write)).is_empty());
         let mut slices = 0;
-        let (ended, told) = loop {
+        let (ended, reported) = loop {
             assert!(switch.is_busy());
-            let told = switch.frame(now, 3, &[1; 60]);
+            let reported = switch.frame(now, 3, &[1; 60]);
             slices += 1;
             if let Some(event) = switch.go_on(now).pop() {
-                break (event, told);
+                break (event, reported);
             }
         };
-        assert!(matches!(told[..], [Event::Send(..)]), "{told:?}");
+        assert!(matches!(reported[..], [Event::Send(..)]), "{reported:?}");
         assert_eq!((ended, slices), (Event::Reply(Ticket(2), Reply::Done(Ok(()))), wanted));
         assert!(!switch.is_busy());
     }
@@ -343,8 +346,8 @@ fn no_frame_sees_some_of_an_atomic_batch() {
             sent += usize::from(passed.is_empty());
             events.extend(switch.go_on(now));
         }
-        let told = events.iter().filter(|event| matches!(event, Event::Send(..))).count();
-        assert!(told <= sent, "{told} of {sent}");
+        let reported = events.iter().filter(|event| matches!(event, Event::Send(..))).count();
+        assert!(reported <= sent, "{reported} of {sent}");
         assert!(events.contains(&Event::Reply(Ticket(2), Reply::Done(Ok(())))), "{events:?}");
         assert!(matches!(switch.frame(now, 3, &[1; 60])[..], [Event::Send(..)]));
     }

@@ -420,25 +420,25 @@ impl Bench {
     /// Sends a controller's message; returns messages to controllers, and frames.
     pub fn message(&mut self, stream: u64, message: &StreamMessageRequest) -> String {
         let now = self.now;
-        told(self.switch().message(now, StreamId(stream), message))
+        reported(self.switch().message(now, StreamId(stream), message))
     }
 
     pub fn close(&mut self, stream: u64) -> String {
         let now = self.now;
-        told(self.switch().close(now, StreamId(stream)))
+        reported(self.switch().close(now, StreamId(stream)))
     }
 
     /// Sends a frame; returns ports and bytes of the output, and messages to controllers.
     pub fn packet(&mut self, port: u32, hex: &str) -> String {
         self.now += Duration::from_ms(1);
         let now = self.now;
-        told(self.switch().frame(now, port, &bytes(hex)))
+        reported(self.switch().frame(now, port, &bytes(hex)))
     }
 
     pub fn wait(&mut self, span: Duration) -> String {
         self.now += span;
         let now = self.now;
-        told(self.switch().tick(now))
+        reported(self.switch().tick(now))
     }
 }
 
@@ -478,7 +478,7 @@ pub fn replied(events: Vec<Event>) -> String {
     }
 }
 
-pub fn told(events: Vec<Event>) -> String {
+pub fn reported(events: Vec<Event>) -> String {
     let one = |event| match event {
         Event::Send(stream, message) => {
             format!("to {}: {}\n", stream.0, with_names(&to_text(&message).unwrap()))

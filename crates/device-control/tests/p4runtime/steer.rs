@@ -66,11 +66,14 @@ fn frames_that_are_kept_for_a_while_come_in_and_what_was_saved_for_it_does_not_r
     assert_eq!(bench.packet(1, FRAME), "");
     // Who holds says so again in time.
     assert_eq!(bench.wait(Duration::from_ms(98)), "");
-    assert_eq!(bench.steer(Steer::Stay(lease)), "OK\n");
+    assert_eq!(bench.steer(Steer::ExtendHold(lease)), "OK\n");
     assert_eq!(bench.wait(Duration::from_ms(99)), "");
     assert_eq!(bench.wait(Duration::from_ms(1)), "2: 0a00000000010b00000000020800aa\n");
     assert_eq!(bench.show().state(), State::Running);
-    assert_eq!(bench.steer(Steer::Stay(lease)), "FAILED_PRECONDITION: frames have been admitted already\n");
+    assert_eq!(
+        bench.steer(Steer::ExtendHold(lease)),
+        "FAILED_PRECONDITION: frames have been admitted already\n"
+    );
     // What is written is for the saved program, and leaves the one that runs alone.
     assert_eq!(
         bench.write(&[&format!("MODIFY {CELL}").replace(" } }", " } data { bitstring: \"\\007\" } }")]),

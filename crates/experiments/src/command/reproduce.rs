@@ -145,7 +145,7 @@ pub fn run(args: Args) -> ExitCode {
         list(&EXPERIMENTS, args.format);
         return ExitCode::SUCCESS;
     };
-    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    let shows_progress = args.format == Format::Text && std::io::stderr().is_terminal();
     // A long run is not to end at a file that cannot be written.
     if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
         report!("p4rack: {why}");
@@ -158,8 +158,8 @@ pub fn run(args: Args) -> ExitCode {
         full_rate: args.full_rate,
         until: args.until.map(|until| Time::ZERO + until),
         map: &mut map,
-        tell: &mut |what| {
-            if tells {
+        show_progress: &mut |what| {
+            if shows_progress {
                 report!("{what}");
             }
         },
@@ -199,8 +199,13 @@ fn models(all: &[&Experiment], figures: &[&Experiment], racks: PathBuf, format: 
     let mut map = SourceMap::new();
     let mut results = vec![];
     for (at, experiment) in figures.iter().enumerate() {
-        let mut lab =
-            Lab { racks: racks.clone(), full_rate: false, until: None, map: &mut map, tell: &mut |_| {} };
+        let mut lab = Lab {
+            racks: racks.clone(),
+            full_rate: false,
+            until: None,
+            map: &mut map,
+            show_progress: &mut |_| {},
+        };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,
             Err(found) => return output::failed(&found, &map, format),

@@ -27,7 +27,7 @@ pub fn stages(lab: &mut Lab<'_>, file: &str) -> Result<Shown, Vec<Diagnostic>> {
     let stages = run_stages(&racked, 1_000, &|_| (), &mut |stage, _| {
         if announced != stage.name.value {
             announced.clone_from(&stage.name.value);
-            (lab.tell)(&format!("{} {announced}", racked.rack.name.value));
+            (lab.show_progress)(&format!("{} {announced}", racked.rack.name.value));
         }
         Ok(())
     })?;

@@ -40,7 +40,7 @@ const SERVER: [(&str, u64); 5] = [
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let mut rows = vec![];
     for (name, file, rate, has_servers, [latency, power, cost, area]) in CASES {
-        (lab.tell)(name);
+        (lab.show_progress)(name);
         let racked = lab.changed(file, &|rack| set(rack, rate, has_servers))?;
         rows.push([
             name.to_string(),

@@ -20,7 +20,7 @@ pub struct Lab<'a> {
     /// Source map of the files read.
     pub map: &'a mut SourceMap,
     /// Callback for the progress.
-    pub tell: &'a mut dyn FnMut(&str),
+    pub show_progress: &'a mut dyn FnMut(&str),
 }
 
 impl Lab<'_> {
@@ -51,7 +51,7 @@ impl Lab<'_> {
         let missing =
             |why| vec![Diagnostic::error(codes::EMULATION, why).note(racked.rack.name.value.as_str())];
         let at = stage.map(|name| racked.rack.stage_named(name)).transpose().map_err(missing)?;
-        (self.tell)(&format!("{} {}", racked.rack.name.value, stage.unwrap_or_default()));
+        (self.show_progress)(&format!("{} {}", racked.rack.name.value, stage.unwrap_or_default()));
         let mut running = bring_up_in(racked, at)?;
         let report = running.run()?;
         Ok((running.emulator, report))

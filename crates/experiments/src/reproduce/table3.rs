@@ -59,7 +59,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 
 /// Measures a function on one core of this machine.
 pub fn measured(lab: &mut Lab<'_>, function: &str) -> Result<Vec<Point>, Vec<Diagnostic>> {
-    (lab.tell)(function);
+    (lab.show_progress)(function);
     let class = "cpu".to_string();
     let span = lab.until.map_or(SPAN, |until| until.as_ns().clamp(SPAN / 20, SPAN));
     let settings = Settings { sizes: vec![1000], frames: FRAMES, span, class, power: 0, cost: 0 };

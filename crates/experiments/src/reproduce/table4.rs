@@ -52,7 +52,7 @@ const TIME: Duration = Duration::from_millis(300);
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let mut rows = vec![];
     for (name, spares) in ROWS {
-        (lab.tell)(name);
+        (lab.show_progress)(name);
         let racked = lab.changed(FILE, &|rack| place(rack, spares))?;
         let speeds = speeds(&racked)?;
         let rate = |at: usize| speeds.get(at).map_or("-".to_string(), |rate| format!("{rate:.2}"));
@@ -93,7 +93,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         }
     }
     for (name, runtime, paper) in WITHOUT {
-        (lab.tell)(name);
+        (lab.show_progress)(name);
         let racked =
             lab.changed(HEADERLESS, &|rack| rack.apps.iter_mut().for_each(|app| app.runtime = runtime))?;
         let speeds = speeds(&racked)?;

@@ -47,7 +47,7 @@ fn zero_is_no_smallest_value() {
 }
 
 #[test]
-fn a_device_that_shows_the_value_of_all_is_not_told_it() {
+fn a_device_that_shows_the_value_of_all_is_not_sent_it() {
     let kind = Kind { operator: Operator::Max, width: 8 };
     let (mut a, mut b, mut hub) = (Agent::new(kind, 1), Agent::new(kind, 1), hub(kind));
     let merge = exchange(&mut hub, [&a.push([('x', 9)]), &b.push([('x', 9)])], 0);
@@ -127,7 +127,7 @@ fn what_an_ended_incarnation_has_counted_is_kept() {
 
 /// A file that was put back is older than what the hub before had named.
 #[test]
-fn another_hub_is_told_all_that_the_one_before_has_named() {
+fn another_hub_is_reported_all_that_the_one_before_has_named() {
     let (mut a, mut b, mut other) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
     let merge = exchange(&mut hub(ADD), [&a.push([('x', 5)]), &b.push([])], 0);
     a.merge(&merge);

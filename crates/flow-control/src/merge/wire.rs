@@ -55,10 +55,10 @@ impl ToDevice {
     pub fn bytes(&self) -> Vec<u8> {
         let mut out = vec![];
         [self.hub, self.round].into_iter().for_each(|n| write(n.into(), &mut out));
-        for (id, operator, told) in &self.objects {
+        for (id, operator, hub_message) in &self.objects {
             write((*id).into(), &mut out);
             write(MERGES.iter().position(|known| known == operator).unwrap_or(0) as u128, &mut out);
-            match told {
+            match hub_message {
                 HubMessage::Pull { incarnation, seen } => {
                     [0, *incarnation, *seen].into_iter().for_each(|n| write(n.into(), &mut out));
                 }
@@ -78,12 +78,12 @@ impl ToDevice {
         while !bytes.is_empty() {
             let id = u32::try_from(short(&mut bytes)?).ok()?;
             let operator = *MERGES.get(usize::try_from(short(&mut bytes)?).ok()?)?;
-            let told = match short(&mut bytes)? {
+            let hub_message = match short(&mut bytes)? {
                 0 => HubMessage::Pull { incarnation: short(&mut bytes)?, seen: short(&mut bytes)? },
                 1 => HubMessage::Merge(read_merge(&mut bytes)?),
                 _ => return None,
             };
-            objects.push((id, operator, told));
+            objects.push((id, operator, hub_message));
         }
         Some(ToDevice { hub, round, objects })
     }

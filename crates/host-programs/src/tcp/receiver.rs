@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_out_of_order_are_told_the_last_first() {
+    fn ranges_out_of_order_are_reported_the_last_first() {
         let mut receiver = Receiver::new(10_000, 1 << 20);
         for (from, to) in [(200, 300), (400, 500), (600, 700), (800, 900)] {
             receiver.take(from, to, false, at(from.into()));

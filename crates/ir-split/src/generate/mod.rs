@@ -34,7 +34,7 @@ use crate::parsed::parsed_bytes;
 use crate::place::{HeaderIndex, Leaf, Places, RoleKey};
 use crate::placement::{DeviceIndex, Placement};
 use crate::policy::EdgePolicy;
-use crate::prepare::{Lengths, Lent, RequestedEffects, drop_lent};
+use crate::prepare::{ForeignObjects, Lengths, RequestedEffects, drop_foreign_calls};
 use crate::refuse::broken;
 use crate::routes::Routes;
 use crate::runtime::Runtime;
@@ -86,7 +86,7 @@ pub struct Cut<'a> {
     /// Sessions may truncate clones.
     pub truncates: bool,
     /// Direct meters and counters that actions of other tables call.
-    pub lent: &'a Lent,
+    pub foreign: &'a ForeignObjects,
     /// Egress may read the packet's length.
     pub reads_length: bool,
     /// Egress may read fields of invalid headers.
@@ -125,7 +125,7 @@ impl<'a> Cut<'a> {
             effects: &a.effects,
             originals: a.originals.as_ref().ok()?,
             truncates: crate::originals::truncates(a),
-            lent: &a.lent,
+            foreign: &a.foreign,
             reads_length: a.reads_length(),
             reads_hidden: a.at_start(Half::Egress).live.hidden.iter().next().is_some(),
             port: a.port_leaf(),
@@ -143,7 +143,7 @@ pub fn device_program(cut: &Cut<'_>, device: DeviceIndex) -> Result<DeviceProgra
     generator.guard_checksums();
     generator.write_bodies();
     runtime.emit(&mut generator);
-    drop_lent(&mut generator.out, cut.lent);
+    drop_foreign_calls(&mut generator.out, cut.foreign);
     let kept = if generator.is_origin() { idle(cut.program) } else { Idle::default() };
     prune::prune(&mut generator.out, &kept);
     if !generator.is_origin() {

@@ -8,7 +8,7 @@
 //! contain a varbit are bound, and only in actions of a single control: shared actions are printed once for all
 //! controls.
 
-use super::lent::run_by;
+use super::colours::run_by;
 use super::varbit::holds_varbit;
 use crate::arch;
 use crate::expressions::root;

@@ -48,12 +48,12 @@ pub fn record_digests(
     rewrite(&mut changed.body);
     changed.actions.iter_mut().for_each(|a| rewrite(&mut a.body));
     for (call, site) in &sites {
-        let mut told = Call { span: Span::NONE, ..call.clone() };
-        if let Some(data) = told.args.last_mut() {
+        let mut digest_call = Call { span: Span::NONE, ..call.clone() };
+        if let Some(data) = digest_call.args.last_mut() {
             *data = Some(site.data.clone());
         }
         let is_set = build::equals(site.flag.clone(), build::bits(1, 1));
-        changed.body.stmts.push(build::if_then(is_set, vec![build::stmt(StmtKind::Call(told))]));
+        changed.body.stmts.push(build::if_then(is_set, vec![build::stmt(StmtKind::Call(digest_call))]));
     }
     program.controls[control.index()] = changed;
     Ok(())
@@ -137,11 +137,11 @@ impl Order<'_> {
 
     fn action(&mut self, action: ActionId, in_loop: bool) {
         let body = &self.program.control(self.control).actions[action.index()].body;
-        let mut tells = None;
+        let mut found_at = None;
         ir::visit::stmts(body, &mut |stmt| {
-            tells = tells.or(digest(self.program, stmt).map(|call| call.span))
+            found_at = found_at.or(digest(self.program, stmt).map(|call| call.span))
         });
-        match tells {
+        match found_at {
             Some(span) if !self.seen.insert(action) => {
                 self.refused.push(unsupported(span, "a digest that may be sent twice"));
             }

@@ -4,7 +4,7 @@
 //! normalize jumps and calls as structure
 //! bind      whole headers and metadata that actions get, by their own name
 //! wrap      the headers and metadata structs inside structs of ours, where they are used as one value
-//! lent      colours of direct meters as values, where actions of other tables read them
+//! colours   colours of direct meters as values, where actions of other tables read them
 //! counted   the length that counters of bytes see, where one counts after a cut
 //! varbit    the length of each varbit in a metadata field
 //! tracked   the length that egress sees, where a hand-over would be counted otherwise
@@ -17,18 +17,18 @@
 pub mod again;
 pub mod bind;
 mod called;
+pub mod colours;
 pub mod counted;
 pub mod digests;
 pub mod effects;
-pub mod lent;
 pub mod normalize;
 pub mod standard;
 pub mod tracked;
 pub mod varbit;
 pub mod wrap;
 
+pub use colours::{ForeignObjects, drop_foreign_calls, forget_foreign, is_torn};
 pub use effects::RequestedEffects;
-pub use lent::{Lent, drop_lent, forget_lent, is_torn};
 pub use normalize::normalize;
 pub use standard::writes_standard;
 pub use varbit::Lengths;

@@ -1,6 +1,6 @@
 // An action of another table reads a direct meter.
 // place: R = nic
-// show: need, lend
+// show: need, colours
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
 #include <v1model.p4>

@@ -80,7 +80,7 @@ pub fn untagged(frame: &[u8]) -> Vec<u8> {
 }
 
 /// `1 2 +3`: 1 and 2 carry calls on, 3 is fresh; `+M` is a mark.
-pub fn told(emitted: &[Emitted]) -> String {
+pub fn reported(emitted: &[Emitted]) -> String {
     let one = |e: &Emitted| {
         let fresh = if e.carries_on { "" } else { "+" };
         match parse(&e.frame) {

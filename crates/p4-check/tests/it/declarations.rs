@@ -92,7 +92,7 @@ fn functions_return_values() {
 }
 
 #[test]
-fn methods_and_constructors_are_told_apart_by_their_name() {
+fn methods_and_constructors_are_reported_apart_by_their_name() {
     check(expect![[r#"
         extern E { E(); void E(); bit<8> f(); bit<8> f(); E(); }
                              ^ error: constructor `E` has a return type -- it is named like its extern

@@ -19,7 +19,7 @@ impl Gen {
             }
         }
         if !ends {
-            self.tell();
+            self.log_values();
         }
         self.cx.depth -= 1;
         self.scope.places.truncate(places);

@@ -164,7 +164,7 @@ impl Gen {
             }
             g.statements(6);
             g.apply_rest();
-            g.tell();
+            g.log_values();
             g.out.close("}");
             g.out.close("}");
         });

@@ -117,7 +117,7 @@ impl Gen {
     }
 
     /// Now and then logs what the youngest variables hold: what nothing else would show.
-    pub(super) fn tell(&mut self) {
+    pub(super) fn log_values(&mut self) {
         if self.config.portable
             || !self.on(F::LogMsg)
             || matches!(self.cx.place, Where::Parser | Where::Checksum)

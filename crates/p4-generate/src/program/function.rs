@@ -65,7 +65,7 @@ impl Gen {
             g.out.open(head);
             g.initialise_outs(&params);
             g.statements(5);
-            g.tell();
+            g.log_values();
             if let Some(ty) = &returns {
                 let value = g.value(ty, 2);
                 g.out.line(format!("return {value};"));

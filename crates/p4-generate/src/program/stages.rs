@@ -49,7 +49,7 @@ impl Gen {
                 g.statement();
             }
             g.apply_rest();
-            g.tell();
+            g.log_values();
             g.report(ingress);
             g.report_kinds(marked);
             g.out.close("}");

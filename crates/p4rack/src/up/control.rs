@@ -646,7 +646,7 @@ impl Control {
         let (id, groups) = (rack_model::DeviceId(device as u32), &self.groups);
         emulator.steer(id, |device| {
             let Some(driven) = (device as &mut dyn Any).downcast_mut::<Driven>() else { return false };
-            let (done, is_another) = driven.lend(agent, work);
+            let (done, is_another) = driven.run_agent(agent, work);
             result = Some(done);
             if let Some(switch) = driven.running().filter(|_| is_another) {
                 groups.refill(id, switch);

@@ -93,7 +93,7 @@ impl Driven {
     }
 
     /// Lends the switch to the agent. True if another program runs afterwards, or none.
-    pub(super) fn lend<B: Builder<Target = Controlled>, R>(
+    pub(super) fn run_agent<B: Builder<Target = Controlled>, R>(
         &mut self,
         agent: &mut Agent<B>,
         work: impl FnOnce(&mut Agent<B>) -> R,

@@ -56,9 +56,9 @@ fn main() -> ExitCode {
 /// The whole front, and the time of the search; stopped after `limit`.
 fn timed(problem: &Problem, limit: Duration) -> (Found, Duration) {
     let start = Timer::start();
-    let is_told = std::env::var_os("MEASURE_PROGRESS").is_some();
+    let shows_progress = std::env::var_os("MEASURE_PROGRESS").is_some();
     let mut watch = |progress: &Progress| {
-        if is_told {
+        if shows_progress {
             eprintln!("{:>8} us {progress:?}", start.elapsed().as_micros());
         }
         if start.elapsed() > limit { Stop::Yes } else { Stop::No }

@@ -93,7 +93,7 @@ impl Search<'_> {
                 }
             }
             let goals = self.goals(&end);
-            let (classes, is_open) = self.telling(&counts, &goals, root, ALL);
+            let (classes, is_open) = self.deciding_classes(&counts, &goals, root, ALL);
             let all = if self.switches.bounds { self.bound.wanting(&counts) } else { vec![] };
             let searched = counts.exact(&all);
             let (mut rest, mut divided) = (vec![], &classes);
@@ -144,7 +144,7 @@ impl Search<'_> {
 
     /// The classes in which additional devices lower the bound: with the minimum of these classes and all devices of the others, the bound is as high
     /// as with the minimum of all. Classes with the largest decrease come first. Also returns whether plans with the minimum of all classes may be good enough.
-    fn telling(
+    fn deciding_classes(
         &mut self,
         counts: &Counts,
         goals: &[Option<i64>],
@@ -267,13 +267,13 @@ impl Search<'_> {
         };
         let (mut is_complete, mut gap) = (self.slack == 0, self.slack);
         // Where one plan is wanted, the gap is that of what decides first.
-        let telling = |cost: &[i64]| match self.goal.key(cost) {
+        let gap_key = |cost: &[i64]| match self.goal.key(cost) {
             None => cost.to_vec(),
             Some(key) => {
                 key.first().map(|first| i64::try_from(*first).unwrap_or(i64::MAX)).into_iter().collect()
             }
         };
-        let known: Vec<Vec<i64>> = self.front.points().iter().map(|(cost, _)| telling(cost)).collect();
+        let known: Vec<Vec<i64>> = self.front.points().iter().map(|(cost, _)| gap_key(cost)).collect();
         for Left { counts, level, labels, end: at_least } in &left {
             self.bound.open(counts);
             for label in labels {
@@ -283,7 +283,7 @@ impl Search<'_> {
                         *end = (*end).max(*known);
                     }
                     let end = self.raised(counts, end);
-                    gap = gap.max(gap::between(known.iter().map(Vec::as_slice), &telling(&end)));
+                    gap = gap.max(gap::between(known.iter().map(Vec::as_slice), &gap_key(&end)));
                     lower(&end);
                 }
             }

@@ -30,7 +30,7 @@ ends = ["h2", "tor:2"]
 rate = "1Gbit/s"
 "#;
 
-fn told(text: &str) -> String {
+fn reported(text: &str) -> String {
     let mut map = SourceMap::new();
     let file = map.add_file("RACK.toml", text, Span::NONE).unwrap();
     let (rack, diagnostics) = read_rack(text, map.file(file).unwrap().base());
@@ -44,7 +44,7 @@ fn told(text: &str) -> String {
 }
 
 fn check(text: &str, expected: Expect) {
-    expected.assert_eq(&told(text));
+    expected.assert_eq(&reported(text));
 }
 
 /// `GOOD` with `from` replaced.
@@ -60,6 +60,6 @@ fn check_with(more: &str, expected: Expect) {
 
 #[test]
 fn the_base_of_these_tests_is_good() {
-    assert_eq!(told(GOOD), "");
-    assert_eq!(told(""), "");
+    assert_eq!(reported(GOOD), "");
+    assert_eq!(reported(""), "");
 }

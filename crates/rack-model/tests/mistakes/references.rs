@@ -1,6 +1,6 @@
 //! Mistakes in references: names, links, workloads; and unsupported features.
 
-use crate::{GOOD, check, check_changed, check_with, told};
+use crate::{GOOD, check, check_changed, check_with, reported};
 use expect_test::expect;
 
 #[test]
@@ -287,7 +287,7 @@ fn workloads() {
     "#]],
     );
     let gateways = GOOD.replace("mac =", "gateway = \"02:00:00:00:00:01\"\nmac =");
-    assert_eq!(told(&format!("{gateways}{ping}")), "");
+    assert_eq!(reported(&format!("{gateways}{ping}")), "");
     check(
         &format!("{gateways}{ping}size = 2000\ninterval = \"0\"\n"),
         expect![[r#"

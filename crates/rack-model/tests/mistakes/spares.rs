@@ -1,6 +1,6 @@
 //! Mistakes about devices with spares, and the values that keys of several places give.
 
-use crate::{check_with, told};
+use crate::{check_with, reported};
 use base_time::Duration;
 use expect_test::expect;
 use rack_model::{Failover, read_rack};
@@ -231,7 +231,7 @@ fn thresholds_are_numbers_that_can_be() {
 fn values(text: &str) -> [Failover; 2] {
     let text = [crate::GOOD, APP, text].concat();
     let (rack, _) = read_rack(&text, 0);
-    let mut rack = rack.unwrap_or_else(|| panic!("{}", told(&text)));
+    let mut rack = rack.unwrap_or_else(|| panic!("{}", reported(&text)));
     let emulated = rack.apps[0].failover;
     rack.of_processes();
     [emulated, rack.apps[0].failover]

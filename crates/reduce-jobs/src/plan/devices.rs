@@ -66,7 +66,7 @@ pub(super) fn devices(
             if is_parent {
                 for (other, child) in (0..number).zip(&one.switches) {
                     for channel in &child.channels {
-                        add(Kind::Spill, *channel, Node::Host(one.mappers[usize::from(*channel)]));
+                        add(Kind::Overflow, *channel, Node::Host(one.mappers[usize::from(*channel)]));
                     }
                     add(Kind::ReadReply, other, Node::Switch(child.switch));
                 }

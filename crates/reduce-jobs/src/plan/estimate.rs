@@ -86,9 +86,9 @@ impl<'t> Estimate<'t> {
             let union = self.union(mappers);
             let resident = union.min(self.slots);
             // Pairs of keys without a slot travel on.
-            let spilled = (arrives - union.min(arrives)) as u128 * u128::from(union - resident)
+            let overflowed = (arrives - union.min(arrives)) as u128 * u128::from(union - resident)
                 / u128::from(union.max(1));
-            (union + spilled as u64).min(arrives)
+            (union + overflowed as u64).min(arrives)
         };
         let mut arrives = 0;
         let mut at_parent = 0;

@@ -129,10 +129,10 @@ impl Root {
             Err(error) => (error.message(), &[][..]),
         };
         // All are told, even if one of them is gone.
-        let told: Vec<Result<(), GroupError>> =
+        let results: Vec<Result<(), GroupError>> =
             self.links.iter_mut().map(|link| link.send(&message, body)).collect();
         let answer = done?;
-        told.into_iter().collect::<Result<(), GroupError>>()?;
+        results.into_iter().collect::<Result<(), GroupError>>()?;
         Ok(answer)
     }
 
@@ -173,7 +173,7 @@ impl Root {
         let counts = self.reducer.counts();
         let report = Report {
             pairs_sent: stocks.iter().map(|stock| stock.keys).sum(),
-            pairs_arrived: counts.read + counts.spilled - before.0.read - before.0.spilled,
+            pairs_arrived: counts.read + counts.overflowed - before.0.read - before.0.overflowed,
             keys: values.len() as u64,
             bytes_to: self.bytes.0 - before.1.0,
             bytes_from: self.bytes.1 - before.1.1,

@@ -106,7 +106,7 @@ impl<'s> Hosts<'s> {
     /// Waits a little for news; gives the results when all reducers have ended.
     pub fn look(
         &self,
-        tell: &mut dyn FnMut(Event),
+        on_event: &mut dyn FnMut(Event),
         wait: Duration,
     ) -> Result<Option<Vec<Ended>>, Box<Diagnostic>> {
         let mut ended = self.ended.borrow_mut();
@@ -114,8 +114,8 @@ impl<'s> Hosts<'s> {
         let reducer = &self.settings.job.reducers[at];
         let name = reducer.name.value.clone();
         match news {
-            News::Committed(rounds) => tell(Event::Committed(name, rounds, reducer.rounds)),
-            News::Restarted(times) => tell(Event::Restarted(name, times)),
+            News::Committed(rounds) => on_event(Event::Committed(name, rounds, reducer.rounds)),
+            News::Restarted(times) => on_event(Event::Restarted(name, times)),
             News::Trouble(what) => return Err(trouble(self.settings, at, what)),
             News::Ended(result) => ended[at] = Some(*result),
         }

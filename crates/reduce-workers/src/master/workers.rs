@@ -69,22 +69,22 @@ impl<'s> Workers<'s> {
     }
 
     /// Waits until every worker has read its data.
-    pub fn wait_until_ready(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Box<Diagnostic>> {
+    pub fn wait_until_ready(&mut self, on_event: &mut dyn FnMut(Event)) -> Result<(), Box<Diagnostic>> {
         while (0..self.workers.len()).any(|at| self.is_needed(at) && self.workers[at].pairs.is_none()) {
-            self.next(Duration::from_millis(50), tell)?;
+            self.next(Duration::from_millis(50), on_event)?;
             self.check()?;
         }
         Ok(())
     }
 
     /// Handles what has happened.
-    pub fn look(&mut self, tell: &mut dyn FnMut(Event)) -> Result<(), Box<Diagnostic>> {
-        while self.next(Duration::ZERO, tell)? {}
+    pub fn look(&mut self, on_event: &mut dyn FnMut(Event)) -> Result<(), Box<Diagnostic>> {
+        while self.next(Duration::ZERO, on_event)? {}
         self.check()
     }
 
     /// One thing that has happened, except for names.
-    fn next(&mut self, wait: Duration, tell: &mut dyn FnMut(Event)) -> Result<bool, Box<Diagnostic>> {
+    fn next(&mut self, wait: Duration, on_event: &mut dyn FnMut(Event)) -> Result<bool, Box<Diagnostic>> {
         let (name, connection, news) = match self.news.recv_timeout(wait) {
             Ok(news) => news,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(false),
@@ -102,10 +102,10 @@ impl<'s> Workers<'s> {
                 if send(&stream, &self.work(at, incarnation)).is_ok() {
                     self.workers[at].stream = Some(stream);
                 }
-                tell(Event::Joined(name));
+                on_event(Event::Joined(name));
             }
             News::Said(Report::Ready { pairs }) => {
-                tell(Event::Ready(name, pairs.iter().sum()));
+                on_event(Event::Ready(name, pairs.iter().sum()));
                 self.workers[at].pairs = Some(pairs);
             }
             News::Said(Report::Failed { title, place, help, code }) => {
@@ -116,7 +116,7 @@ impl<'s> Workers<'s> {
             News::Left => {
                 self.workers[at].stream = None;
                 self.workers[at].absent = Some(Instant::now());
-                tell(Event::Gone(name));
+                on_event(Event::Gone(name));
             }
         }
         Ok(true)

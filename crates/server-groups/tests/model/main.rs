@@ -119,8 +119,8 @@ fn each_mutant_is_found() {
         finds(Mutant::ClosedUnasked, grows(2, 4), "a packet is not handled"),
         finds(Mutant::TakenAtOnce, ends(5, 1), "out of order"),
         finds(Mutant::UnpinnedAtOnce, ends(3, 1), "a wrong server"),
-        finds(Mutant::DeathUntold, deaths(2, 0), "held packets stay"),
-        finds(Mutant::JoinedUntold, grows(2, 4), "a wrong server"),
+        finds(Mutant::DeathUnreported, deaths(2, 0), "held packets stay"),
+        finds(Mutant::JoinUnreported, grows(2, 4), "a wrong server"),
     ];
     let not_found: Vec<_> = not_found.into_iter().flatten().collect();
     assert!(not_found.is_empty(), "{}", not_found.join("\n"));

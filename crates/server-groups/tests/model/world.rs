@@ -30,9 +30,9 @@ pub enum Mutant {
     /// A pin is deleted as soon as its flow has ended.
     UnpinnedAtOnce,
     /// Nobody says who has died.
-    DeathUntold,
+    DeathUnreported,
     /// A new member gets buckets before the others know it.
-    JoinedUntold,
+    JoinUnreported,
 }
 
 /// A change of the members.
@@ -299,7 +299,7 @@ impl World {
                 return;
             }
             Order::Members { version, .. }
-                if self.is(Mutant::JoinedUntold) || self.had_death && self.is(Mutant::DeathUntold) =>
+                if self.is(Mutant::JoinUnreported) || self.had_death && self.is(Mutant::DeathUnreported) =>
             {
                 self.group.report(to, Report::Members { version: *version }, 0);
                 return;

@@ -58,12 +58,12 @@ impl<'a> Code<'a, '_> {
             let at = param.index();
             if let (Some(node), Some(var)) = (self.nodes.get(at), vars.get(at)) {
                 self.zero(node);
-                self.tell_input(node, &var.ty);
+                self.store_input(node, &var.ty);
             }
         }
     }
 
-    fn tell_input(&mut self, input: &Node, ty: &Type) {
+    fn store_input(&mut self, input: &Node, ty: &Type) {
         let (Node::Struct(nodes), Some(homes)) = (input, &self.layout.half) else { return };
         for (field, node) in self.program.fields(ty).iter().zip(nodes) {
             let Node::Scalar(index) = node else { continue };

@@ -140,7 +140,7 @@ pub(super) fn parser(program: &Program) -> String {
              state lane_{lane} {{ packet.extract(hdr.lane_{lane}); transition {next}; }}"
         )
     });
-    let kinds: &[&str] = if program.is_parent { &["DATA", "SPILL", "READREPLY"] } else { &["DATA"] };
+    let kinds: &[&str] = if program.is_parent { &["DATA", "OVERFLOW", "READREPLY"] } else { &["DATA"] };
     let folded =
         kinds.iter().map(|kind| format!("{kind}: has_0;")).collect::<Vec<_>>().join("\n            ");
     let agg = if program.layout.has_extension() { "packet.extract(hdr.more);\n        " } else { "" };

@@ -57,7 +57,7 @@ pub(super) fn ingress(program: &Program) -> String {
     };
     let (is_data, unplanned, missed, is_stream) = if program.is_parent {
         (
-            "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == SPILL && hdr.agg.aux == 0)",
+            "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == OVERFLOW && hdr.agg.aux == 0)",
             "NoAction",
             "if (hdr.agg.type == DATA) {
                     refuse();
@@ -65,7 +65,7 @@ pub(super) fn ingress(program: &Program) -> String {
                     routes.apply();
                 }
                 ",
-            "hdr.agg.type == DATA || hdr.agg.type == SPILL",
+            "hdr.agg.type == DATA || hdr.agg.type == OVERFLOW",
         )
     } else {
         ("hdr.agg.type == DATA", "refuse", "", "hdr.agg.type == DATA")
@@ -77,7 +77,7 @@ pub(super) fn ingress(program: &Program) -> String {
     register<bit<32>, bit<32>>(BANKS) generations;
     register<bit<1>, bit<32>>(BANKS) opens;
     register<bit<32>, bit<32>>(CELLS) cells;
-    register<map_t, bit<32>>(CELLS) spills;
+    register<map_t, bit<32>>(CELLS) overflows;
     // Packets from ports that no job plans, and packets that make no sense.
     counter<bit<32>>(1, CounterType.packets) refused;
 {instances}{quads}
@@ -219,7 +219,7 @@ pub(super) fn ingress(program: &Program) -> String {
                     task.what = FOLD;
                     is_new = true;
                 }} else {{
-                    spills.read(meta.map, task.cell);
+                    overflows.read(meta.map, task.cell);
                     is_folded = meta.map == 0;
                     meta.map = meta.map & ({present});
                 }}
@@ -266,7 +266,7 @@ pub(super) fn ingress(program: &Program) -> String {
             meta.map = (map_t)({map});
         }}
         if (is_new) {{
-            spills.write(task.cell, meta.map);
+            overflows.write(task.cell, meta.map);
             is_folded = meta.map == 0;
         }}
         if (task.what == FETCH) {{
@@ -310,7 +310,7 @@ pub(super) fn ingress(program: &Program) -> String {
             return;
         }}
         if (is_stream) {{
-            hdr.agg.type = SPILL;
+            hdr.agg.type = OVERFLOW;
         }}
         routes.apply();
     }}

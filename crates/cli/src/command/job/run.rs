@@ -93,12 +93,12 @@ fn failure(why: impl Into<String>) -> base_diag::Diagnostic {
 }
 
 pub(super) fn start_switches(loaded: &Loaded, directory: &Path) -> Found<Local> {
-    let tell = |event| match event {
+    let show_event = |event| match event {
         SwitchEvent::Started(name, number) => report!("switch {name}: process {number}"),
         SwitchEvent::Ended(name) => report!("switch {name} has ended and is restarted"),
         SwitchEvent::Fails(name, log) => report!("switch {name} does not start: see {}", log.display()),
     };
-    Local::start(&lab::own_command(), directory, &loaded.plan, &loaded.topology, tell)
+    Local::start(&lab::own_command(), directory, &loaded.plan, &loaded.topology, show_event)
         .map_err(|error| vec![failure(format!("switches cannot be started: {error}"))])
 }
 
@@ -215,7 +215,7 @@ fn csv(rows: &[Row]) -> String {
 
 fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: Duration) {
     let shares = |one: &Finished| {
-        let reached = one.counts.spilled + one.counts.read;
+        let reached = one.counts.overflowed + one.counts.read;
         let saved = one.sent.saturating_sub(reached);
         (reached, 1000 * saved / one.sent.max(1))
     };
@@ -234,7 +234,7 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     permille % 10,
                     best / 10,
                     best % 10,
-                    one.counts.spilled,
+                    one.counts.overflowed,
                     one.counts.read,
                     one.counts.doomed,
                     one.counts.restarts,
@@ -261,7 +261,7 @@ fn show(format: output::Format, results: &[(String, PathBuf, &Finished)], took: 
                     "keys": one.rows.len(),
                     "pairs_sent": one.sent,
                     "pairs_that_arrived": reached,
-                    "past_the_slots": one.counts.spilled,
+                    "past_the_slots": one.counts.overflowed,
                     "read_from_slots": one.counts.read,
                     "saved_permille": permille,
                     "bytes_to_reducer": one.link.to,

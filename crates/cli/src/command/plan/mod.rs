@@ -178,8 +178,8 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
             Some(rack) => format!("{}:\n", rack.app_name()),
             None => String::new(),
         };
-        let is_told_at_once = args.all && args.format == Format::Text;
-        if is_told_at_once {
+        let prints_at_once = args.all && args.format == Format::Text;
+        if prints_at_once {
             output::print(&format!("{}{}", title(&asked), asked.shown(args).above()));
         }
         let (found, refused) = plan_one(args, &mut asked)?;
@@ -193,7 +193,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         }
         let shown = asked.shown(args);
         match args.format {
-            Format::Text if is_told_at_once => output::print(&end_of_all(args, &found)),
+            Format::Text if prints_at_once => output::print(&end_of_all(args, &found)),
             Format::Text => {
                 let text = shown.found(&found, &refused, args.explain);
                 output::print(&format!("{}{text}", title(&asked)));

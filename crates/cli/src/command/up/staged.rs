@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::io::IsTerminal;
 
 /// Events from one word of progress to the next.
-const TELL_EVERY: u64 = 50_000;
+const REPORT_EVERY: u64 = 50_000;
 
 /// Runs all phases and prints their table.
 pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
@@ -22,21 +22,21 @@ pub fn run(args: &Args, racked: &Racked, map: &SourceMap) -> ExitCode {
         Ok(file) => file,
         Err(why) => return failed(&why),
     };
-    let tells = args.format == Format::Text && std::io::stderr().is_terminal();
+    let shows_progress = args.format == Format::Text && std::io::stderr().is_terminal();
     let mut events = 0u64;
     let keeps_samples = file.is_some();
     let begin = |emulator: &mut Emulator| emulator.keep_samples(keeps_samples);
-    let result = up::run_stages(racked, TELL_EVERY, &begin, &mut |stage, emulator| {
+    let result = up::run_stages(racked, REPORT_EVERY, &begin, &mut |stage, emulator| {
         if let Some(file) = &mut file {
             samples::write(file, &stage.name.value, emulator)?;
         }
-        events += TELL_EVERY;
-        if tells {
+        events += REPORT_EVERY;
+        if shows_progress {
             report_over!("\r{}: {}, {events} events in all \x1b[K", stage.name.value, emulator.now());
         }
         Ok(())
     });
-    if tells {
+    if shows_progress {
         report_over!("\r\x1b[K");
     }
     let stages = match result {

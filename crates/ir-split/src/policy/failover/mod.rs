@@ -109,8 +109,8 @@ impl EdgePolicy for Failover {
         let groups = groups(g, own);
         let (control, path) = g.bring(&source(g), "leave");
         fill_leave(g, &path, &groups);
-        let told: Vec<_> = groups.iter().map(|group| sent(g, &path, group).annotation()).collect();
-        g.out.controls[control.index()].annotations.extend(told);
+        let sent_groups: Vec<_> = groups.iter().map(|group| sent(g, &path, group).annotation()).collect();
+        g.out.controls[control.index()].annotations.extend(sent_groups);
         let Some(leaves) = g.kept_field(stage, LEAVES) else {
             return g.lacks("a field of fail-over".to_string(), vec![]);
         };

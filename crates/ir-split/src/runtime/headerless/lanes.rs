@@ -67,13 +67,13 @@ pub fn check(a: &Analysis<'_>, ports: &BTreeMap<SectionId, Ports>, layout: &Layo
         return found;
     }
     let lanes = lanes(&a.routes, layout);
-    let mut told = vec![];
+    let mut reported = vec![];
     for lane in &lanes {
         let pair = (lane.from.min(lane.to), lane.from.max(lane.to));
-        if lane.ports(a.placement).is_some() || told.contains(&pair) {
+        if lane.ports(a.placement).is_some() || reported.contains(&pair) {
             continue;
         }
-        told.push(pair);
+        reported.push(pair);
         found.push(too_few(a, &lanes, pair));
     }
     found
@@ -109,7 +109,7 @@ fn too_few(a: &Analysis<'_>, lanes: &[Lane], (one, other): (DeviceIndex, DeviceI
 fn unknown_port(a: &Analysis<'_>, id: SectionId, writer: Span) -> Option<Diagnostic> {
     let section = a.sections.get(id);
     Some(
-        Diagnostic::error(codes::NOT_TOLD, "the output port cannot travel without a header")
+        Diagnostic::error(codes::NOT_CARRIED, "the output port cannot travel without a header")
             .at(writer, "written here with a value that is not in the program")
             .at(super::place_of(a, id), format!("needed after it, from `{}` on", section.name))
             .note("each output port needs a link of its own: it must be one of a few constants")

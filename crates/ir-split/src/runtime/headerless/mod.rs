@@ -77,10 +77,11 @@ impl Runtime for Headerless {
 
     fn layout(&self, a: &Analysis<'_>, _: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>> {
         let unknown_region = a.sections.list.len() as u64;
-        let told = at_cuts(a).into_iter().map(|(id, at)| (id, values::told(a, &at)));
-        let sections: BTreeMap<_, _> = told.collect();
+        let by_position = at_cuts(a).into_iter().map(|(id, at)| (id, values::by_position(a, &at)));
+        let sections: BTreeMap<_, _> = by_position.collect();
         let values = ports::over_cuts(a).into_iter();
-        let needed = values.filter(|(id, _)| sections.get(id).is_some_and(|told| !told.is_empty()));
+        let needed =
+            values.filter(|(id, _)| sections.get(id).is_some_and(|by_position| !by_position.is_empty()));
         let ports = needed.map(|(id, ports)| (id, ports.known.into_iter().collect())).collect();
         Ok(Layout {
             sections,

@@ -20,7 +20,7 @@ use p4_arch::Meaning;
 use std::collections::BTreeMap;
 
 /// The values that the position has to say beside the section: the output port, or nothing.
-pub fn told(a: &Analysis<'_>, at: &AtSection) -> Vec<LiveField> {
+pub fn by_position(a: &Analysis<'_>, at: &AtSection) -> Vec<LiveField> {
     let needed = carried(a.places(), at);
     let port = needed.into_iter().filter(|leaf| is_port(a, *leaf));
     port.map(|leaf| LiveField { leaf, name: "egress_spec".into(), width: 0, form: Form::Bits }).collect()
@@ -61,7 +61,7 @@ fn refused(a: &Analysis<'_>, id: SectionId, leaf: Leaf, witnesses: &Witnesses, r
     let section = a.sections.get(id);
     let (to, at) = (&section.name, a.placement.name(section.device));
     let (writer, reader) = (witnesses.writer(id, leaf), witnesses.reader(id, leaf));
-    let mut found = Diagnostic::error(codes::NOT_TOLD, format!("`{name}` cannot travel without a header"));
+    let mut found = Diagnostic::error(codes::NOT_CARRIED, format!("`{name}` cannot travel without a header"));
     if let Some(writer) = writer {
         found = found.at(writer, "written here");
     }

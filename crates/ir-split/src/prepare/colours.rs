@@ -22,11 +22,11 @@ use std::collections::BTreeSet;
 const NONE: u64 = 3;
 
 /// Direct meters with colours that are values, and direct counters that actions of other tables call, each with its own table.
-pub type Lent = Vec<(ControlId, InstanceId, TableId)>;
+pub type ForeignObjects = Vec<(ControlId, InstanceId, TableId)>;
 
 /// Notes the colours of the meters that actions of other tables read. To call another table's direct counter does nothing.
-pub fn note_colours(program: &mut Program, prefix: &str) -> Lent {
-    let mut lent = Lent::new();
+pub fn note_colours(program: &mut Program, prefix: &str) -> ForeignObjects {
+    let mut foreign = ForeignObjects::new();
     for stage in [Duty::Ingress, Duty::Egress] {
         let Some(id) = arch::control(program, stage) else { continue };
         for table in (0..program.control(id).tables.len()).map(TableId::from) {
@@ -34,7 +34,7 @@ pub fn note_colours(program: &mut Program, prefix: &str) -> Lent {
             if let Some(counter) = control.tables[table.index()].counters
                 && called_elsewhere(control, table, counter).is_some()
             {
-                lent.push((id, counter, table));
+                foreign.push((id, counter, table));
             }
             let Some(meter) = control.tables[table.index()].meters else { continue };
             let Some(call) = called_elsewhere(control, table, meter) else { continue };
@@ -51,10 +51,10 @@ pub fn note_colours(program: &mut Program, prefix: &str) -> Lent {
             };
             let colour = build::field(metadata, number, read.ty.clone());
             note(&mut program.controls[id.index()], table, meter, &read, &colour);
-            lent.push((id, meter, table));
+            foreign.push((id, meter, table));
         }
     }
-    lent
+    foreign
 }
 
 fn has(table: &Table, object: InstanceId) -> bool {
@@ -172,8 +172,8 @@ fn give(block: &mut Block, meter: InstanceId, noting: &Stmt, colour: &Expr, none
 }
 
 /// Removes the calls of meters and counters of tables that the program does not apply.
-pub fn drop_lent(program: &mut Program, lent: &Lent) {
-    for &(_, object, _) in lent {
+pub fn drop_foreign_calls(program: &mut Program, foreign: &ForeignObjects) {
+    for &(_, object, _) in foreign {
         let has_it = (0..program.controls.len()).map(ControlId::from).any(|id| {
             let control = program.control(id);
             let applied = uses_of_block(program, id, &control.body).tables;
@@ -186,14 +186,14 @@ pub fn drop_lent(program: &mut Program, lent: &Lent) {
     }
 }
 
-/// True if an action shared by several controls reads a lent meter: it is declared once for all of them, and the others
+/// True if an action shared by several controls reads a meter of `foreign`: it is declared once for all of them, and the others
 /// have no such meter.
-pub fn is_torn(program: &Program, lent: &Lent) -> bool {
+pub fn is_torn(program: &Program, foreign: &ForeignObjects) -> bool {
     let calls = |action: &Action| {
         let mut found = false;
         visit::stmts(&action.body, &mut |stmt| {
             found |= matches!(&stmt.kind, StmtKind::Call(Call { callee: Callee::Method(id, _), .. })
-                if lent.iter().any(|(_, object, _)| object == id));
+                if foreign.iter().any(|(_, object, _)| object == id));
         });
         found
     };
@@ -216,8 +216,8 @@ fn drop_calls(block: &mut Block, object: InstanceId) {
 }
 
 /// Sections that only read another table's meter do not use it.
-pub fn forget_lent(uses: &mut Uses, control: ControlId, lent: &Lent) {
-    for (owner, object, table) in lent {
+pub fn forget_foreign(uses: &mut Uses, control: ControlId, foreign: &ForeignObjects) {
+    for (owner, object, table) in foreign {
         if *owner == control && !uses.tables.contains(table) {
             uses.instances.remove(object);
         }
