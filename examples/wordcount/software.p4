@@ -718,7 +718,7 @@ control AggIngress(inout headers_t hdr,
     }
 
     // The packet did not fit the state of the switch.
-    action tell_boot() {
+    action report_boot() {
         hdr.agg.type = BOOT;
         hdr.agg.boot = meta.boot;
         hdr.agg.channel = meta.number;
@@ -765,7 +765,7 @@ control AggIngress(inout headers_t hdr,
                 return;
             }
             if (generation != hdr.agg.generation || is_open == 0) {
-                tell_boot();
+                report_boot();
             } else {
                 task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
                 cells.read(cell, task.cell);
@@ -793,7 +793,7 @@ control AggIngress(inout headers_t hdr,
                 return;
             }
             if (hdr.agg.boot != meta.boot) {
-                tell_boot();
+                report_boot();
             } else if (hdr.agg.type == OPEN) {
                 if (hdr.agg.generation < generation) {
                     drop();
@@ -805,7 +805,7 @@ control AggIngress(inout headers_t hdr,
                 }
                 hdr.agg.type = OPENED;
             } else if (generation != hdr.agg.generation) {
-                tell_boot();
+                report_boot();
             } else if (hdr.agg.type == CLOSE) {
                 opens.write(meta.bank, 0);
                 hdr.agg.type = CLOSED;

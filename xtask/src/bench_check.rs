@@ -17,7 +17,7 @@ const RUNS: usize = 11;
 const PACKET: &str = "--packet=1:\
     000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000";
 
-/// What is timed: lines of the program, the command with its arguments behind the program, and the CPU time that it may take, in
+/// Timed commands: lines of the program, the command, its arguments after the program, and its CPU time limit in
 /// microseconds.
 const TIMED: [(usize, &str, &[&str], i64); 3] =
     [(7_000, "check", &[], 150_000), (300, "run", &[PACKET], 50_000), (7_000, "run", &[PACKET], 2_000_000)];

@@ -16,7 +16,7 @@ const SLOWEST: usize = 10;
 /// Builds the command as users do, from nothing and on two cores, prints how long it took and which crates took
 /// longest. A report, not a test: the same build takes twice as long on a machine that has other work.
 ///
-/// What is built stays for later builds if nothing was there before; else the build has a directory of its own.
+/// If there was no target directory, the build stays for later builds; otherwise it uses a separate directory.
 #[allow(clippy::disallowed_methods)]
 pub fn run() -> ExitCode {
     let usual = std::env::var_os("CARGO_TARGET_DIR").map_or_else(usual_target, PathBuf::from);

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// What the command found about one program.
+/// The command's findings about one program.
 struct Checked {
     accepted: bool,
     /// Line of the first error in the program itself.
@@ -71,7 +71,7 @@ impl Reasons {
         Reasons(text.lines().filter_map(row).collect())
     }
 
-    /// Of a program, or of one of its outputs.
+    /// The reference of a program, or of one of its outputs.
     pub fn of(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
@@ -205,7 +205,7 @@ pub fn foreign_includes(suite: &Path) -> PathBuf {
             continue;
         }
         let to = target.join(name);
-        // What cannot be copied shows as a program that is refused.
+        // A file that cannot be copied shows as a refused program.
         let _ = fs::create_dir_all(to.parent().unwrap_or(&target));
         let _ = fs::copy(&file, to);
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// What is included, where the checkout has it, and the macros for it.
+/// Include file, its places in the checkout, and macros for it.
 const INCLUDES: [(&str, &[&str], &[&str]); 9] = [
     ("core.p4", &["p4include"], &[]),
     ("v1model.p4", &["p4include"], &["V1MODEL_VERSION=20180101"]),

@@ -20,7 +20,7 @@ enum Outcome {
     Equal,
     /// The same but for the order of repeated fields.
     Reordered,
-    /// What only ours and only the reference has.
+    /// Lines that only our P4Info has, and lines that only the reference has.
     Differs(Vec<String>, Vec<String>),
     /// There is no output, or one of the two is no message; why.
     Missing(String),

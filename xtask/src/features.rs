@@ -14,7 +14,7 @@ const KNOWN: &[(&str, &str)] =
 /// Crates whose programs users build.
 const COMMANDS: [&str; 2] = ["cli", "experiments"];
 
-/// What a build of a command needs, and what a build of tests needs.
+/// Dependency kinds of a build of the command, and of a build of tests.
 const COMMAND: &str = "normal,build";
 const TESTS: &str = "normal,build,dev";
 

@@ -1,6 +1,7 @@
 //! `tidy`: what the compiler does not check about the shape of the project.
 
 mod circles;
+mod words;
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -26,7 +27,7 @@ struct Manifest {
     dependencies: BTreeMap<String, toml::Value>,
 }
 
-/// What pure crates may not name, and what to do instead.
+/// Names that pure crates may not use, and the alternative to each.
 const IMPURE: &[(&str, &str)] = &[
     ("std::fs", "take the text as an argument"),
     ("TcpStream", "take the bytes as an argument"),
@@ -61,6 +62,7 @@ pub fn run() -> ExitCode {
     check_paths(&root, &mut found);
     check_tests(&root, &mut found);
     circles::check(&root, &mut found);
+    words::check(&root, &mut found);
     super::protocol::check(&root, &mut found);
     super::rack_file::check(&root, &mut found);
     for line in &found {

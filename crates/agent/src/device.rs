@@ -88,8 +88,7 @@ fn next(
     }
 }
 
-/// Receiver of a reply.
-/// What waits until the state before it is kept.
+/// Output that waits until earlier state is stored.
 enum Unkept {
     Reply(Ticket, Reply),
     /// A message of the merge: devices would show what is lost if the switch ends.

@@ -25,7 +25,7 @@ impl Holds {
         self.since = now();
     }
 
-    /// It has ended, and the next one begins.
+    /// A piece of work of this kind has ended, and the next one begins.
     pub(crate) fn note(&mut self, work: &'static str) {
         let now = now();
         let took = now.saturating_sub(self.since) / 1_000;

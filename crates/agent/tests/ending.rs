@@ -1,4 +1,4 @@
-//! A switch ends when it is told to, whatever its controllers do.
+//! A switch ends on request, whatever its controllers do.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -116,7 +116,7 @@ fn who_does_not_read_harms_nobody() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (mut slow, mut other) = (connect(address).await, connect(address).await);
-        // Every frame is told to the primary, who reads none of them.
+        // Every frame is reported to the primary, which reads none of them.
         let unread = stream(&mut slow, 1).await;
         let ids = ids(&mut other).await;
         write(&mut other, 1, ids, "INSERT", 2).await;
@@ -139,7 +139,7 @@ fn who_does_not_read_harms_nobody() {
         // 200,000 messages of 100 bytes and more would be some; a thousand wait.
         assert!(resident().saturating_sub(before) < 16 << 20, "{before} {}", resident());
         let mut outside = load.join().unwrap();
-        // It vanishes; the next one is told.
+        // It vanishes; the next one is reported.
         drop((unread, slow));
         let (_say, mut heard) = stream(&mut other, 2).await;
         assert!(outside.send(&frame()));
@@ -147,7 +147,7 @@ fn who_does_not_read_harms_nobody() {
         stop.send(()).unwrap();
     });
     let counted = switch.join().unwrap();
-    // Those that came before the last may still be on their cable: any of them is told to the next primary.
+    // Those that came before the last may still be on their cable: any of them is reported to the next primary.
     assert!(sum(&counted, "frames_received_total") >= (FRAMES - WAITING) as u64);
     // In the stream's queue, or before it, where a lane that is faster than the owner leaves them: which of the two is a matter of speed.
     let lost = sum(&counted, "messages_lost_total") + sum(&counted, "frames_lost_total");

@@ -168,7 +168,7 @@ fn tables_are_one_store() {
         18 - 1,
         "it is a duplicate"
     );
-    // What the data plane ignores is not part of the key.
+    // Bits that the data plane ignores are not part of the key.
     let read = switch.read("table_entry { table_id: 0 counter_data {} }");
     assert!(read.contains(r#"lpm { value: "\001\002\000\000\000" prefix_len: 24 }"#), "{read}");
     assert!(read.contains(r#"value: "\t""#), "{read}");

@@ -86,7 +86,7 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     (from, packet)
 }
 
-/// What the model and the rules about ports say.
+/// Outputs by the model and the rules about ports.
 fn wanted(
     model: &mut Switch,
     is_parent: bool,

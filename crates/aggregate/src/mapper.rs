@@ -50,7 +50,7 @@ pub struct Config {
 pub struct Counts {
     /// Packets with pairs, repetitions included.
     pub packets: u64,
-    /// Of these, sent again.
+    /// Packets that were sent again; `packets` includes them.
     pub repeated: u64,
     /// Pairs sent, without repetitions and those in `left`; those of abandoned generations included.
     pub pairs: u64,
@@ -168,7 +168,7 @@ impl Mapper {
         if packet.generation < known || round.is_none() || !is_numbered {
             return;
         }
-        // Who is named need not answer the first START: packets do. Later ones ask whether it is still there.
+        // A mapper whose incarnation is named need not answer the first START: its packets do. Later STARTs ask whether it is still there.
         if packet.aux != self.config.incarnation || packet.generation == known {
             self.answer = Some((packet.generation, packet.seq));
         }

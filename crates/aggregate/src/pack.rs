@@ -14,7 +14,7 @@ use std::fmt;
 /// The pairs of a packet, before it is sent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Parcel {
-    /// The pairs must not be folded on the way: a value too large for the sum of all mappers, or the tag 0.
+    /// The pairs must not be folded by switches: a value too large for the sum of all mappers, or the tag 0.
     pub is_direct: bool,
     /// In the order of lanes; of direct ones, block after block.
     pub pairs: Vec<Pair>,

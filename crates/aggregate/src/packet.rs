@@ -131,7 +131,7 @@ pub struct Packet {
     pub seq: u32,
     /// Depends on the type.
     pub aux: u32,
-    /// Of an ACK: lanes that are not folded, or packets (see [`STORED`]).
+    /// In an ACK: lanes that are not folded, or packets (see [`STORED`]).
     pub map: u128,
     /// Block after block; in each, in the order of lanes, at most one for each.
     pub pairs: Vec<Pair>,

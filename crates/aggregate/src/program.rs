@@ -28,7 +28,7 @@ pub struct Program {
     pub port: u16,
     /// Packets in a queue from which on packets are marked by ECN.
     pub mark_at: u32,
-    /// It also folds what switches before it have left: pairs that found no slot there, and slots that are read.
+    /// True if the switch also folds pairs that earlier switches have not folded: pairs that found no slot there, and slots that are read.
     pub is_parent: bool,
 }
 
@@ -102,7 +102,7 @@ pub struct Seat {
 pub struct Sender {
     /// DATA of a mapper; only for parents: OVERFLOW of a mapper, which another switch has left, or READREPLY of another switch.
     pub kind: Kind,
-    /// It comes in here.
+    /// Ingress port of the stream.
     pub port: u32,
     /// Number of the channel, or of the other switch.
     pub channel: u16,

@@ -44,7 +44,7 @@ pub struct Config {
     pub channels: u16,
     /// Switches, numbered from 0. None: mappers send everything past them.
     pub switches: u16,
-    /// Of the switches, so many with the largest numbers fold what the others have left: they are closed and read after those.
+    /// Number of parents: the switches with the largest numbers, which fold pairs that the others have left. They are closed and read after those.
     pub parents: u16,
     /// Rounds of every mapper.
     pub rounds: u32,

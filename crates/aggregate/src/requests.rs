@@ -1,5 +1,5 @@
-//! Requests of the reducer to its switches, each for some rows: a bounded number at a time, each repeated until it is answered. What
-//! an answer had no room for is asked for again.
+//! Requests of the reducer to its switches, each for some rows: a bounded number at a time, each repeated until it is answered. Rows for
+//! which an answer had no room are requested again.
 //!
 //! A row is asked for only if the one a window before it is answered: a switch that folds the answers on their way has a cell for each
 //! number modulo the window.

@@ -5,7 +5,7 @@ use base_time::{Duration, Time};
 /// When a request is sent next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timer {
-    /// It is sent at this time or later.
+    /// Earliest time of the next transmission.
     pub due: Time,
     /// Time from sending it to sending it again.
     wait: Duration,
@@ -17,7 +17,7 @@ impl Timer {
         Timer { due: now, wait }
     }
 
-    /// It is sent now. The next wait is twice as long, up to `most`.
+    /// Notes a transmission. The next wait is twice as long, up to `most`.
     pub fn sent(&mut self, now: Time, most: Duration) {
         self.due = now + self.wait;
         self.wait = (self.wait * 2).min(most);

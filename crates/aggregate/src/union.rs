@@ -11,7 +11,7 @@ pub const MOST: usize = 256;
 pub struct Smallest(Vec<u64>);
 
 impl Smallest {
-    /// Those of a set, in any order; equal ones count once.
+    /// The smallest hashes of a set, in any order; equal ones count once.
     pub fn of(hashes: impl IntoIterator<Item = u64>) -> Smallest {
         let mut smallest = Smallest(vec![]);
         let mut waiting = vec![];
@@ -27,7 +27,7 @@ impl Smallest {
         smallest.union(&Smallest(waiting))
     }
 
-    /// Those of two sets together.
+    /// The smallest hashes of the union of two sets.
     pub fn union(&self, other: &Smallest) -> Smallest {
         let mut all = [self.0.as_slice(), other.0.as_slice()].concat();
         all.sort_unstable();

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 /// All of the traffic, in the unit of throughput.
 pub const WHOLE: u64 = 1_000_000_000;
 
-/// What is best.
+/// The objective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Objective {
     /// Least mean latency. No helper is overloaded.
@@ -41,9 +41,9 @@ pub struct Allocation {
 pub struct AppPlan {
     /// Class of the helpers that hold its flows.
     pub home: Option<usize>,
-    /// Its most popular flows, which are at the switch.
+    /// Number of the most popular flows, which are at the switch.
     pub flows: u64,
-    /// Their share of its traffic, of [`ONE`].
+    /// Share of the app's traffic on these flows, of [`ONE`].
     pub share: u64,
     /// Mean latency of its packets, in picoseconds.
     pub latency: u64,

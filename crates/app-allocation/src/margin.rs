@@ -1,4 +1,4 @@
-//! What more memory and more helpers would gain: the problem is solved again with each.
+//! Gains from more memory or more helpers: the problem is solved again with each.
 
 use crate::allocate::{Allocation, Objective, allocate};
 use crate::choose::Effort;
@@ -8,7 +8,7 @@ use crate::problem::Problem;
 /// A change and the allocation that it makes possible.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Margin {
-    /// What there is more of.
+    /// The resource that is increased.
     pub more: More,
     /// Mean latency with it, in picoseconds.
     pub latency: u64,

@@ -7,7 +7,7 @@ use crate::problem::{Affinity, App, Place, Problem, Quantum};
 /// Numbers of flows at the switch that are considered for an app with [`Quantum::Auto`].
 const MOST_STEPS: u64 = 4096;
 
-/// What an item stands for.
+/// Meaning of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Decision {
     /// Class of the helpers that hold the app's flows; none if all are at the switch.
@@ -30,7 +30,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// It is a memory, not a rate.
+    /// True for a memory, false for a rate.
     pub fn is_memory(self) -> bool {
         self.rate_of().is_none()
     }

@@ -74,7 +74,7 @@ pub struct App {
     pub quantum: Quantum,
     /// Copies of each flow's state at helpers, beside the one that is used.
     pub replicas: u64,
-    /// What it takes at the switch, or why the switch cannot run it.
+    /// Resources that the app takes at the switch, or why the switch cannot run it.
     pub at_switch: Result<Place, String>,
     /// The same for each class.
     pub at_classes: Vec<Result<Place, String>>,
@@ -102,7 +102,7 @@ pub enum Quantum {
     Exactly(u64),
 }
 
-/// What an app takes at a place.
+/// Resources that an app takes at a place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// Latency of a packet, from the port where it comes to the port where it leaves, in picoseconds.

@@ -24,7 +24,7 @@ pub struct WhyNot {
 /// An app without a place; apps are named by their place in the problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Alone {
-    /// It has to run at the switch, which cannot run it, for this reason.
+    /// The app must run at the switch, which cannot run it, for this reason.
     NotAtSwitch(usize, String),
     /// No class of helpers can run it: the reasons of each.
     NoClass(usize, Vec<String>),

@@ -118,7 +118,7 @@ impl Bits {
         }
     }
 
-    /// True if the number `value` can be told from its lowest `width` bits read as `bit<N>` or `int<N>`.
+    /// True if the number `value` is determined by its lowest `width` bits read as `bit<N>` or `int<N>`.
     pub fn fits(width: u32, signed: bool, value: &BigInt) -> bool {
         let bits = Bits::from_bigint(width, value);
         *value == if signed { bits.to_bigint_signed() } else { bits.to_bigint() }

@@ -66,7 +66,7 @@ impl Literal {
         })
     }
 
-    /// The value in its own width, or `None` without one. What does not fit is cut off.
+    /// The value in its own width, or `None` without one. Bits beyond the width are cut off.
     pub fn bits(&self) -> Option<Bits> {
         self.width.map(|width| Bits::from_bigint(width, &self.value))
     }

@@ -25,7 +25,7 @@ impl Probability {
         self.0
     }
 
-    /// Draws whether it happens. What never happens draws nothing: a setting of zero changes no other's chance.
+    /// Draws whether an event happens. A probability of zero draws nothing: a setting of zero changes no other's chance.
     pub fn happens(self, rng: &mut Rng) -> bool {
         self.0 > 0 && rng.chance(self.0.into(), ONE.into())
     }

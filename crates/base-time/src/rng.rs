@@ -1,7 +1,7 @@
 //! Randomness from a seed, the same on every machine and in every release.
 //!
-//! The generator is PCG XSL 128/64. What is derived from it (ranges, chances, shuffles, seeds of streams) is
-//! defined here and not taken from a library, whose algorithms may change between versions.
+//! The generator is PCG XSL 128/64. Ranges, chances, shuffles and seeds of streams are derived from it
+//! here and not taken from a library, whose algorithms may change between versions.
 
 use crate::Duration;
 use rand_pcg::Pcg64;

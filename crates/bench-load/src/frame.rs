@@ -72,7 +72,7 @@ impl Flow {
         let total = (20 + l4.len()) as u16;
         let mut bytes = vec![0x45, dscp << 2];
         bytes.extend_from_slice(&total.to_be_bytes());
-        // Identification: anything; here what tells flows apart.
+        // Identification: anything; here the fields that distinguish flows.
         bytes.extend_from_slice(&self.from.wrapping_mul(31).to_be_bytes());
         bytes.extend_from_slice(&[0x40, 0, ttl, self.protocol, 0, 0]);
         bytes.extend_from_slice(&self.source.to_be_bytes());

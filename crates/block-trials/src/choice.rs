@@ -8,7 +8,7 @@ use rmt_fit::Device;
 pub struct Placed {
     /// The block.
     pub block: &'static Block,
-    /// Its sizes, or the reason why it is out of the question.
+    /// Sizes of the block, or the reason why it is excluded.
     pub found: Result<Found, String>,
 }
 

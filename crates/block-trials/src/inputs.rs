@@ -12,13 +12,13 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Of a block with these ports.
+    /// Inputs for a block with these ports.
     pub fn new(ports: &[Port], seed: u64) -> Inputs {
         let inputs = ports.iter().filter(|port| port.direction == Direction::In).cloned();
         Inputs { ports: inputs.collect(), rng: Rng::new(seed), now: 0, epoch: 0 }
     }
 
-    /// Those of the next packet: keys that come again, numbers of every length, a time that goes on.
+    /// Inputs of the next packet: keys that come again, numbers of every length, a time that goes on.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Vec<u128> {
         let length = self.rng.below(12);

@@ -2,10 +2,10 @@
 //! And placed: what a block costs on a Tofino, and which of several blocks costs less.
 
 mod choice;
+mod exact;
 mod inputs;
 mod programs;
 mod tofino;
-mod twins;
 
 pub use choice::{Found, Placed, choose};
 pub use inputs::Inputs;
@@ -38,7 +38,7 @@ impl Trial {
         ];
         let model = match form {
             Form::Approximate => (block.model)(&request.values),
-            Form::Exact => twins::model(block, &request.values),
+            Form::Exact => exact::model(block, &request.values),
         };
         Trial { devices, model }
     }

@@ -1,4 +1,4 @@
-//! Which of several blocks is chosen, by error and resources.
+//! The choice among several blocks, by error and resources.
 
 use block_trials::{choose, tofino_cost};
 use p4_blocks::{Arch, Form, PURPOSES, Purpose, Wanted, find, include};
@@ -81,7 +81,7 @@ fn an_include_by_purpose_is_the_block_that_is_chosen() {
     );
     let fine = text("product/error=2%,mantissa=4,as=Price");
     assert_eq!(fine, text("multiply-normalised/mantissa=4,as=Price"));
-    // What one form of an architecture lacks, another may have.
+    // An operation that one form of an architecture lacks may exist in another.
     assert!(text("number-of-keys/error=5%,flows=50000,for=tna").contains("RegisterAction"));
     for (wrong, why) in [
         ("product", "product: an error is wanted, as `error=1%`"),

@@ -31,7 +31,7 @@ fn program() -> Arc<ir::Program> {
     compiled.program.unwrap_or_else(|| panic!("{:#?}", compiled.diagnostics))
 }
 
-/// What a packet leaves with.
+/// Fields of a packet that leaves.
 struct Seen {
     now: u64,
     weight: u64,

@@ -86,7 +86,7 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
                     return;
                 }
                 bytes.reserve(READ);
-                // Who has begun a call has to go on with it.
+                // A client that has begun a call must go on with it.
                 let patience = if bytes.is_empty() { RULES.idle } else { PATIENCE };
                 match tokio::time::timeout(patience, stream.read_buf(&mut bytes)).await {
                     Ok(Ok(1..)) => {}

@@ -7,7 +7,7 @@ use p4runtime_server::Status;
 /// Why a call is refused.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refusal {
-    /// The exception that the method declares, with this code, and why, which its client is not told.
+    /// The exception that the method declares, with this code, and the reason, which the client does not get.
     Declared(i32, String),
     /// A `TApplicationException`: any method may end with it.
     Application(Application, String),

@@ -21,7 +21,7 @@ const COUNTER_ERROR: i32 = 3;
 const REGISTER_ERROR: i32 = 3;
 const BAD_RATES_LIST: i32 = 3;
 const METER_ERROR: i32 = 6;
-/// Of `ParseVSetOperationErrorCode`.
+/// Code of `ParseVSetOperationErrorCode`.
 const VALUE_SET_ERROR: i32 = 2;
 
 /// Updates that are written at a time.

@@ -37,7 +37,7 @@ pub struct Services<S> {
 }
 
 impl<S: Switch> Services<S> {
-    /// Of a switch that may have no program yet.
+    /// Services of a switch that may have no program yet.
     pub fn new(switch: S, about: About) -> Services<S> {
         let (info, config) = (P4Info::default(), String::new());
         Services { switch, about, info, config, handles: Handles::default(), nodes: Nodes::default() }

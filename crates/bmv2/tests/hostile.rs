@@ -191,7 +191,7 @@ fn mutated_bytes_are_a_message_or_refused_or_waited_for() {
             Ok(Some((message, length))) => {
                 seen[0] += 1;
                 assert!(length <= bytes.len());
-                // What was read is written and read again as the same; a bool may have been any byte.
+                // A message that was read is the same after it is written and read again; a bool may have been any byte.
                 let again = encode(&message);
                 let (second, _) = decode(&again).expect("it is one").expect("it is all there");
                 assert_eq!(encode(&second), again);

@@ -1,7 +1,7 @@
 //! The example of every explanation (`p4rack explain CODE`) gives its code, when the built command is run on it.
 //!
 //! An example is a whole file, or a piece of one that `tests/explanations` has the rest of. Codes of elaboration (03xx) are tested
-//! in `p4rack`, whose test looks at their examples by other ways, too. Before this test only those were run, and others told of
+//! in `p4rack`, whose test checks their examples in other respects, too. Before this test only those were run, and others described
 //! limits that had been lifted.
 
 use base_diag::codes::{self, Entry};

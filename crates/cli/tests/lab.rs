@@ -186,7 +186,7 @@ fn a_control_port_is_an_interface_of_the_machine() {
     place.write("control.txt", script);
     let done = place.lab(&["test", "control.txt", "p4app.json", "--grpc-port", "0", "--no-pcap"]);
     let said = text(&done);
-    // Who is not root may make no interface here.
+    // Without root, no interface can be created here.
     let is_refused = said.contains("s1 has no interface `s1-cpu-eth1` for controllers, port 2");
     assert!(done.status.success() || is_refused, "{said}");
     let topology = std::fs::read_to_string(place.0.join("topology.json")).unwrap();

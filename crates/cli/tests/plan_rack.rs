@@ -143,7 +143,7 @@ fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
         let predicted = apps.iter().map(|app| latency(&app["plans"][0])).sum::<f64>() + wires;
         let is = emulated(&rack, "stream");
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} us predicted, {is} us emulated");
-        // What the left switch makes of a bit that comes in.
+        // Bits that leave the left switch for each bit that comes in.
         let predicted = megabits(&apps[0]["plans"][0]["cost"]["InputRate"]) / 200.0;
         let links = json(&["up", &rack])["report"]["links"].as_array().expect("a list").clone();
         let sent = |from: &str| {
@@ -151,7 +151,7 @@ fn three_plans_of_crosspod_take_as_long_and_carry_as_much_as_predicted() {
         };
         let is = sent("left:2") / sent("client");
         assert!((predicted - is).abs() < 0.05 * is, "{plan}: {predicted} bits predicted, {is} emulated");
-        // What the plan says can come in at most, and what of more than that goes through; frames have 42 bytes of headers.
+        // The maximum input rate by the plan is the rate that gets through at a higher input rate; frames have 42 bytes of headers.
         let refused = p4rack(&["plan", &rack, "--rate", "400Mbit/s"]);
         let reported = String::from_utf8_lossy(&refused.stderr).into_owned();
         let most =

@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 struct Rack {
     child: Child,
     answers: BufReader<ChildStdout>,
-    /// Its first answer.
+    /// First answer of the lab.
     record: Value,
 }
 
@@ -236,7 +236,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// What a server of `ctl group nat` is, and its flows: `s2  member  weight 1  512 buckets  3 flows ...`. The rack may not have heard of the group yet.
+/// The state of a server in `ctl group nat`, and its number of flows: `s2  member  weight 1  512 buckets  3 flows ...`. The rack may not have heard of the group yet.
 fn server(place: &Path, address: &str, name: &str) -> (String, u64) {
     let shown = command(place, &["ctl", "--addr", address, "group", "nat"]).output().unwrap();
     let text = String::from_utf8_lossy(&shown.stdout).into_owned();

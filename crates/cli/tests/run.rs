@@ -610,7 +610,7 @@ fn the_way_as_protobuf() {
     assert_eq!(ports.iter().map(port).collect::<Vec<_>>(), [Some(1), Some(2)]);
     let lookups = text.lines().filter(|l| l.trim() == "table_lookup {").count();
     assert_eq!(lookups, 3);
-    // What BMv2's readers know: field 1 of an event is a stage that begins or ends.
+    // As BMv2's readers expect: field 1 of an event is a stage that begins or ends.
     assert!(text.contains("stage_name: \"ingress\""));
 }
 

@@ -18,7 +18,7 @@ pub struct Compiled {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// Types and names are right. A program that declares externs of devices is elaborated if it can be, so that they can be checked;
-    /// what elaboration finds is not told.
+    /// findings of elaboration are not reported.
     Checked,
     /// The program can be run or split.
     Elaborated,

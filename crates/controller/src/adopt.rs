@@ -115,8 +115,8 @@ pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) ->
     take_over(shared, prepared, &held, Some(stored)).await
 }
 
-/// Runs a program that devices may run already, with its entities. Devices whose copies are merged begin anew, unless it is `stored` what they
-/// had said: without that, what they have counted and what they were told cannot be told apart.
+/// Runs a program that devices may run already, with its entities. Devices with merged copies restart, unless their earlier
+/// messages are `stored`: without these, their own counts cannot be distinguished from merged ones.
 async fn take_over<P: Planner>(
     shared: &Shared<P>,
     prepared: Prepared<Plans<P>>,

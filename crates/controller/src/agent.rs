@@ -29,7 +29,7 @@ pub struct Agent<B: Builder> {
     commits: bool,
     /// The program with the entities that are being read.
     holds: Option<ForwardingPipelineConfig>,
-    /// Of registers that other devices have, too.
+    /// Copies of merged registers, which other devices have, too.
     copies: Copies,
 }
 

@@ -107,7 +107,7 @@ pub enum Heard {
     Answer(AskId, Answer),
     /// Report of the device.
     Stream(StreamMessageResponse),
-    /// What it says to the merge ([`Effect::Push`](crate::Effect::Push)).
+    /// Message to the hub of the merge ([`Effect::Push`](crate::Effect::Push)).
     Pushed(Vec<u8>),
     /// Counters of the device.
     Counted(Vec<Metric>),

@@ -91,7 +91,7 @@ pub enum Reply {
     Found(Pieces, Result<(), Status>),
     /// Reply to a trace.
     Traced(Result<TraceResponse, Status>),
-    /// What a device says to a message of the merge, if anything.
+    /// A device's answer to a message of the merge; empty if there is none.
     Merged(Result<Vec<u8>, Status>),
 }
 

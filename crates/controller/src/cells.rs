@@ -23,7 +23,7 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
-    /// Those of an object; `None` for what has no cells that can be merged.
+    /// Cells of an object; `None` for an object without cells that can be merged.
     pub(crate) fn of(catalog: &Catalog, id: u32) -> Option<Cells> {
         if let Ok(counter) = catalog.counter(id) {
             let size = u64::try_from(counter.size).ok()?.checked_mul(2)?;
@@ -35,7 +35,7 @@ impl Cells {
         (1..=128).contains(&zero.width()).then_some(Cells { is_counter: false, width: zero.width(), size })
     }
 
-    /// Those of a device that are not zero.
+    /// Cells of a device that are not zero.
     pub(crate) fn shown(self, id: u32, target: &impl Live) -> BTreeMap<u64, u128> {
         let mut cells = BTreeMap::new();
         let mut note = |cell: u64, value: u128| {

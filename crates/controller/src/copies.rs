@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 pub struct Copies {
     /// The newest hub that has been heard.
     hub: u64,
-    /// Which of the device's programs it is.
+    /// Number of the program among those that the device has run.
     program: u64,
-    /// Of the program: larger than at any one before.
+    /// Incarnation of the program: larger than that of any earlier one.
     incarnation: u64,
     objects: BTreeMap<u32, Agent<u64>>,
     refused: u64,

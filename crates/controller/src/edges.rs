@@ -40,7 +40,7 @@ pub(crate) struct Edges {
     suspects: BTreeSet<usize>,
     /// When a target may be compared again.
     compared: BTreeMap<usize, Time>,
-    /// Of an operator, instead of those of the plan.
+    /// Limits set by an operator, which replace those of the plan.
     limits: Option<Limits>,
 }
 
@@ -59,7 +59,7 @@ const AGAIN: Duration = Duration::from_ms(1_000);
 pub(crate) type Written = Vec<(usize, Allowed)>;
 
 impl Edges {
-    /// Those of a rollout that was just filled. What an operator has set stays.
+    /// Takes the edges of a rollout that was just filled. Settings of an operator stay.
     pub(crate) fn fill(&mut self, edges: &[Edge]) {
         let watched = |edge: &Edge| {
             let edge = Edge { limits: self.limits.unwrap_or(edge.limits), ..edge.clone() };
@@ -70,7 +70,7 @@ impl Edges {
         *self = Edges { all, limits: self.limits, ..Edges::default() };
     }
 
-    /// Those of a rollout that ran before.
+    /// Takes the edges of a rollout that ran before.
     pub(crate) fn adopt(&mut self, edges: &[Edge]) {
         self.fill(edges);
         self.all.iter_mut().for_each(|one| one.keeper = None);
@@ -177,7 +177,7 @@ impl Edges {
         (!self.all.is_empty()).then_some(self.due)
     }
 
-    /// They are being read; the next time is after `span`.
+    /// Notes that senders are being read; the next reading is after `span`.
     pub(crate) fn look(&mut self, now: Time, span: Duration) {
         self.due = now + span;
     }

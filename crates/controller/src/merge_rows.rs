@@ -1,4 +1,4 @@
-//! What the merge knows, as rows that outlive the controller: of each cell the counts of ended and present incarnations, of each object the
+//! State of the merge, as rows that outlive the controller: of each cell the counts of ended and present incarnations, of each object the
 //! devices and their incarnations. Behind a crash of the controller, what it had taken from devices is there; devices that still run
 //! say the rest.
 //!
@@ -7,7 +7,7 @@
 //! [MERGE_ROWS] id cell       flow_control::merge::State
 //! ```
 //!
-//! A merge that devices get says nothing that is not stored: it is sent behind the batch (`Waiting`, in the process that keeps the file).
+//! A merge that devices get says nothing that is not stored: it is sent after the batch (`Waiting`, in the process that keeps the file).
 
 use crate::cells::Cells;
 use crate::copied::Totals;
@@ -20,7 +20,7 @@ use p4runtime_store::Catalog;
 use state_journal::MERGE_ROWS;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is to be stored.
+/// Rows to store.
 #[derive(Default)]
 pub(crate) struct Rows {
     is_kept: bool,
@@ -114,7 +114,7 @@ struct StoredObject {
 }
 
 impl Stored {
-    /// Of rows. Those that are none are passed over: the file that has them is checked where it is read.
+    /// Reads rows. Unreadable rows are skipped: the state file is checked where it is read.
     pub(crate) fn of(rows: &[MergeRow]) -> Stored {
         let mut objects: BTreeMap<u32, StoredObject> = BTreeMap::new();
         for MergeRow { key, value } in rows {

@@ -49,7 +49,7 @@ pub(crate) struct Merged {
     /// Tasks that wait for answers.
     pub(crate) waiting: BTreeSet<TaskId>,
     traffic: MergeTraffic,
-    /// What is to be stored, if anybody stores it.
+    /// Rows to store, if the controller has a store.
     pub(crate) rows: Rows,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Object {
     name: String,
     /// Devices with copies, by their places in the hub.
     pub(crate) holders: Vec<usize>,
-    /// Their names.
+    /// Names of the devices.
     pub(crate) names: Vec<String>,
     pub(crate) cells: Cells,
     pub(crate) hub: Hub<u64>,
@@ -86,7 +86,7 @@ pub struct MergeState {
     pub operator: Operator,
     /// Cells with a value; a counter has two for each index.
     pub cells: u64,
-    /// Its copies.
+    /// Copies of the object.
     pub copies: Vec<CopyState>,
 }
 
@@ -99,15 +99,15 @@ pub struct CopyState {
     pub incarnation: u64,
     /// Messages of this incarnation that have been taken.
     pub pushes: u64,
-    /// It has not confirmed all that is known.
+    /// True if the device has not confirmed all values that the hub knows.
     pub is_behind: bool,
     /// Rounds since its last answer.
     pub silent_rounds: u64,
 }
 
 impl Merged {
-    /// Those of a rollout that begins with zeros on all devices. `totals` are the values that the cells have; `number` is larger than
-    /// that of any hub before.
+    /// Begins with a rollout whose devices begin with zeros. `totals` are the values of the cells; `number` is larger than
+    /// that of any earlier hub.
     pub(crate) fn fill(
         &mut self,
         rollout: &Rollout,
@@ -125,7 +125,7 @@ impl Merged {
         });
     }
 
-    /// Those of a rollout.
+    /// Begins with the merged objects of a rollout.
     pub(crate) fn begin_with(
         &mut self,
         rollout: &Rollout,
@@ -259,7 +259,7 @@ impl Merged {
                 self.rows.note(*id, object.hub.changed());
             }
         }
-        // What it has said before it has begun anew is no answer.
+        // A message sent before the device restarted is no answer.
         if let Some(heard) = self.heard.get_mut(&device).filter(|_| is_newest) {
             *heard = message.round.max(*heard);
         }

@@ -63,7 +63,7 @@ pub(crate) async fn gather<P: Planner>(
     }
     let mut by_device: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
     for query in queries {
-        // What all have counted of it is known.
+        // The counts of all devices are known for a merged object.
         if rollout.is_merged(&query) {
             continue;
         }

@@ -41,7 +41,7 @@ impl Work {
             Call::Write(request) | Call::Operate(request) => {
                 Claim::write(request, state.server.store().map(Store::catalog), asked)
             }
-            // What many queries are about takes long to find.
+            // It takes long to find the entities of many queries.
             Call::Read(request) if request.entities.len() > SLICE => Claim::look(asked),
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
             Call::ReadRunning(request) if request.entities.len() > SLICE => Claim::look(rollout.as_deref()),

@@ -1,6 +1,6 @@
 //! A device that runs one program, without time of its own.
 //!
-//! The way of a packet: [`Device::ingress`] gives what the traffic manager enqueues; the driver decides when each
+//! The path of a packet: [`Device::ingress`] gives what the traffic manager enqueues; the driver decides when each
 //! replica leaves its queue and calls [`Device::egress`]; that gives at most one output, and perhaps packets that
 //! start again (recirculated) or go through egress again (cloned). [`Device::drain`] does it all at once.
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A port number of a device.
 pub type Port = u32;
 
-/// A packet in the traffic manager. What it holds is the device's business.
+/// A packet in the traffic manager. Its contents are private to the device.
 pub type QueuedPacket = Box<dyn std::any::Any + Send>;
 
 /// Result of ingress: a packet for the traffic manager to queue at one port.

@@ -20,8 +20,8 @@
 //! | [`ValueExtern::snapshot`], [`restore`](ValueExtern::restore) | `long snapshot(state *, void *, long)`, `int restore(state *, const void *, long)` |
 //! | [`ValueOffer::make`] | `int init(state *, const arguments *)` |
 //!
-//! **Invariant**: the only clock is `now`. What draws random numbers takes a seed as an argument of its constructor and has the
-//! generator in its snapshot.
+//! **Invariant**: the only clock is `now`. An extern that draws random numbers takes a seed as an argument of its constructor and has
+//! the generator in its snapshot.
 
 use crate::ExternError;
 use base_bits::Bits;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 pub trait ValueExtern: Send {
     /// A packet calls the method of this position in [`ValueOffer::methods`]. `inputs` has the numbers of `in` and `inout`
     /// parameters, in order. `outputs` has a slot for each number of `out` and `inout` parameters and then of the result, in order: at
-    /// first what came in by an `inout` parameter, and zero elsewhere. What is put there is cut to the slot's width.
+    /// first what came in by an `inout` parameter, and zero elsewhere. Values are cut to the slot's width.
     fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time);
 
     /// When [`tick`](ValueExtern::tick) wants to run next; `None` if no timer is running.

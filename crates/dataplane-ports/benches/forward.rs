@@ -154,7 +154,7 @@ impl<'l> Served<'l> {
             self.which.entry(packet.in_port()).or_default().push(at);
         }
         for (cable, which) in self.outside.values_mut().zip(self.which.values_mut()) {
-            // What finds no room is offered again later, as other packets.
+            // Packets that find no room are offered again later, as other packets.
             cable.sink.send(packets, which, Time::ZERO);
             cable.sink.wake();
             which.clear();

@@ -107,7 +107,7 @@ struct Round {
 
 impl Turn {
     pub(crate) fn wake(&self) {
-        // Who cannot be woken looks again after a while.
+        // An owner that cannot be woken polls again after a while.
         let _ = self.waker.wake();
     }
 }

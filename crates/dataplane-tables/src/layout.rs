@@ -101,7 +101,7 @@ impl KeyLayout {
         &self.fields
     }
 
-    /// Which of several entries that fit wins: with a ternary, range or optional field by priority, else by the
+    /// Order of entries that match: with a ternary, range or optional field by priority, else by the
     /// length of the prefix.
     pub fn order(&self) -> Order {
         self.order

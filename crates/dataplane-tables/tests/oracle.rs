@@ -234,7 +234,7 @@ fn overlapping_rules_one_by_one() {
     assert_eq!(pair.structures.into_iter().collect::<Vec<_>>(), ["vectors"]);
 }
 
-/// Rules that no mask tells apart: ranges up to the greatest number, and one key at many priorities. As tuples, all would be in one
+/// Rules that no mask distinguishes: ranges up to the greatest number, and one key at many priorities. As tuples, all would be in one
 /// chain: a lookup looked at each rule, and 100,000 inserts took seven minutes.
 #[test]
 fn rules_of_one_chain_are_no_chain() {

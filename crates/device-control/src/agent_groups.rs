@@ -65,16 +65,16 @@ struct Led {
     next: Time,
 }
 
-/// What a switch knows of a server.
+/// A switch's view of a server.
 #[derive(Clone, Copy, Default)]
 struct Known {
     /// Nothing before its first message.
     start: Option<u32>,
     at: Time,
     counts: Counts,
-    /// Of orders for it.
+    /// Term of orders for the server.
     term: u16,
-    /// It was taken for dead and has not begun anew.
+    /// True if the server was taken for dead and has not restarted.
     is_fenced: bool,
 }
 
@@ -83,7 +83,7 @@ struct Served {
     said: ServedGroup,
     front: Front,
     start: u32,
-    /// Of the last order.
+    /// Term of the last order.
     term: Option<u16>,
     next: Time,
     /// Counters of fronts before.
@@ -315,7 +315,7 @@ impl Served {
         left
     }
 
-    /// Its flows are elsewhere by now.
+    /// Restarts the server without flows: they are elsewhere by now.
     fn begin_anew(&mut self, target: &mut Controlled, now: Time) {
         self.past = self.counts();
         self.past.no_answer += self.front.server().held() as u64;

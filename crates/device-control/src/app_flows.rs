@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct FlowsOf {
     /// The program that was pinned, with the sizes of its tables.
     pub program: Arc<Program>,
-    /// Its keys.
+    /// Keys of the flows.
     pub keys: Keys,
     /// The names of what it was given.
     pub pinned: Pinned,
@@ -34,7 +34,7 @@ pub struct FlowsOf {
     pub whole: Arc<Program>,
     /// Costs of moves.
     pub costs: Costs,
-    /// Its externs.
+    /// Externs of the program.
     pub registry: Registry,
 }
 
@@ -68,7 +68,7 @@ pub struct Promotion {
 pub struct AppFlows {
     /// Name of the app.
     pub name: String,
-    /// Its switch.
+    /// Switch of the app.
     pub switch: DeviceIndex,
     /// The helper that serves each shard.
     pub shards: Vec<DeviceIndex>,

@@ -1,5 +1,5 @@
 //! Flows of a pinned program that move between the switch and its helpers, through the controller of the devices: steps of
-//! [`pinned_flows`] become writes by whoever runs the switch, and what becomes of each move is told.
+//! [`pinned_flows`] become writes by whoever runs the switch, and the result of each move is reported.
 //!
 //! ```text
 //! promote, demote ──> FlowMoves ── Call::Operate ──> Controller
@@ -42,9 +42,9 @@ const MOST_ASKED: usize = 4096;
 /// The two places of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Side {
-    /// It is processed at the switch.
+    /// The switch processes the flow.
     Switch,
-    /// It is processed at its helper.
+    /// The helper processes the flow.
     Helper,
 }
 
@@ -121,7 +121,7 @@ impl FlowMoves {
         &self.flows
     }
 
-    /// Moves a flow. What becomes of it is told by [`take_ended`](FlowMoves::take_ended), refusals too.
+    /// Moves a flow. [`take_ended`](FlowMoves::take_ended) reports its outcome, refusals too.
     pub fn ask(&mut self, now: Time, flow: &Flow, to: Side) {
         let refuse =
             |why| Moved { flow: flow.clone(), to, asked: now, took: Duration::ZERO, end: End::Refused(why) };

@@ -34,13 +34,13 @@ pub enum GroupStep {
 pub enum Standing {
     /// Not in the group.
     Out,
-    /// It was away for too long, or has begun anew.
+    /// The server was away for too long, or has restarted.
     Dead,
     /// Not all others know it yet.
     Joining,
-    /// It gets new flows.
+    /// The server gets new flows.
     Member,
-    /// It gets no new flows.
+    /// The server gets no new flows.
     Draining,
     /// The same, and it leaves after its last flow.
     Leaving,

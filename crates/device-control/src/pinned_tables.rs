@@ -1,5 +1,5 @@
-//! What a rack's desired state has of a pinned program when its flows begin to move: the entries of its tables, and what is to be done so that
-//! nothing is at the switch but the copies of whole tables.
+//! A pinned program in a rack's desired state when its flows begin to move: the entries of its tables, and the steps after which the switch
+//! holds only the copies of whole tables.
 
 use super::FlowMoves;
 use control_writes::{EntryKey, Write};

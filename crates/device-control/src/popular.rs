@@ -82,7 +82,7 @@ impl Popular {
         if let Some(sketch) = helper.and_then(|at| counts.sketches.get_mut(*at)) {
             return sketch.count(&flow, &name);
         }
-        // What its helper has counted of it goes on here: estimates of both kinds are compared.
+        // The count of its helper is continued here: estimates of both kinds are compared.
         let before = || counts.sketches.iter().map(|sketch| sketch.estimate(&name)).max().unwrap_or(0);
         let has_room = counts.residents.len() < MOST_COUNTED;
         let resident = match counts.residents.entry(flow) {

@@ -38,13 +38,13 @@ const TIMING: Timing = Timing {
 /// Fate of a request to a device.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Passage {
-    /// It is done, and answered.
+    /// The device does it and answers.
     Through,
-    /// It is not done, and the agent says so.
+    /// The agent refuses it.
     Refused(Status),
-    /// It does not arrive.
+    /// The request is lost.
     AskLost,
-    /// It is done, and the answer does not arrive.
+    /// The device does it, and the answer is lost.
     AnswerLost,
     /// The device breaks in the middle: see [`Controlled::break_after`].
     Breaks(Vec<u32>),

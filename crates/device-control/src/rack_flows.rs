@@ -235,7 +235,7 @@ impl RackFlows {
 
     fn end(&mut self, now: Time, why: &str) {
         self.phase = Phase::Off(why.to_string());
-        // Whatever waits for a move is told.
+        // Everything that waits for a move is notified.
         let _ = self.app.begin_anew(now, &[]);
     }
 

@@ -23,7 +23,7 @@ pub struct Stage {
     pub block: Block,
     /// In order.
     pub params: Vec<Param>,
-    /// Which field of which parameter says how many bytes counters and meters see; without one, that is
+    /// Parameter and field with the number of bytes that counters and meters see; without one, it is
     /// [`Effects::counted`].
     pub counted_length: Option<(VarId, u32)>,
 }

@@ -183,7 +183,7 @@ fn spares_take_over_before_much_is_lost() {
         assert_eq!(row(load, "the same, no controller")["in use"], "f2");
     }
     for row in &found {
-        // What is still under way when the run ends is lost without a failure, too.
+        // Packets still under way when the run ends count as lost without a failure, too.
         let ended = lost(row["load"].as_str().unwrap(), "nothing fails");
         assert!(number(row, "lost") <= number(row, "limit") + ended, "{row}");
     }

@@ -37,9 +37,9 @@ const SOON: u64 = 4;
 /// State of a target at the controller.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kept {
-    /// It may be used.
+    /// The target may be used.
     Usable,
-    /// It has failed, or its state is not known to be right.
+    /// The target has failed, or its state is not known to be right.
     Out,
     /// The state of the target is right; senders may use it again at this time.
     Recovering(u64),

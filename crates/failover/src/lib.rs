@@ -55,7 +55,7 @@ pub struct Stamp {
 /// A frame of its own from receiver to sender.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Report {
-    /// Of the stamps that it is about.
+    /// Generation of the stamps that it reports on.
     pub generation: u32,
     /// The highest number that has arrived.
     pub sequence: u32,

@@ -9,7 +9,7 @@ pub struct Receiver {
     pub generation: u32,
     /// The highest number of it that has arrived.
     pub highest: u32,
-    /// Which of the last numbers have arrived: bit 0 is the highest.
+    /// Bitmap of the last numbers that have arrived: bit 0 is the highest.
     pub seen: u32,
     /// How many are missing, as in [`Report::gaps`].
     pub gaps: u16,
@@ -18,9 +18,9 @@ pub struct Receiver {
 /// Fate of a hand-over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is processed.
+    /// A new hand-over: it is processed.
     Fresh,
-    /// It came before: it is dropped.
+    /// A duplicate: it is dropped.
     Again,
     /// The hand-over is of an earlier generation, or too late to know whether it arrived before: it is dropped.
     Stale,

@@ -20,7 +20,7 @@ pub struct Sender {
     pub used: Targets,
     /// As in [`Stamp::generation`].
     pub generation: u32,
-    /// Of the last hand-over.
+    /// Number of the last hand-over.
     pub sequence: u32,
     /// A request is open.
     pub waiting: bool,
@@ -60,11 +60,11 @@ pub struct Sent {
 /// Outcome of a report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Heard {
-    /// It is of another generation, or of numbers that were never sent.
+    /// The report is for another generation, or for numbers that were never sent.
     Ignored,
-    /// It counts.
+    /// The report counts.
     Counted,
-    /// It counts, and the target has failed.
+    /// The report counts, and the target has failed.
     Failed,
 }
 

@@ -9,12 +9,12 @@
 //!    └─────────────────────────────────────────────────────┘ idle everywhere                    or a write leads it elsewhere
 //! ```
 //!
-//! Who decides (the program's own controller, or a handler) is asked once for each flow that is absent. Its entries are written to all
+//! The decider (the program's own controller, or a handler) is asked once for each absent flow. Its entries are written to all
 //! devices that serve or back up the flow, then the packets that waited are sent there, and only then may the flow move to
 //! the switch. Flows of programs that make no entries for new flows are external without having been pending.
 //!
 //! All that waits is bounded: packets and flows by [`Bounds`], writes by [`Limits::writes`], flows that may be at the switch by the switch
-//! itself, which says when it is full. What is dropped is counted.
+//! itself, which says when it is full. Dropped packets are counted.
 
 use crate::moves::{Answer, FullTables, Moves, News, Operation, Write, WriteId};
 use crate::pending::{Arrival, Bounds, Order as PacketOrder, Pending, Release};
@@ -50,9 +50,9 @@ pub enum Order<F, K, P> {
     Send(F, P),
     /// Send a marker on the same path. [`Flows::marker_returned`] follows.
     Mark(F),
-    /// The write is on all devices: tell who asked for it.
+    /// The write is on all devices: notify its requester.
     Written(WriteId),
-    /// A move of the flow has ended there: tell who asked for it.
+    /// A move of the flow has ended there: notify its requester.
     Moved(F, MovedTo),
 }
 
@@ -109,7 +109,7 @@ struct Flow {
     place: Place,
     /// Packets in the last window, as far as known.
     packets: u64,
-    /// It is to be absent once it has left the switch.
+    /// True if the flow is forgotten once it has left the switch.
     ends: bool,
     /// Patience with who decides ends here; `None` of flows that are decided, or never were pending.
     deadline: Option<Time>,
@@ -378,7 +378,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         self.flows.get(flow).map(|flow| flow.place)
     }
 
-    /// Who decides was asked about the flow, and has not answered.
+    /// True if the decider was asked about the flow and has not answered.
     pub fn awaits_decision(&self, flow: &F) -> bool {
         self.flows.get(flow).is_some_and(|known| known.deadline.is_some())
     }

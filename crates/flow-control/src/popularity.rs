@@ -1,4 +1,4 @@
-//! Which flows are worth a place at the switch (ExoPlane, section 6).
+//! Selection of the flows that are worth a place at the switch (ExoPlane, section 6).
 //!
 //! Once a window, helpers report flows of which they have seen many packets (estimates of a sketch), and the switch
 //! counts the packets of its resident flows exactly. A flow comes in if there is room, or in place of the resident flow

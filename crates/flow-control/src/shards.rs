@@ -1,4 +1,4 @@
-//! Which helper serves which share of the flows: logical shards, each with a primary and a backup (ExoPlane, sections 4.4 and 4.5).
+//! Assignment of flows to helpers: logical shards, each with a primary and a backup (ExoPlane, sections 4.4 and 4.5).
 //!
 //! A flow's shard is a hash of its key modulo the number of shards, which never changes. A shard's helpers do. There are enough shards
 //! that the flows of a helper that fails are spread over all others: with N helpers, N (N - 1) shards, each survivor serves

@@ -1,4 +1,4 @@
-//! Which flows have many packets: a count-min sketch that a helper keeps of the flows that it processes (Cormode and Muthukrishnan 2005), in windows.
+//! Detection of flows with many packets: a count-min sketch that a helper keeps of the flows that it processes (Cormode and Muthukrishnan 2005), in windows.
 //!
 //! ```text
 //! count("a") ──> row 0  [ .  .  7  . ]      the estimate is the least cell: never less than the packets of the flow,

@@ -1,7 +1,7 @@
 //! Flows from their first packet to their last, over a model of a switch, two helpers, a program's own controller and the
 //! network between: operations take up to 50 ms, are carried out in any order, and may get lost and be sent again.
 //!
-//! What must hold: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
+//! Properties: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
 //! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome.
 
 use base_time::{Duration, Rng, Time};
@@ -60,7 +60,7 @@ enum Event {
     Decision(Flow),
     /// An operation is at its device.
     Operation(u64),
-    /// Its answer is at the controller.
+    /// The answer is at the controller.
     Answer(u64),
     Marker(Flow),
     Window,
@@ -443,7 +443,7 @@ impl World {
             );
             self.step(event, flows);
             self.orders();
-            // Who is expired may be asked again.
+            // An expired flow may be requested again.
             let flows = &self.flows;
             self.asked.retain(|flow| flows.awaits_decision(flow));
         }

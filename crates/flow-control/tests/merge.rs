@@ -35,7 +35,7 @@ struct Faults {
     hasty: bool,
     /// Chance in percent that the hub ends in a step, and another one goes on with what it has stored.
     hub: u64,
-    /// Devices do not tell hubs apart.
+    /// Devices do not distinguish hubs.
     same_hub: bool,
     /// A hub forgets what devices had counted in their present incarnations.
     only_banked: bool,
@@ -354,7 +354,7 @@ fn copies_are_exact_after_loss_doubling_reordering_and_restarts() {
 #[test]
 fn copies_are_exact_after_hubs_that_end_too() {
     assert_eq!(right(Faults { hub: 2, ..HARD }), 500);
-    // Hubs that are not told apart take each other's sequence numbers; one without the counts of present incarnations leads copies back.
+    // Hubs that are not distinguished take each other's sequence numbers; one without the counts of present incarnations leads copies back.
     assert!(right(Faults { hub: 2, same_hub: true, ..HARD }) < 400);
     assert!(right(Faults { hub: 2, only_banked: true, ..HARD }) < 400);
 }

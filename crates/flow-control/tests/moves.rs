@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 type Op = Operation<char, char>;
 
-/// Flows A and B share the key `k`. What A finds at `a` leads it to `k`, or to `z` if the entry has version 9.
+/// Flows A and B share the key `k`. The entry that A finds at `a` leads it to `k`, or to `z` if the entry has version 9.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Tables(BTreeMap<char, Version>);
 

@@ -20,7 +20,7 @@ enum Place {
 
 use Place::{Backup, Primary, Switch};
 
-/// What may happen to the flow meanwhile.
+/// Events that may happen to the flow meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Move {
     /// To the switch: with the value of the copy that serves, or of the desired state.
@@ -74,7 +74,7 @@ struct State {
     /// Steps of the write and of the move that are done.
     written: usize,
     moved: usize,
-    /// What the promotion has read.
+    /// Value that the promotion has read.
     read: Option<u8>,
     lock: Holder,
     /// Packets on their way to the backup, or to the primary: the least that each has to see.

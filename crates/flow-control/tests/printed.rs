@@ -8,7 +8,7 @@ use base_time::Rng;
 const STEPS: usize = 400;
 const RUNS: u64 = 200;
 
-/// What may be wrong: with the messages, with the devices, or with the protocol.
+/// Faults of the messages, the devices or the protocol.
 #[derive(Clone, Copy, Default)]
 struct Variant {
     /// In percent.
@@ -19,7 +19,7 @@ struct Variant {
     delays: bool,
     /// In percent: it never does.
     loses_deltas: u64,
-    /// What was received is the last snapshot, as the text can be read.
+    /// True if the received value is the last snapshot, as the text can be read.
     keeps_snapshots: bool,
     /// One sum of all that was received is sent to each helper.
     sends_sums: bool,
@@ -40,11 +40,11 @@ struct Run {
     variant: Variant,
     rng: Rng,
     queue: Vec<Message>,
-    /// What each device shows; the switch is the first.
+    /// Value that each device shows; the switch is the first.
     shown: Vec<u64>,
-    /// What the switch has received from each helper.
+    /// Value that the switch has received from each helper.
     of_helpers: Vec<u64>,
-    /// What each helper has received from the switch.
+    /// Value that each helper has received from the switch.
     of_switch: Vec<u64>,
     old: Vec<u64>,
     is_new: Vec<bool>,

@@ -82,7 +82,7 @@ fn read_rule(line: &str) -> Result<FlowRule, String> {
     {
         return Err(format!("frames cannot leave on port {port}, on which they were received"));
     }
-    // What `ovs-ofctl` takes if nothing is said.
+    // Default priority of `ovs-ofctl`.
     Ok(FlowRule { priority: priority.unwrap_or(0x8000), in_port, action })
 }
 

@@ -6,7 +6,7 @@ use dataplane_api::{
     Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket, Replica,
 };
 
-/// Does with each frame what its rules say, and nothing else: frames leave as they came. What no rule matches is dropped.
+/// Forwards frames unchanged, by its rules. A frame that matches no rule is dropped.
 pub struct FlowSwitch {
     /// The highest priority first; of equals the first that was given.
     rules: Vec<FlowRule>,

@@ -24,7 +24,7 @@ pub const RULES: Rules =
 pub struct Autoscale {
     /// Servers that take new flows, at each look.
     pub servers: Vec<usize>,
-    /// Of the whole run.
+    /// Counts of the whole run.
     pub counts: Counts,
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Bloom {
-    /// Of each of a filter's two arrays.
+    /// Size of each of a filter's two arrays.
     pub bits: usize,
     /// Flows that the older filter knows get pins before a change.
     pub pins: bool,

@@ -106,7 +106,7 @@ enum Event {
 /// A packet that has come out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// Of the flow.
+    /// Number of the flow.
     pub flow: u16,
     /// As the sender numbered it.
     pub number: u32,
@@ -141,7 +141,7 @@ pub struct Rack<'p> {
     servers: BTreeMap<Member, Server>,
     /// The group's controller.
     pub group: Group<Flow>,
-    /// Of all that is drawn.
+    /// Source of all random numbers.
     pub rng: Rng,
     now: u64,
     events: BTreeMap<(u64, u64), Event>,

@@ -77,7 +77,7 @@ enum Event {
 /// A group with its switch, servers and links.
 pub struct Simulation {
     setting: Setting,
-    /// Of all that is drawn.
+    /// Source of all random numbers.
     pub rng: Rng,
     /// The tick.
     pub now: u64,

@@ -34,7 +34,7 @@ pub const PACKETS_OF_ONE: u64 = 250;
 pub struct Second {
     /// At server 1 and at server 2.
     pub at: [u64; 2],
-    /// By way of another server.
+    /// Through another server.
     pub extra_hops: u64,
     /// Flows with a pin.
     pub pins: usize,
@@ -45,7 +45,7 @@ pub struct Second {
 pub struct Transition {
     /// One for each second.
     pub seconds: Vec<Second>,
-    /// Of the whole run.
+    /// Counts of the whole run.
     pub counts: Counts,
     /// For each set: flows at server 1, at server 2.
     pub sets: [[usize; 2]; 4],

@@ -2,7 +2,7 @@
 //!
 //! Each instance is a process that answers calls on its standard input. If it crashes, or does not answer in time, it is ended, the packet
 //! gets no answer, and a new process continues from the last snapshot. Snapshots are taken after every 32 calls, and less often
-//! where the memory is large, so that taking them costs no more than the calls. What changed since the last one is lost.
+//! where the memory is large, so that taking them costs no more than the calls. Changes since the last snapshot are lost.
 //!
 //! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
 

@@ -112,7 +112,7 @@ fn built(name: &str, source: &str) -> Arc<Built> {
     built_as(name, source, None).unwrap_or_else(|(found, ..)| panic!("{found:#?}"))
 }
 
-/// What is said of a source, without the program's places.
+/// Diagnostics for a source, without places in the program.
 fn refused(name: &str, source: &str) -> String {
     let (found, map, directory) = built_as(name, source, None).err().expect("it is refused");
     let found: Vec<Diagnostic> = found
@@ -356,7 +356,7 @@ fn a_tick_that_crashes_is_not_due_again() {
     assert_eq!(ask(&mut *object, 3, 1, 1001)[5], Bits::from_bool(true), "it goes on");
 }
 
-/// What the plain build does not notice.
+/// A sanitizer finds an error that the plain build does not notice.
 #[test]
 fn sanitizers_see_more() {
     let source = COUNT.replace(

@@ -21,7 +21,7 @@ use std::net::Ipv4Addr;
 /// Limit on the words of a vocabulary.
 const MOST_KEYS: u32 = 10_000_000;
 
-/// Of a `[[job]]`, not written in a file: the name of its reducer, whose mappers have pairs among the captures.
+/// Parameter of a `[[job]]`, not written in a file: the name of its reducer, whose mappers have pairs among the captures.
 const PAIRS: &str = "pairs";
 
 /// ECN-capable (RFC 3168 §5), and "congestion experienced".

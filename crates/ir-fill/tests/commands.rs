@@ -177,7 +177,7 @@ fn parameters_of_checks() {
     let wrong =
         ir_interp::switch(hashing("@crc16_custom(1, 2)"), Options::default()).err().expect("it is wrong");
     assert!(wrong[0].title.contains("`@crc16_custom` of `main`"), "{wrong:?}");
-    // What is printed has the parameters too.
+    // The printed program has the parameters too.
     let printed = target_p4::print(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"));
     let again = compiled(&printed);
     assert_eq!(run(&again, ""), ccitt);

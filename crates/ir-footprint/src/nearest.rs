@@ -19,7 +19,7 @@ const MOST_TRIES: usize = 40;
 /// One region that moves.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// Which.
+    /// Name of the region.
     pub region: Name,
     /// New device.
     pub to: DeviceIndex,
@@ -88,7 +88,7 @@ fn single_moves(marks: &[Mark], refused: &Placement) -> Vec<Move> {
 fn moved(from: &Placement, moves: &[Move]) -> Placement {
     let mut map = from.clone();
     for one in moves {
-        // What runs at the origin is not called.
+        // Regions at the origin are not called.
         let policy = if one.to == map.origin() { Policy::Direct } else { map.policy_of(&one.region) };
         map.sites.insert(one.region.clone(), Site::new(one.to, policy));
     }

@@ -5,7 +5,7 @@ use ir_footprint::overhead::overhead;
 use ir_split::{DeviceIndex, Part, Placement, RuntimeName};
 use std::sync::Arc;
 
-/// Of the switch and of the helper: tables, bits of entries, of registers, of the header; ports.
+/// Costs of the switch and of the helper: tables, bits of entries, of registers, of the header; ports.
 fn costs(runtime: RuntimeName) -> Vec<(usize, u64, u64, u64, usize)> {
     let source = include_str!("../../../examples/headerless/wall.p4");
     let (texts, mut map) = ([("wall.p4", source)], SourceMap::new());

@@ -1,8 +1,8 @@
 //! The reference interpreter: the meaning of an elaborated program.
 //!
 //! Engines and splits are compared with it, so it is simple before it is fast. It runs the tree of
-//! [`ir::Program`] as it stands: expressions, statements, parsers, calls, places. What lasts from packet to packet is the
-//! [`device`]'s, whose stages it runs ([`Interpreter`]); what the externs of an architecture do is in a folder for each.
+//! [`ir::Program`] as it stands: expressions, statements, parsers, calls, places. State that lasts from packet to packet is the
+//! [`device`]'s, whose stages it runs ([`Interpreter`]). The externs of each architecture have a folder.
 //!
 //! **Invariant**: no packet, entry or program makes it panic, hang or take unbounded memory. Every pass has a
 //! budget of steps.

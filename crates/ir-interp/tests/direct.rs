@@ -9,7 +9,7 @@ use control_writes::{Count, Match, Rate, Rates};
 use dataplane_api::Device;
 use device::{Cells, Event, EventKind, Options, Switch};
 
-/// `t` counts and meters what its actions are told to; the colour is in the packet's last byte.
+/// `t` counts and meters as its actions say; the colour is in the packet's last byte.
 const PSA: &str = r#"
 #include "psa_common.p4"
 parser IP(packet_in packet, out headers_t hdr, inout meta_t meta, in psa_ingress_parser_input_metadata_t istd,
@@ -98,7 +98,7 @@ fn misses_count_and_are_metered_for_the_default_action() {
 }
 
 #[test]
-fn the_trace_tells_what_the_meter_of_the_default_action_says() {
+fn the_trace_shows_the_colour_by_the_meter_of_the_default_action() {
     let mut switch = psa();
     let two = Rate { per_gigamicrosecond: 0, burst: 2 };
     switch.default_set_rates("t", Some(Rates { committed: two, peak: two })).unwrap();

@@ -370,7 +370,7 @@ fn entries_can_be_read_back() {
     send(&mut switch, &[5, 0, 0, 0, 0, 0, 0, 0]);
     assert_eq!(switch.table_entries("t").expect("a table")[0].count.packets, 1);
     assert_ne!(switch.state(), start, "direct counts are state");
-    // What may not be written, and why.
+    // Refused writes, and why.
     let one = |n| [Match::Exact(bits(8, n))];
     let refusal =
         |result: Result<u64, dataplane_api::EntryError>| result.err().map(|e| e.message).unwrap_or_default();

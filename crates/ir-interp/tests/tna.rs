@@ -1,4 +1,4 @@
-//! What of TNA and T2NA does not run is refused when the device is made, and hostile packets end.
+//! Parts of TNA and T2NA that do not run are refused when the device is made, and the processing of hostile packets ends.
 
 use crate::common;
 

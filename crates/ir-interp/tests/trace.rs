@@ -1,4 +1,4 @@
-//! The trace shows a packet's way.
+//! The trace shows a packet's path.
 
 use crate::common;
 

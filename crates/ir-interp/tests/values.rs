@@ -255,7 +255,7 @@ fn unknown_externs_and_wrong_arguments_are_refused() {
           |              ^^^^^^^^^^^ `shift` of `ewma` is 32 at most, and 40 was given
     "#]],
     );
-    // What is marked with nothing.
+    // An unmarked extern function.
     refused(
         "extern bit<8> f(in bit<8> x);",
         "",

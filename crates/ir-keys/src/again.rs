@@ -2,7 +2,7 @@
 
 use ir::{Callee, ExprKind, Program, StmtKind, visit};
 
-/// Which further passes packets of a program make.
+/// Further passes that packets of a program make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Again {
     /// Some packets enter a stage a second time, with fields and metadata of the first.

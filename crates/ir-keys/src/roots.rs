@@ -13,7 +13,7 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// Of a program for v1model.
+    /// Roots of a program for v1model.
     pub fn new(program: &Program) -> Roots {
         let (_, metadata) = param(program, Role::Metadata);
         let (_, standard) = param(program, Role::StandardMetadata);

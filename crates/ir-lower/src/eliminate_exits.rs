@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_applied_control_tells_its_caller() {
+    fn an_applied_control_raises_the_flag_of_its_caller() {
         let inner =
             "control I(v) \"C.i\" { vars { inout bit<8> v; } apply { if (v == 8w0) { exit; } v = 8w1; } } ";
         let before = inner.to_string() + &control("", "", "control I(x); x = 8w2;");

@@ -169,7 +169,7 @@ impl<'a> Classifier<'a> {
         if let Some(all) = rows.iter().position(|(row, _)| row.0.is_empty()) {
             rows.truncate(all + 1);
         }
-        // The last rows need not be told from what follows them.
+        // The last rows need not differ from the rows after them.
         let rest = match rows.last() {
             Some((row, next)) if row.0.is_empty() => *next,
             _ => self.none,

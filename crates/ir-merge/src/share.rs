@@ -54,7 +54,7 @@ pub struct TooLarge {
     pub what: &'static str,
     /// The app's number.
     pub number: u32,
-    /// It has to be smaller.
+    /// Exclusive upper limit of the number.
     pub limit: u32,
 }
 

@@ -244,7 +244,7 @@ pub(crate) struct Input {
     pub gap: Duration,
     /// The whole program makes copies of it, or resubmits it.
     pub is_copied: bool,
-    /// It comes back, or copies of it do, and uses state: on one device too others may come between its passes, and only alone
+    /// The packet, or copies of it, come back and use state: on one device, too, others may come between its passes, and only alone
     /// is it one transaction.
     is_alone: bool,
 }

@@ -154,7 +154,7 @@ impl Flow {
         found
     }
 
-    /// The facts at the start of each section that control may reach; `start` holds behind the parser.
+    /// The facts at the start of each section that control may reach; `start` holds after the parser.
     fn forward(
         &self,
         sections: &Sections,

@@ -26,11 +26,11 @@ pub struct GroupRules {
 pub struct ScaleRules {
     /// Calls a second that are a load of 1000.
     pub capacity: u64,
-    /// It grows if the mean load was above this for `up_for_us`.
+    /// The group grows if the mean load was above this for `up_for_us`.
     pub up: u32,
     /// See `up`.
     pub up_for_us: u64,
-    /// It shrinks if the mean load was below this for `down_for_us`, and the others can take the load of the member that leaves.
+    /// The group shrinks if the mean load was below this for `down_for_us`, and the others can take the load of the member that leaves.
     pub down: u32,
     /// See `down`.
     pub down_for_us: u64,

@@ -21,7 +21,7 @@ pub const VERSION: u64 = 1;
 /// Bits of the version.
 pub const VERSION_BITS: u32 = 4;
 
-/// The field by which a policy tells frames of its own from hand-overs of packets, which have 0 there.
+/// The field by which a policy distinguishes its own frames from hand-overs of packets, which have 0 there.
 pub const KIND: &str = "kind";
 
 /// Bits of a frame's length.
@@ -47,7 +47,7 @@ pub struct Layout {
     pub common: Vec<LayoutField>,
     /// Bits of the number of a section.
     pub region_bits: u32,
-    /// The output ports that the position of a hand-over tells, for each section that needs them. Only without a header.
+    /// The output ports that the position of a hand-over implies, for each section that needs them. Only without a header.
     pub ports: BTreeMap<SectionId, Vec<u64>>,
     /// For each section entered over a cut: its live values.
     pub sections: BTreeMap<SectionId, Vec<LiveField>>,

@@ -15,7 +15,7 @@ use ir::{
 };
 use p4_arch::Duty;
 
-/// A region of a handler, and how its flows are told apart.
+/// A region of a handler, and the key of its flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowsOf {
     /// The region, which is one call.

@@ -12,7 +12,7 @@ pub struct DeviceIndex(pub u32);
 /// Required order of the packets of one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Order {
-    /// They leave in the order in which they came: it is said where that is not sure.
+    /// Packets of a flow leave in the order in which they came; a diagnostic names places where this is not certain.
     #[default]
     Keep,
     /// Any order will do.
@@ -103,7 +103,7 @@ impl From<DeviceIndex> for Site {
 /// A map from regions to sites.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
-    /// Which program of the rack this is: the hand-over header names it.
+    /// Number of the program in the rack; the hand-over header carries it.
     pub app: u64,
     /// Counts the plans of one rack: packets of another epoch are dropped.
     pub epoch: u64,

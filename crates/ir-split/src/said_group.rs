@@ -1,4 +1,4 @@
-//! Groups as the programs of their switch and servers say them: what agents beside these devices need, which no controller tells them.
+//! Groups as the programs of their switch and servers say them: all that agents beside these devices need, without a controller.
 //!
 //! ```text
 //! @leads_group("nat", 0, 1024, "0200...", "160000000,50000,200000,1000000,250000,0", "s1", 3, true, "s2", 4, false)

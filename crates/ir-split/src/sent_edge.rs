@@ -1,4 +1,4 @@
-//! An edge with spares as the program of its sender says it: what an agent beside the device needs, which no controller tells it.
+//! An edge with spares as the program of its sender says it: all that an agent beside the device needs, without a controller.
 //!
 //! ```text
 //! @edge_with_spares(0, 100, "025241434b00...", 3, 4)   the edge's number, microseconds between ticks, a tick, the ports of its targets
@@ -18,7 +18,7 @@ pub struct SentEdge {
     pub number: u64,
     /// Microseconds between two ticks.
     pub tick_us: u64,
-    /// A frame that tells the edge that time has passed: the device takes it from the port of any target.
+    /// A tick, by which the edge notices that time has passed: the device takes it from the port of any target.
     pub tick: Vec<u8>,
     /// Ports of the targets, the preferred one first.
     pub ports: Vec<u32>,

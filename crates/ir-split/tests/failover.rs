@@ -88,7 +88,7 @@ fn exact(width: u32, value: u64) -> Match {
 }
 
 /// The program's registers and the machines', with the same thresholds.
-struct Twins {
+struct Pair {
     switch: Switch,
     limits: Thresholds,
     senders: [Sender; 2],
@@ -97,8 +97,8 @@ struct Twins {
     now: u64,
 }
 
-impl Twins {
-    fn new(source: &str, limits: Thresholds) -> Twins {
+impl Pair {
+    fn new(source: &str, limits: Thresholds) -> Pair {
         let mut switch = switch(source);
         for (edge, region) in (0..).zip(REGIONS) {
             let key = exact(8, region.into());
@@ -134,7 +134,7 @@ impl Twins {
             let (table, from) = ("In.arrive.edge_of", "In.arrive.from");
             switch.table_add(table, &[key, exact(48, SENDER)], from, &args, None).unwrap();
         }
-        Twins {
+        Pair {
             switch,
             limits,
             senders: [Sender::default(); 2],
@@ -257,44 +257,44 @@ impl Twins {
 /// Runs events of all kinds; gives how often a target failed.
 fn run(source: &str, limits: Thresholds, seed: u64, events: u32) -> u32 {
     let mut rng = Rng::new(seed);
-    let mut twins = Twins::new(source, limits);
+    let mut pair = Pair::new(source, limits);
     let mut failures = 0;
     for _ in 0..events {
         let edge = rng.index(2);
-        let before = twins.senders[edge].failed;
+        let before = pair.senders[edge].failed;
         let near = |rng: &mut Rng, n: u32, reach: u64| {
             let far = if rng.chance(1, 20) { 40_000 } else { reach };
             n.wrapping_add(rng.below(far) as u32).wrapping_sub(rng.below(far) as u32)
         };
         match rng.below(8) {
-            0..=1 => twins.now += rng.below(limits.patience + 2),
-            2 => twins.leave(edge, 0),
-            3 => twins.leave(edge, 3),
+            0..=1 => pair.now += rng.below(limits.patience + 2),
+            2 => pair.leave(edge, 0),
+            3 => pair.leave(edge, 3),
             4 => {
-                let s = twins.senders[edge];
+                let s = pair.senders[edge];
                 let generation =
                     if rng.chance(1, 8) { near(&mut rng, s.generation, 3) } else { s.generation };
                 let sequence = near(&mut rng, s.sequence, 4);
                 let gaps = near(&mut rng, s.gaps_seen.into(), 3) as u16;
-                twins.hear(edge, Report { generation, sequence, gaps });
+                pair.hear(edge, Report { generation, sequence, gaps });
             }
             5..=6 => {
-                let r = twins.receivers[edge];
+                let r = pair.receivers[edge];
                 let generation =
                     if rng.chance(1, 16) { near(&mut rng, r.generation, 2) } else { r.generation };
                 let sequence = near(&mut rng, r.highest, 40);
                 let ask = rng.next_bool();
-                twins.arrive(edge, Stamp { generation: generation.max(1), sequence, ask });
+                pair.arrive(edge, Stamp { generation: generation.max(1), sequence, ask });
             }
             _ if rng.chance(1, 3) => {
                 let forgiven = Targets(rng.below(8) as u32);
                 let barred = Targets(rng.below(8) as u32 & rng.below(8) as u32);
-                twins.allow(edge, Allowed { forgiven, barred });
+                pair.allow(edge, Allowed { forgiven, barred });
             }
-            _ => twins.leave(edge, 0),
+            _ => pair.leave(edge, 0),
         }
-        failures += u32::from(twins.senders[edge].failed != before);
-        twins.compare();
+        failures += u32::from(pair.senders[edge].failed != before);
+        pair.compare();
     }
     failures
 }
@@ -324,11 +324,11 @@ fn the_program_does_what_the_machines_do() {
 /// A hand-over of a region without an edge, or of a sender without one, changes nothing and goes nowhere.
 #[test]
 fn unknown_edges_are_refused() {
-    let mut twins = Twins::new(&source(), LIMITS);
+    let mut pair = Pair::new(&source(), LIMITS);
     let stamp = Stamp { generation: 1, sequence: 1, ask: true };
-    let (.., leaves, _) = twins.run(false, 0, stamp, 0, 9);
+    let (.., leaves, _) = pair.run(false, 0, stamp, 0, 9);
     assert_eq!(leaves, 0);
-    let (.., decision, _) = twins.run(true, 0, stamp, 0, 9);
+    let (.., decision, _) = pair.run(true, 0, stamp, 0, 9);
     assert_eq!(decision, 3 << 8);
 }
 
@@ -530,7 +530,7 @@ fn a_switch_goes_over_to_the_spare() {
     assert_eq!(rack.send(0, &packet), [(2, expected)]);
 }
 
-/// Reports are the common header alone. What comes twice is processed once, and counted.
+/// Reports consist of the common header alone. A duplicate is counted and not processed.
 #[test]
 fn what_comes_twice_is_processed_once() {
     let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
@@ -571,7 +571,7 @@ fn an_idle_edge_is_probed() {
     assert_eq!(used, Value::Bits(bits(2, 2)));
 }
 
-/// What looks like a report is one only from a link to a target.
+/// Only a frame from a link to a target can be a report.
 #[test]
 fn feedback_by_another_port_is_a_packet_of_the_program() {
     let source = include_str!("../testdata/split/spares.p4");

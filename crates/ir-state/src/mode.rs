@@ -17,7 +17,7 @@ use ir::{Annotation, AnnotationBody, ExternObject, Instance, InstanceId, Program
 use p4_arch::StateMode;
 use state_modes::{MERGES, Merge, Mode};
 
-/// The mode of an object. What is declared wrongly ([`check`]) is not declared.
+/// The mode of an object. A wrong declaration ([`check`]) counts as none.
 pub fn mode_of(program: &Program, object: InstanceId) -> Mode {
     declared(program, program.instance(object)).ok().flatten().unwrap_or_else(|| found(program, object))
 }

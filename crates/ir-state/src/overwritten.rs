@@ -5,8 +5,8 @@
 //! overwritten  seen.read(n, i); if (n > 9) { n = 0; } seen.write(i, n);
 //! ```
 //!
-//! A value counts as worked out only if it is on every path. What tables and called actions leave in a variable is taken to be, if
-//! any action works it out of the register.
+//! A value counts as worked out only if it is on every path. For variables that tables and called actions write, it is enough that one
+//! action computes the value from the register.
 
 use crate::shown::{Taken, is_of, method};
 use base_diag::Span;
@@ -59,7 +59,7 @@ struct Walk<'p> {
 }
 
 impl Walk<'_> {
-    /// The variables after the block; `None` if no path goes on behind it.
+    /// The variables after the block; `None` if no path goes on after it.
     fn block(&mut self, block: &Block, vars: Vars) -> Option<Vars> {
         block.stmts.iter().try_fold(vars, |vars, stmt| self.stmt(stmt, vars))
     }

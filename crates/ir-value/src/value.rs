@@ -1,7 +1,7 @@
 //! Values at run time, and the zero value of each type.
 //!
-//! **Invariant**: a value has the shape of its type; nothing is ever undefined. What the specification leaves
-//! open is fixed here as BMv2 has it: uninitialised values are zero, headers and unions invalid, and an invalid
+//! **Invariant**: a value has the shape of its type; nothing is ever undefined. Where the specification leaves
+//! behaviour open, BMv2 decides it: uninitialised values are zero, headers and unions invalid, and an invalid
 //! header keeps the fields that were last stored in it.
 
 use crate::operate;
@@ -174,7 +174,7 @@ impl Value {
             (_, Value::Bool(value)) => Data::Bool(*value),
             (_, Value::Error(id)) => Data::Member(program.errors.get(id.index())?.to_string()),
             (Type::Tuple(types), Value::Struct(values)) => Data::Fields(all(types.iter().collect(), values)?),
-            // Digests of lists have no name that tells their type.
+            // Digests of lists have no name from which their type follows.
             (Type::Void, Value::Struct(values)) => {
                 Data::Fields(all(values.iter().map(|_| &Type::Void).collect(), values)?)
             }

@@ -34,7 +34,7 @@ impl Links {
         }
         let mut link = Link::new([(one.0, one.1?), (other.0, other.1?)], UNLIMITED);
         link.span = span;
-        // What `tc` lets wait where Mininet does not say.
+        // Default queue length of `tc`, for links where Mininet sets none.
         link.queue = 1000;
         // Nothing between namespaces counts preambles and gaps, or pads.
         (link.overhead, link.pad) = (0, false);

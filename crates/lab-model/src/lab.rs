@@ -63,7 +63,7 @@ pub struct Host {
     pub commands: Vec<String>,
 }
 
-/// The way to other networks.
+/// The gateway to other networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Gateway {
     /// IP address of the gateway.

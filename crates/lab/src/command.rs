@@ -1,4 +1,4 @@
-//! The commands of the prompt, which scripts have too. Who knows Mininet's knows them.
+//! Commands of the prompt and of scripts, as in Mininet.
 
 use crate::follow::follow;
 use crate::network::Network;
@@ -49,9 +49,9 @@ pub enum Streams {
 /// Result of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Done {
-    /// It succeeded, and said this.
+    /// Success, with the output.
     Well(String),
-    /// It failed, and said this.
+    /// Failure, with the message.
     Badly(String),
     /// The lab ends.
     Exit,

@@ -1,4 +1,4 @@
-//! Which file describes the lab, and where the files that it names are.
+//! The file that describes the lab, and the places of the files that it names.
 
 use crate::graph;
 use base_diag::Diagnostic;

@@ -1,4 +1,4 @@
-//! A frame on its way through the switches of a lab, as text.
+//! A frame's path through the switches of a lab, as text.
 //!
 //! The frame is an ordinary packet of each switch: registers and counters change. It never leaves a switch; what a switch would send is given
 //! to the switch at the other end of the link. Links lose and delay nothing here.

@@ -105,8 +105,8 @@ fn edge(lab: &Lab, link: &Link) -> Value {
     Value::Object(edge)
 }
 
-/// Of a host its own; of a switch's port to a host the one that p4-utils derives from the host's IP address; of a port between switches one that
-/// is made of their numbers.
+/// MAC address of an end: a host has its own; a switch's port to a host has the one that p4-utils derives from the host's IP address; a port between switches has one that
+/// is made of the switch's number and the port's.
 fn mac(lab: &Lab, end: End, other: End) -> Mac {
     match (end.node, other.node) {
         (NodeId::Host(host), _) => {
@@ -124,7 +124,7 @@ fn mac(lab: &Lab, end: End, other: End) -> Mac {
     }
 }
 
-/// Of a host its first address; of a switch's port to a host the host's gateway; between switches `20.A.B.1` and `20.A.B.2`, A and B their numbers.
+/// IP address of an end: a host has its first address, and a switch's port to a host has the host's gateway; between switches, `20.A.B.1` and `20.A.B.2`, A and B their numbers.
 fn address(lab: &Lab, link: &Link, end: End, other: End) -> Option<String> {
     let number = |node: NodeId| match node {
         NodeId::Device(id) => Some(lab.switches.get(id.0 as usize)?.device_id % 256),

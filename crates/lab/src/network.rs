@@ -305,7 +305,7 @@ impl Network {
         let (address_sender, addresses) = std::sync::mpsc::sync_channel(1);
         let run = move || {
             let bound = move |address: SocketAddr| {
-                // Who started it may be gone.
+                // The starter may have ended.
                 let _ = address_sender.send(address);
             };
             let ended = agent::run_until(move || async { drop(stopped.await) }, setup, bound);

@@ -32,7 +32,7 @@ pub struct Launch {
     pub log: PathBuf,
     /// The lab's id.
     pub mark: String,
-    /// It is started again when it ends.
+    /// True if the process is started again when it ends.
     pub starts_again: bool,
 }
 

@@ -248,7 +248,7 @@ fn device_space(name: &str) -> Result<Space, String> {
     Ok(space)
 }
 
-/// The interface at an end of a link. Each device has a namespace of its own, so that names need not tell devices apart.
+/// The interface at an end of a link. Each device has a namespace of its own, so names need not differ between devices.
 fn interface(lab: &Lab, end: End) -> String {
     match end.node {
         NodeId::Host(_) => lab.interface(end),

@@ -63,7 +63,7 @@ pub struct SwitchRecord {
 pub struct Registry(PathBuf);
 
 impl Registry {
-    /// That of this user. To be called before the process becomes root in a namespace of its own.
+    /// The registry of this user. Call it before the process becomes root in a namespace of its own.
     pub fn of_user() -> Registry {
         let user = nix::unistd::geteuid();
         let base = std::env::var_os("XDG_RUNTIME_DIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);

@@ -182,7 +182,7 @@ fn what_is_not_understood_empties_the_cache() {
         cache.process(&odd, ms(0));
         assert!(!is_kept(&mut cache));
     }
-    // What no receiver takes says nothing.
+    // A frame that no receiver accepts is no evidence.
     let mut broken = request(1, 4, "set b 0 0 1\r\nc\r\n");
     *broken.last_mut().unwrap() ^= 1;
     let mut cache = filled();

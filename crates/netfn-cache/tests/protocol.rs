@@ -65,7 +65,7 @@ fn no_answer_is_longer_than_the_servers_datagrams() {
             kept.push(length);
         }
     }
-    // All of them up to one, which leaves room for the number that `gets` tells.
+    // All of them up to one, which leaves room for the number that `gets` returns.
     let last = 1400 - 8 - "VALUE key 7 1400 18446744073709551615\r\n\r\nEND\r\n".len();
     assert_eq!(kept, (1300..=last).collect::<Vec<_>>());
     // Two that fit one by one and not together.

@@ -123,7 +123,7 @@ fn every_frame_comes_back_as_the_format_says() {
         let (mut receiver, mut model) = (decompressor(contexts), Model::default());
         for (frame, bytes) in link(&mut rng, contexts, refresh, 200) {
             short += usize::from(bytes.len() < frame.len());
-            // What is not compressed has no length of its own.
+            // Uncompressed frames carry no length.
             let bytes = if bytes[12..14] == [0x12, 0x34] { padded(&bytes) } else { bytes };
             assert_eq!(model.whole(&bytes), frame, "seed {seed}");
             assert_eq!(call(&mut *receiver, 5, &bytes).as_ref(), Some(&frame), "seed {seed}");

@@ -46,7 +46,7 @@ pub struct Counted {
     pub restarts: u64,
 }
 
-/// A block more than so many beyond `reach`, or behind, is one of another time.
+/// A block more than this many after or before `reach` is from another time.
 const FAR: u32 = 64;
 
 /// Delivers tagged frames in order.

@@ -162,7 +162,7 @@ fn a_link_that_loses_gives_what_the_code_can_give() {
         let came: Vec<bool> = link.iter().map(|_| !rng.chance_ppm(loss)).collect();
         let arriving: Vec<(Time, &OnLink)> =
             link.iter().zip(&came).filter(|(_, came)| **came).map(|(one, _)| (one.at, one)).collect();
-        // Long enough for parity that a timer sends, and for what the next block's first frame tells.
+        // Long enough for parity that a timer sends, and for the next block's first frame.
         let (wait, reach) = (100 * hold, rng.below(3) as u8);
         let got = delivered(&mut rng, &arriving, wait, reach);
         let numbers: Vec<u32> = got.iter().map(|frame| number(frame)).collect();

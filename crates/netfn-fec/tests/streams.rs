@@ -128,7 +128,7 @@ fn everything_is_counted_once() {
     give(&mut receiver, &link, &[19, 20, 21, 22, 23]);
     (wanted.received, wanted.malformed) = (wanted.received + 3, 2);
     assert_eq!(receiver.counted(), wanted);
-    // After an outage of hundreds of blocks nobody knows what was lost of them. What the block before it lacked is known to be lost.
+    // After an outage of hundreds of blocks, their losses are unknown. Frames missing from the block before the outage are known to be lost.
     give(&mut receiver, &link, &[1800, 1801]);
     (wanted.received, wanted.lost, wanted.restarts) = (wanted.received + 2, wanted.lost + 1, 1);
     assert_eq!(receiver.counted(), wanted);

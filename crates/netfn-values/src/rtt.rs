@@ -3,7 +3,7 @@
 //! | | |
 //! |---|---|
 //! | synopsis | `Rtt(bit<32> least)`, methods `void sample(in bit<32> measured, out rtt_t estimate)` with `struct rtt_t { bit<32> smoothed; bit<32> variation; bit<32> timeout; }`, `@noSideEffects bool known()` |
-//! | what it does | `sample` takes a measured round-trip time, in any unit, and gives the smoothed one, its variation, and the time after which to send again, which is `least` at least. The weights are 1/8 and 1/4. `known` says whether there was a sample. What does not fit 32 bits is all ones. |
+//! | what it does | `sample` takes a measured round-trip time, in any unit, and gives the smoothed one, its variation, and the time after which to send again, which is `least` at least. The weights are 1/8 and 1/4. `known` says whether there was a sample. Values above 32 bits become all ones. |
 //! | state | 16 bytes: both estimates with 3 and 2 bits after the point; and whether there was a sample |
 //! | cost | ten additions and shifts |
 //!

@@ -105,7 +105,7 @@ impl Architecture {
     }
 }
 
-/// One step of the way of a packet.
+/// One step of a packet's path.
 #[derive(Debug)]
 pub struct StageFacts {
     /// `parser`, `ingress`, ...
@@ -180,7 +180,7 @@ pub struct StandardField {
     pub read: &'static [FieldMoment],
 }
 
-/// A moment in a packet's way at which the switch touches standard metadata.
+/// A point of a packet's path at which the switch touches standard metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FieldMoment {
     /// When the packet came in by a port. A packet that starts again has 0.
@@ -221,8 +221,8 @@ pub enum Effect {
     WritesStandard(&'static str),
     /// The function reads the payload and writes the named field of the standard metadata.
     ReadsPayloadWritesStandard(&'static str),
-    /// It leaves an order for the traffic manager in the packet's effect record; a later call of the same
-    /// function replaces the order.
+    /// The function requests an effect of the traffic manager in the packet's effect record; a later call of the same
+    /// function replaces the request.
     Requests,
     /// The function sends a message beside the packet; every call counts.
     Sends,

@@ -1,8 +1,8 @@
 //! The architectures: their P4 declarations and their stages, as data.
 //!
 //! The declarations are P4 source, given by [`include()`] to the preprocessor when a program includes `<core.p4>` or
-//! `<v1model.p4>`. What such a file cannot say is data here: in which order a package's blocks run and what each
-//! of their parameters means ([`Architecture::stages`]), who writes and who reads the standard metadata
+//! `<v1model.p4>`. Facts that such a file cannot express are data here: the order of a package's blocks, the meaning of each
+//! of their parameters ([`Architecture::stages`]), who writes and who reads the standard metadata
 //! ([`Architecture::standard_fields`]), and what a call of an extern touches ([`Architecture::functions`],
 //! [`Architecture::objects`]). The elaborator binds stages from it, the interpreter and the splitter read the rest.
 

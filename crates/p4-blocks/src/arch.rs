@@ -9,7 +9,7 @@ use crate::{Access, Arch, Body, Hash};
 use std::fmt::Write;
 
 impl Arch {
-    /// What a program for it includes.
+    /// Include lines of a program for it.
     pub(crate) fn includes(self) -> &'static str {
         match self {
             Arch::V1Model => {

@@ -91,7 +91,7 @@ pub struct Body {
 pub struct Hash {
     /// Name of the variable.
     pub name: String,
-    /// What is hashed, as an expression.
+    /// Expression of the hashed data.
     pub data: String,
     /// Bits of the CRC-32 that are used, the lowest.
     pub bits: u32,

@@ -114,7 +114,7 @@ fn cost(values: &Values) -> Cost {
     }
 }
 
-/// What a row does with the amount, and the estimate so far.
+/// Body of a plain row: adds the amount and returns the estimate.
 const PLAIN_ROW: &str = "cell = cell |+| amount;\n$ = cell;\n";
 const CONSERVATIVE_ROW: &str = "bit<32> more = cell |+| amount;
 if (more < estimate) { cell = more; $ = more; }

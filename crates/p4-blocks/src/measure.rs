@@ -96,7 +96,7 @@ pub fn false_positives(block: &Block, values: &Values, flows: &Flows, seed: u64)
     let rule = if block.name == "count-min-conservative" { Rule::Conservative } else { Rule::Plain };
     let mut sketch = Sketch::new(values, rule);
     let mut rng = Rng::new(seed);
-    // What conservative rows hold depends on the order: each flow sends in parts, in an order that is shuffled.
+    // The contents of conservative rows depend on the order: each flow sends in parts, in an order that is shuffled.
     let parts = if rule == Rule::Plain { 1 } else { 20 };
     let mut order: Vec<usize> = (0..flows.flows.len()).collect();
     for part in 1..=parts {

@@ -215,7 +215,7 @@ table logs_of_{operand} {{
     out + "    }\n}\n"
 }
 
-/// The tables that find the result of a logarithm; `tag` tells them from those of another result.
+/// The tables that find the result of a logarithm; `tag` distinguishes them from those of another result.
 pub(crate) fn power_tables(result: &str, tag: &str, bits: u32, mantissa: u32, wide: u32) -> String {
     let most = u64::MAX >> (64 - bits);
     let (leading, place) = (mantissa + 2, wide - mantissa - GUARD);

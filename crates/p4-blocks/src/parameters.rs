@@ -15,7 +15,7 @@ pub struct Parameter {
     pub default: u64,
     /// Least and greatest value.
     pub range: (u64, u64),
-    /// Which of these are possible.
+    /// Possible values of the parameter.
     pub kind: Kind,
 }
 

@@ -9,7 +9,7 @@
 use crate::{Arch, Block, Cost, Request, expected_error, find, size};
 use base_diag::did_you_mean;
 
-/// What several blocks compute. Their controls have one interface.
+/// A value that several blocks compute. Their controls have one interface.
 #[derive(Debug)]
 pub struct Purpose {
     /// As commands and includes name it.
@@ -50,7 +50,7 @@ pub const PURPOSES: [Purpose; 4] = [
     },
 ];
 
-/// What is asked of a purpose.
+/// Requirements for the choice of a block.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Wanted {
     /// Largest error, as a share.

@@ -173,7 +173,7 @@ fn access(values: &Values, register: &str, bits: u32, result: &str, code: &str) 
     }
 }
 
-/// What blocks with intervals begin with: the number of the present one, and how many have ended since the cell's last packet.
+/// The beginning of blocks with intervals: computes the number of the present one, and how many have ended since the cell's last packet.
 fn begin(values: &Values) -> Body {
     let interval = values.small("interval");
     let number = 32 - interval;

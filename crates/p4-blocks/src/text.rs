@@ -4,7 +4,7 @@ use crate::{Arch, BLOCKS, Block, Body, Direction, PURPOSES, Port, Request, Value
 use std::fmt::Write;
 use std::sync::LazyLock;
 
-/// Which of two controls with one interface.
+/// Selects one of two controls with one interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// The block, for limited switches.

@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 #[derive(Default, Debug)]
 struct Counts {
     bursts: u32,
-    /// Of these, the ones that were not noticed.
+    /// Bursts that were not noticed.
     missed: u32,
     /// Packets of a burst on another route than the one before them.
     moved: u32,

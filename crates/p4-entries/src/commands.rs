@@ -1,6 +1,6 @@
 //! The commands of `simple_switch_CLI` that fill a device, checked as BMv2's `runtime_CLI.py` does.
 //!
-//! Commands that only show something are passed over, with a warning. What changes the program or the process is refused.
+//! Commands that only show something are passed over, with a warning. Commands that change the program or the process are refused.
 
 use crate::handles::{table_clear, table_delete, table_modify, table_reset_default, table_set_timeout};
 use crate::profiles::{
@@ -304,8 +304,8 @@ impl Line<'_> {
     }
 }
 
-/// `table_add TABLE ACTION KEY... => ARG... [PRIORITY]`: only who knows the table and the action can tell
-/// whether there is a priority.
+/// `table_add TABLE ACTION KEY... => ARG... [PRIORITY]`: whether there is a priority is known only
+/// with the table and the action.
 fn table_add(line: &mut Line) -> Read {
     let (table, action) = (line.take("the table")?, line.take("the action")?);
     let (keys, args) = line.halves();

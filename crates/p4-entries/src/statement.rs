@@ -71,7 +71,7 @@ pub enum Statement {
         run: Run,
         /// The greater wins.
         priority: Option<i64>,
-        /// How long it may stay without a hit before the controller is told.
+        /// Time without a hit after which the entry is reported to the controller.
         idle_timeout: Option<Duration>,
         /// The rates of its direct meter, committed and peak.
         rates: Option<Rates>,

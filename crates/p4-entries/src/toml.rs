@@ -1,4 +1,4 @@
-//! TOML to statements. Every mistake is told, with the place of the key or value.
+//! TOML to statements. Every mistake is reported, with the place of the key or value.
 
 mod fields;
 mod sections;
@@ -23,8 +23,8 @@ const SECTIONS: [&str; 10] = [
     "value_set",
 ];
 
-/// Reads a file of entries; `start` is the number of the text's first byte in its source map. What cannot be
-/// read is left out and told.
+/// Reads a file of entries; `start` is the number of the text's first byte in its source map. Values that cannot
+/// be read are left out and reported.
 pub fn read_toml(text: &str, start: u32) -> (Vec<Statement>, Vec<Diagnostic>) {
     let mut reader = Reader::new(start);
     let (table, errors) = DeTable::parse_recoverable(text);

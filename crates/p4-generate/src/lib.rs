@@ -1,8 +1,8 @@
 //! Random programs, and what every program has to satisfy.
 //!
 //! [`generate`] makes a well-typed, terminating v1model program from a seed; [`inputs`] fills its tables and draws
-//! packets for it; [`check`] compiles it, prints it, runs both, and tells the first difference; [`shrink`] makes a
-//! program with a difference small; [`killed`] and [`hunt`] tell how soon a broken pass is
+//! packets for it; [`check`] compiles it, prints it, runs both, and reports the first difference; [`shrink`] makes a
+//! program with a difference small; [`killed`] and [`hunt`] report how soon a broken pass is
 //! noticed. The same seed gives the same program, packets and verdict on every machine.
 
 pub mod check;

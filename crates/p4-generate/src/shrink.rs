@@ -4,7 +4,7 @@
 //! After:  the declarations and statements without which it is printed right.
 //!
 //! Every edit is tried on the syntax tree: a part is left out, a statement or expression is replaced by a part of
-//! itself. What no longer compiles has another finding, so edits need not know types.
+//! itself. A program that no longer compiles has another finding, so edits need not know types.
 
 use crate::check::Finding;
 use crate::inputs::Inputs;

@@ -8,7 +8,7 @@ use ir::{Control, Program, Table};
 use ir_prove::generate::EntrySpec;
 use std::fmt::Write as _;
 
-/// The writes, the packets, and what came out of them. What STF has no words for stands as a comment.
+/// The writes, the packets, and what came out of them. Inputs that STF cannot express become comments.
 pub(crate) fn stf(program: &Program, inputs: &Inputs, outcome: &Outcome) -> String {
     let mut out = String::new();
     let mut nodes = 0;

@@ -62,7 +62,7 @@ fn fields(program: &Program, events: &[Event]) -> BTreeMap<String, (usize, usize
         match &event.kind {
             EventKind::Extract { header, bits, fields } => {
                 let mut spot = at;
-                // What a sub-parser extracts has a name of its own there.
+                // Headers extracted by a sub-parser have other names there.
                 let fields = if header.starts_with("hdr.") { fields.as_slice() } else { &[] };
                 for (name, shown) in fields {
                     let Some(bits) = &shown.bits else { break };

@@ -49,7 +49,7 @@ fn echo(metadata: &str, verify: &str, ingress: &str, egress: &str) -> String {
     )
 }
 
-/// The pair of a seed with a way to tell their packets apart.
+/// The pair of a seed with traffic classes that separate their packets.
 fn pair(seed: u64, way: usize, config: &Config) -> (Trial<'static>, &'static str, fn(usize, u32) -> u32) {
     let (name, classes, port) = WAYS[way];
     let class = |at: usize| classes[at].map(|text| Class::read(text).expect("a class"));

@@ -69,7 +69,7 @@ fn choices_lean_right() {
 }
 
 #[test]
-fn types_tell_casts_from_parentheses() {
+fn types_distinguish_casts_from_parentheses() {
     check("(T) - a", "(cast (Minus a))");
     check("(v) - a", "(v Sub a)");
     check("(T)(a)", "(cast a)");
@@ -84,7 +84,7 @@ fn types_tell_casts_from_parentheses() {
 }
 
 #[test]
-fn types_tell_type_arguments_from_comparisons() {
+fn types_distinguish_type_arguments_from_comparisons() {
     check("f<T>(a)", "call f<1>(a)");
     check("f<T, bit<8>>(a)", "call f<2>(a)");
     check("f<tuple<tuple<T>, T>>(a)", "call f<1>(a)");

@@ -65,7 +65,7 @@ impl<'p> Describer<'p> {
         Ok(self.info)
     }
 
-    /// Notes everything that gets an id, hidden things too: an alias tells from them as well.
+    /// Notes everything that gets an id, hidden things too: an alias must differ from these, too.
     fn collect(&mut self) {
         for UsedAction { action, .. } in self.used_actions() {
             self.symbols.add(Kind::Action, &action.control_plane_name, &action.annotations, action.span);

@@ -34,7 +34,7 @@ impl<'p> Types<'p> {
         Types { program, info: P4TypeInfo::default(), entered: BTreeSet::new() }
     }
 
-    /// The description of a type. What it names is entered.
+    /// The description of a type. Types that it names are entered.
     pub(crate) fn spec(&mut self, ty: &Type) -> P4DataTypeSpec {
         for id in self.not_entered(ty) {
             self.named(id);

@@ -19,7 +19,7 @@ pub(crate) struct Within {
     pub(crate) tables: BTreeSet<TableId>,
     /// In the lists of tables.
     pub(crate) listed: BTreeSet<ActionId>,
-    /// Called by the control's body. What only other actions call is part of them.
+    /// Actions called by the control's body. An action called only by other actions is part of these.
     pub(crate) called: BTreeSet<ActionId>,
 }
 

@@ -3,7 +3,7 @@
 //! The programs are those of `examples` and those for v1model of the p4c checkout `DIR` that have a packet test; with
 //! `NAME` only the ones whose path contains it. Each border of a program alone is a cut: the code from it to the end
 //! of its block runs at a second device, joined by one link; or where that is refused all code after it, or the code to the
-//! furthest border in the block that is not refused. A cut is accepted if the program is split and both parts, printed as P4, compile. What is refused is counted by reason: the code and the text of the first diagnostic. Of the
+//! furthest border in the block that is not refused. A cut is accepted if the program is split and both parts, printed as P4, compile. Refusals are counted by reason: the code and the text of the first diagnostic. Of the
 //! accepted cuts a sample of `N`, drawn from the seed, is proved by running. Fails below 95 %, and on any difference.
 
 mod suite;

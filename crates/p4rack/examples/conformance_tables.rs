@@ -7,7 +7,7 @@
 //!
 //! Then the program is split so that at least a third of its tables run at the second device, and proved; of the single
 //! cuts a sample of `N` is proved too. Fails where fewer than 90 % of a program's tables can be cut alone, where no split moves
-//! a third of its tables, and on any difference. Where all generated packets are dropped, a proof tells little: then the
+//! a third of its tables, and on any difference. Where all generated packets are dropped, a proof shows little: then the
 //! program without its `mark_to_drop` is split in the same way and proved too.
 
 mod suite;

@@ -78,7 +78,7 @@ pub fn compile_pair(main: &str, options: &Options, map: &mut SourceMap) -> Resul
 pub struct Comparison {
     /// Packets that came in.
     pub packets: u64,
-    /// Of these, the packets that leave otherwise: by other ports, or with other bytes.
+    /// Packets that leave on another port or with other bytes.
     pub leave_otherwise: u64,
     /// Outputs that only one of the programs computed for a packet.
     pub unpaired: u64,

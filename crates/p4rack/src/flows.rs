@@ -112,7 +112,7 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
     if wrong.is_empty() { Ok(moves) } else { Err(wrong) }
 }
 
-/// What the flows of an app are, if they can move. `span` says in the file that they do.
+/// The flows of an app, if they can move. `span` says in the file that they do.
 fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowsOf, Vec<Diagnostic>> {
     let cannot = |why: &str| {
         let title = format!("flows of `{}` cannot move", model.name.value);

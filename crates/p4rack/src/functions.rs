@@ -48,7 +48,7 @@ impl ValueExtern for Uncalled {
     }
 }
 
-/// Those of `all` externs that a device offers; the time of their calls is reported to `spent`.
+/// The externs of `all` that a device offers; the time of their calls is reported to `spent`.
 pub fn offered(device: &Device, spent: &Spent, all: &Registry) -> Registry {
     let mut registry = Registry::default();
     for name in device.externs.iter().map(|name| name.value.as_str()) {

@@ -17,7 +17,7 @@ use traffic_classes::Class;
 /// The jobs of a rack, placed.
 #[derive(Debug)]
 pub struct Jobs {
-    /// Their texts, in the order of the file.
+    /// Texts of the jobs, in the order of the file.
     pub texts: Vec<Text>,
     /// Hosts and switches of the rack.
     pub topology: Topology,

@@ -44,7 +44,7 @@ pub struct Racked {
     pub stage_entries: Vec<Vec<((usize, usize), Entries)>>,
     /// Packets of the captures that workloads send, and pairs of jobs.
     pub captures: Captures,
-    /// Its jobs.
+    /// Jobs of the rack.
     pub jobs: Option<Jobs>,
     /// The directory of the file.
     pub directory: PathBuf,

@@ -44,7 +44,7 @@ fn clones_after(start: &str) -> String {
     )
 }
 
-/// Sessions truncate clones within and behind the headers of the frame as received, also where the cloned frame is a hand-over.
+/// Sessions truncate clones within and after the headers of the frame as received, also where the cloned frame is a hand-over.
 #[test]
 fn clones_are_truncated_as_those_of_the_whole_program() {
     for (egress, regions) in [
@@ -281,7 +281,7 @@ fn an_action_is_given_all_headers() {
     .replace("packet.extract(hdr.g);", "packet.extract(hdr.v, (bit<32>)hdr.h.b[1:0] * 8); packet.extract(hdr.g);")
     .replace("packet.emit(hdr.g);", "packet.emit(hdr.v); packet.emit(hdr.g);");
     check(&source, 250);
-    // What it calls changes the headers themselves, and not the copy that it has: it may not work on them.
+    // The called action changes the headers themselves instead of the caller's copy, which is refused.
     let apart = source
         .replace("inner(all); }", "direct(); }")
         .replace("action undo(", "action direct() { hdr.h.b = 77; } action undo(");

@@ -38,7 +38,7 @@ fn all_pings_come_back_and_links_are_what_they_are_set_to() {
     let one_way = 6 * (97_600 + 500_000) + 5 * 1_000_000;
     assert_eq!(pings.latency.unwrap().max_ps.max(2 * one_way), pings.latency.unwrap().max_ps);
     assert_eq!(across.latency.unwrap().min_ps, 2 * one_way);
-    // What hosts miss is what links lose: 5 % of the host's own link, one way.
+    // Hosts miss the frames that links lose: 5 % of the host's own link, in one direction.
     let host = NodeId::Host(racked.rack.host("h-3-1-1").unwrap());
     let link = racked.rack.links_of(host).next().unwrap().0;
     racked.rack.links[link.0 as usize].loss = Probability::parse("5%").unwrap();

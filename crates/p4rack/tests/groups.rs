@@ -42,7 +42,7 @@ fn the_example_grows_shrinks_and_survives_a_death() {
         group.servers.iter().map(|server| (server.name.as_str(), server.standing.as_str())).collect();
     // Mappings live for two minutes: the first server has not ended its last one.
     assert_eq!(standings, [("s1", "leaving"), ("s2", "member"), ("s3", "member")]);
-    // What was lost was lost with the second server.
+    // All losses are at the second server.
     let lost: u64 = report.workloads.iter().map(|load| load.lost).sum();
     assert!((1..50).contains(&lost) && group.lost == lost, "{lost} lost: {group:?}");
     assert!(group.servers.iter().all(|server| server.calls > 100 && server.dropped == 0), "{group:?}");

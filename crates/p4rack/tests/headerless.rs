@@ -220,7 +220,7 @@ fn a_frame_that_a_link_would_pad_is_not_handed_over() {
     }
 }
 
-/// What comes by a link without a known position is dropped and counted.
+/// A frame on a link without a known position is dropped and counted.
 #[test]
 fn a_hand_over_to_nowhere_is_dropped() {
     let ingress = format!("if ({WHOLE}) {{ @region(\"R\") {{ hdr.ipv4.ttl = 9; }} }}");
@@ -256,7 +256,7 @@ fn example(name: &str, edit: impl Fn(String) -> String) -> Racked {
     rack::load(&to, &[], &mut map).unwrap_or_else(|found| panic!("{}", support::text(&found, &map)))
 }
 
-/// What the access list permits arrives, and what it denies does not. Nothing is lost or changed on the way.
+/// Permitted packets arrive, denied ones do not, and none is lost or changed on the path.
 fn runs(racked: &Racked) {
     let report = up::bring_up(racked).unwrap().run().unwrap();
     let counts: Vec<_> =

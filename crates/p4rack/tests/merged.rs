@@ -128,7 +128,7 @@ fn fault(kind: FaultKind, ms: u64, lasts: Option<Duration>) -> Fault {
     Fault { kind, at: Time::ZERO + Duration::from_ms(ms), lasts, span: Default::default() }
 }
 
-/// What each device shows in the end, all cells together, and the report.
+/// Final sum of all cells at each device, and the report.
 fn run(racked: &Racked) -> (Vec<u64>, RunReport) {
     let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}"));
     let report = running.run().unwrap();

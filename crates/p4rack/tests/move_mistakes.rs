@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use p4rack::rack;
 use std::path::Path;
 
-/// What is said of a rack whose file and programs have these texts.
+/// Diagnostics for a rack whose file and programs have these texts.
 pub(crate) fn reported(rack: &str, files: &[(&str, &str)]) -> String {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let rack = rack.replace("../apps/", &format!("{}/", examples.join("apps").display()));

@@ -53,7 +53,7 @@ fn a_flow_sinks_with_its_bytes_and_errors_only_lower_it() {
     }
     assert!(sent.len() > 4000 && sent.values().any(|sent| *sent > 10_000_000));
     assert!(lower < packets / 100, "{lower} of {packets} packets");
-    // What is no flow is urgent.
+    // Packets of no flow are urgent.
     for device in &mut devices {
         assert_eq!(device.ingress(1, frame(1, 1, 60), Time::ZERO)[0].replica.priority, 7);
     }

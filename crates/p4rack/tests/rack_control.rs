@@ -218,7 +218,7 @@ fn who_is_cut_off_while_a_plan_is_replaced_keeps_no_frames_out() {
 fn a_commit_that_comes_when_frames_have_been_let_in_is_refused() {
     let (_, mut wanted) = received(&slice());
     let slow = FaultKind::ControlDelay { device: Some(DeviceId(0)), by: Duration::from_ms(150) };
-    // What is asked when frames are kept out is late by more than the origin waits.
+    // Requests sent while frames are held are delayed by more than the lease of the origin.
     let (report, mut found) = replaced_under(slow, Duration::from_us(650), Some(Duration::from_ms(5)));
     let reported = notes(&report);
     assert_eq!(reported[1], "`tor` has lost its controller: frames are admitted again");

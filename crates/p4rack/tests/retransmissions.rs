@@ -57,15 +57,15 @@ fn segment(flow: u16, seq: u32, length: usize, flags: u8) -> Vec<u8> {
     [&ethernet[..], &outer, &udp, &[8, 0, 0, 0, 0, 0, 1, 0], &inner].concat()
 }
 
-/// What became of a segment, as its sender knows it.
+/// Fate of a segment, as its sender knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Fine,
-    /// It comes after others that were sent later.
+    /// The segment arrives after others that were sent later.
     Overtaken,
-    /// It did not reach the tap; it is sent again.
+    /// The segment did not reach the tap; it is sent again.
     LostBefore,
-    /// It passed the tap; it is sent again.
+    /// The segment passed the tap; it is sent again.
     LostAfter,
 }
 

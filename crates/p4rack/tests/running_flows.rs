@@ -121,7 +121,7 @@ impl<C: Channel> Rig<C> {
         self.wait_for(ticket)
     }
 
-    /// What leaves when a frame comes.
+    /// Frames that leave when a frame comes.
     fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let events = self.rack.frame(self.now, port, frame);
         self.take(events);
@@ -220,7 +220,7 @@ impl Scene {
     }
 }
 
-/// What leaves one device.
+/// Frames that leave one device.
 fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let left = alone.process(port, frame, Time::ZERO).into_iter().map(|out| (out.port, out.frame));
     left.filter(|(port, _)| *port < HOSTS).collect()
@@ -449,7 +449,7 @@ fn an_operator_moves_a_flow_and_sees_it() {
     assert_eq!(flow.place, "switch");
     let shown_key: BTreeMap<String, String> =
         flow.key.iter().map(|part| (part.name.clone(), part.value.clone())).collect();
-    // What is shown is what can be asked for.
+    // The shown key can be used in requests.
     assert_eq!(rig.done(move_flow(&scene.name, shown_key, false)), Ok(()));
     assert!(!is_at_switch(&mut rig, packet));
     assert_eq!(

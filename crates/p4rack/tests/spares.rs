@@ -210,7 +210,7 @@ fn a_switch_that_restarts_knows_which_ports_are_down() {
         let report = run(&racked(faults));
         lost(&report);
         assert_eq!(used(&report).0, Some("nic2"));
-        // What a device drops in ingress are requests of the edge, which it has answered.
+        // Drops in ingress are requests of the edge, which the device has answered.
         let there = report.drops.iter().filter(|drop| drop.place.contains("nic1"));
         let lost: u64 =
             there.filter(|drop| drop.reason != "dropped in ingress").map(|drop| drop.packets).sum();
@@ -228,7 +228,7 @@ fn a_switch_that_restarts_twice_counts_each_frame_once() {
     assert!(up.received > 3_000, "{up:?}");
 }
 
-/// Of a partition, the switch sees its own ports alone.
+/// In a partition, the switch sees only its own ports.
 #[test]
 fn the_same_seed_gives_the_same_run() {
     let faults = || vec![fault(FaultKind::Partition(vec![NodeId::Device(NIC1)]), 9_000, Some(7_000))];

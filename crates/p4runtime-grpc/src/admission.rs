@@ -53,9 +53,9 @@ pub struct Client {
 
 #[derive(Clone, Copy, Debug)]
 struct Activity {
-    /// It is one of the reserve.
+    /// True if the connection is one of the reserve.
     is_guest: bool,
-    /// It has made a call.
+    /// True if the connection has made a call.
     has_called: bool,
     /// Open calls, including streams.
     calls: usize,

@@ -354,7 +354,7 @@ impl Connection {
         Some(done.map_or_else(|answer| answer, |()| Answer::Done))
     }
 
-    /// What the agent says to a message of the merge. If it refuses it, or the connection breaks, the next round makes up for it.
+    /// The agent's answer to a message of the merge. If the agent refuses it, or the connection breaks, the next round makes up for it.
     async fn merge(&mut self, frame: Vec<u8>) -> Option<Vec<u8>> {
         let request = MergeRequest { election_id: Some(self.election), frame };
         let said = self.rack.merge(request).await.ok()?.into_inner().frame;

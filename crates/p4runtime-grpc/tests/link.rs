@@ -71,8 +71,8 @@ fn refused(updates: usize) -> Result<(), p4runtime_grpc::Status> {
     Err(p4runtime_grpc::Status { code: Code::Unknown, message, details })
 }
 
-/// With 200 updates the connection was given up: what their trailers say, a detail for each, is more than HTTP/2 libraries take if
-/// nobody tells them how much may come.
+/// With 200 updates the connection was given up: what their trailers say, a detail for each, is more than HTTP/2 libraries accept by
+/// default.
 #[test]
 fn a_large_batch_that_is_refused_is_answered() {
     let (link, heard) = connect(agent(Duration::ZERO));

@@ -71,7 +71,7 @@ pub fn from_text<M: Message>(input: &str) -> Result<M, FormError> {
     Ok(from_text_placed(input)?.0)
 }
 
-/// Reads protobuf's text format, and tells where each field stands.
+/// Reads protobuf's text format, and returns the place of each field.
 pub fn from_text_placed<M: Message>(input: &str) -> Result<(M, Places), FormError> {
     let (message, places) = text::parse(&descriptor::<M>(), input).map_err(FormError::Text)?;
     Ok((typed(&message)?, places))
@@ -95,7 +95,7 @@ pub fn from_json<M: Message>(input: &str) -> Result<M, FormError> {
     typed(&message)
 }
 
-/// Reads JSON (ProtoJSON), and tells where each field stands. The text has no byte-order mark.
+/// Reads JSON (ProtoJSON), and returns the place of each field. The text has no byte-order mark.
 pub fn from_json_placed<M: Message>(input: &str) -> Result<(M, Places), FormError> {
     Ok((from_json(input)?, text::json_places(input)))
 }

@@ -2,7 +2,7 @@
 
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage, Value};
 
-/// Messages inside one another. What P4Runtime needs stays below ten, but for the types of values.
+/// Maximum nesting depth of messages. P4Runtime needs less than ten, except for the types of values.
 pub const MAX_DEPTH: usize = 64;
 
 /// True if `message` is no deeper than [`MAX_DEPTH`], where an `Any` holds the message that its bytes are.

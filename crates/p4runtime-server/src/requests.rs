@@ -68,7 +68,7 @@ impl<B: Builder> Server<B> {
         Ok(undo)
     }
 
-    /// The updates that lead back from one that can be done and has not been, in numbers.
+    /// The updates that undo `update`, in numbers. `update` can be done and has not been.
     pub fn undoing(&self, update: &Update) -> Result<Vec<Update>> {
         let configured = self.saved.as_ref().or(self.running.as_ref());
         configured.map_or(Ok(vec![]), |configured| configured.store.undoing(update, &configured.target))

@@ -1,4 +1,4 @@
-//! Which entry of a table a message is about.
+//! Keys of table entries in messages.
 
 use crate::catalog::Catalog;
 use crate::fault::{Result, Within, fault};
@@ -9,13 +9,13 @@ use p4runtime_proto::p4::config::v1::match_field::MatchType;
 use p4runtime_proto::p4::v1::TableEntry;
 
 impl Catalog {
-    /// Which entry of its table a message is about.
+    /// Key of the entry that a message names.
     pub fn entry_key(&self, entry: &TableEntry) -> Result<EntryKey> {
         key(self.table(entry.table_id)?, entry)
     }
 }
 
-/// Which entry a message is about.
+/// Key of the entry of `table` that a message names.
 pub(crate) fn key(table: &Table, entry: &TableEntry) -> Result<EntryKey> {
     if entry.is_default_action {
         return key_of_default(entry);

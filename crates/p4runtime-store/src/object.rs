@@ -19,7 +19,7 @@ use std::ops::Range;
 /// The most cells that one message reads or writes: more are refused rather than held in memory.
 const MOST_CELLS: u64 = 1 << 22;
 
-/// Which cells of how many; without an index all.
+/// Range of cells that an index names among `size` cells; without an index, all.
 pub(crate) fn cells(index: Option<&Index>, size: i64) -> Result<Range<u64>> {
     let size = u64::try_from(size).unwrap_or(0);
     match index {

@@ -39,7 +39,7 @@ fn metadata_is_bounded_in_sum() {
     let refused = write(&mut store, &insert(513)).unwrap_err();
     assert_eq!(refused.code, Code::ResourceExhausted);
     assert!(refused.to_string().contains("the limit is 33554432"), "{refused}");
-    // What is there can be replaced; what goes makes room.
+    // Existing entries can be replaced; deleted ones make room.
     write(&mut store, &group(update::Type::Modify, 7, 65536, 0)).unwrap();
     write(&mut store, &group(update::Type::Delete, 9, 0, 0)).unwrap();
     write(&mut store, &insert(513)).unwrap();

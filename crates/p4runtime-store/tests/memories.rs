@@ -100,7 +100,7 @@ fn a_memory_is_written_as_a_whole_and_taken_back() {
     }
 }
 
-/// What is carried over to a device that was just built: an empty memory is as it was built.
+/// State carried over to a device that was just built: an empty memory is as built.
 #[test]
 fn memories_that_are_not_empty_were_written() {
     let mut found = vec![];

@@ -29,7 +29,7 @@ const INFO: &str = r#"
     digests { preamble { id: 16 name: "g" } type_spec { bitstring { bit { bitwidth: 8 } } } }
 "#;
 
-/// Every cell whose number ends in 3 has been written; only those are told.
+/// Every cell whose number ends in 3 has been written; only those are reported.
 struct Threes;
 
 fn threes(cells: Range<u64>) -> impl Iterator<Item = u64> {
@@ -329,8 +329,8 @@ fn any_update(store: &Store, rng: &mut base_time::Rng) -> Update {
     }
 }
 
-/// What is read before it is written is found as it was, once, wherever the position is, whatever kind it is of. Members, groups, default
-/// actions and cells had to wait until a read was over.
+/// A read that began before a write finds each entity as it was, once, at any position and for every kind, members, groups, default
+/// actions and cells included.
 #[test]
 fn all_is_read_before_it_is_written() {
     let mut rng = base_time::Rng::new(29);

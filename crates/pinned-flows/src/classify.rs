@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Names the flows of packets that come to the switch.
 pub struct Classifier {
-    /// The program's parser, and nothing behind it.
+    /// The program's parser, without the rest of the program.
     parser: Switch,
     parts: Vec<Part>,
 }

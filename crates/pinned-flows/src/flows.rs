@@ -47,7 +47,7 @@ pub enum Work {
 /// How a step ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// It is done.
+    /// The move is done.
     Done,
     /// The switch has no room for an entry, and nothing was done.
     Full,
@@ -60,7 +60,7 @@ pub enum Refusal {
     NotAFlow,
     /// Packets of the flow may take too many paths: the entries that they look up are not known.
     TooManyPaths,
-    /// It is on its way out, or a decision about it is awaited.
+    /// The flow is leaving the switch, or awaits a decision.
     Busy,
     /// No flow that has these values is at the switch.
     NotThere,

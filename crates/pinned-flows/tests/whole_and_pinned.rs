@@ -33,7 +33,7 @@ const COSTS: Costs = Costs {
     idle: Duration::from_s(2),
 };
 
-/// What is wrong on purpose.
+/// Mutants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     None,
@@ -50,7 +50,7 @@ struct Outcome {
     moves: u64,
     written: u64,
     full: u64,
-    /// What has been sent, for comparing two runs.
+    /// Frames that have been sent, for comparing two runs.
     sent: Vec<Vec<(u32, Vec<u8>)>>,
 }
 
@@ -72,7 +72,7 @@ struct Trial {
     writing: Option<(u64, Write<Name>)>,
     /// Packets of flows that were seen before.
     frames: Vec<(u32, Vec<u8>)>,
-    /// What packets have looked up in tables that are copied by entry.
+    /// Keys that packets have looked up in tables that are copied by entry.
     lookups: Vec<(Name, Box<[Match]>)>,
 }
 
@@ -251,7 +251,7 @@ impl Trial {
         Ended::Done
     }
 
-    /// Runs it. What is wrong is an error.
+    /// Runs it. Each violation is an error.
     fn run(&mut self, events: u32, writes: bool, rng: &mut Rng) -> Result<Outcome, String> {
         let mut now = Time::ZERO;
         let mut known: Vec<Flow> = vec![];

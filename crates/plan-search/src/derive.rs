@@ -72,7 +72,7 @@ impl Admits {
         self.0.iter().any(|(_, low, high)| low > high)
     }
 
-    /// Whether all that this admits, `other` does. What has no bounds admits everything.
+    /// True if `other` admits everything that this admits. Without bounds, everything is admitted.
     fn is_within(&self, other: &Admits) -> bool {
         other.0.iter().all(|(var, low, high)| {
             let (lowest, highest) = self.range(*var);

@@ -92,6 +92,6 @@ fn proof(out: &mut String, problem: &Problem, tree: &Proof, indent: usize) {
             let _ = writeln!(out, "{pad}{text}");
         }
     }
-    // What the device provides stands in the rule already.
+    // The rule already names the properties that the device provides.
     tree.of.iter().filter(|of| of.by.is_some()).for_each(|of| proof(out, problem, of, indent + 2));
 }

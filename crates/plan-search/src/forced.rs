@@ -95,7 +95,7 @@ impl Graph<'_> {
         let weight = prices.weights();
         let walk = self.walk(root, prices.multipliers(), weight);
         let (cost, follows) = (&walk.cost, walk.prices.follows());
-        // What is rounded is rounded down, but not all of it alike.
+        // Values are rounded down, by different amounts.
         let exact = 4 * (problem.nodes.len() + problem.arcs.len()) as i64;
         let mut forced: Vec<Vec<Part>> = self.allowed.iter().map(|groups| vec![None; groups.len()]).collect();
         for &node in &problem.order {

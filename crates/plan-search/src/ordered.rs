@@ -6,7 +6,7 @@
 //!   r1 on a, r2 not on b                        best: r1 on a, r2 on a
 //! ```
 //!
-//! The best plan of a set of placements is what the search finds. What is left of the set without it falls into a set for each region:
+//! The search finds the best plan of a set of placements. The rest of the set is divided into one set for each region:
 //! those before it as in the plan, it itself elsewhere, those after it anywhere (Lawler 1972). The best of all sets comes next, and
 //! only its set is divided. One placement is given once, with its best rules and routes, and one of those that differ only by an
 //! exchange of equal devices.

@@ -114,7 +114,7 @@ pub fn outcomes(
                 more.along.follow(offer, &more.picks);
                 derivation.once.iter().for_each(|(at, value)| derive::charge(&mut more.once, *at, *value));
                 derivation.adds.iter().for_each(|(at, value)| derive::add(&mut more.adds, *at, *value));
-                // What is picked and not passed yet has its effects later.
+                // Picks that are not passed yet take effect later.
                 let open: Vec<usize> = more.along.ahead(offer).filter(|ahead| *ahead <= need).collect();
                 let ends_alike =
                     |a: &Partial, b: &Partial| open.iter().all(|at| a.picks[*at] == b.picks[*at]);

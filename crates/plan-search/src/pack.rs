@@ -78,7 +78,7 @@ pub enum Packed {
 enum Step {
     /// No change.
     Still,
-    /// Of these devices, the first few are not charged, and the one with this index is.
+    /// The device with this index in the list is charged; those before it are not.
     Open(Rc<[usize]>, usize),
     /// A region runs on a device.
     Put(usize, usize),

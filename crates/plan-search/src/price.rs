@@ -171,7 +171,7 @@ impl Prices {
 /// A partial plan whose completions are bounded.
 #[derive(Clone, Copy)]
 pub struct Partial<'l> {
-    /// It.
+    /// The partial plan.
     pub label: &'l Label,
     /// Number of placed regions.
     pub level: usize,

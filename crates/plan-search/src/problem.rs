@@ -441,7 +441,7 @@ fn shares(nodes: &mut [Node], arcs: &mut [Arc], order: &[usize]) {
     for &node in order {
         let into: i64 = nodes[node].into.iter().map(|arc| arcs[*arc].share.0).fold(0, i64::saturating_add);
         let is_start = nodes[node].into.is_empty();
-        // What is known of the region itself, and of the edges to it.
+        // Shares of the region itself and of the edges to it.
         let most = nodes[node].share.0.min(Factor::ONE.0);
         nodes[node].share = if is_start { Factor::ONE } else { Factor(into.min(most)) };
         for &arc in &nodes[node].out {

@@ -1,4 +1,4 @@
-//! Why there is no plan: what stands in the way, each with the smallest change that would let one exist.
+//! Why there is no plan: the constraints that prevent one, each with the smallest change that would let one exist.
 
 use crate::goal::{Goal, Progress, Stop};
 use crate::problem::{Problem, Settings};
@@ -47,7 +47,7 @@ pub fn impossible_regions(problem: &Problem) -> Vec<(usize, Vec<String>)> {
     found
 }
 
-/// Single constraints that are in the way. For each the smallest change is searched; `go_on` is asked as in a search.
+/// Single constraints that prevent a plan. For each the smallest change is searched; `go_on` is asked as in a search.
 pub fn relaxations(model: &Model, settings: &Settings, go_on: &mut dyn FnMut() -> bool) -> Vec<Relaxation> {
     let mut found = vec![];
     let signature = &model.signature;

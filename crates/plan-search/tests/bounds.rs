@@ -29,7 +29,7 @@ fn prices_leave_nothing_out() {
     assert!(plans > 100, "{plans}");
 }
 
-/// Few large classes, all of whose functions use area: what sets of regions on equal devices tell leaves nothing out, and neither does what annealing finds.
+/// Few large classes, all of whose functions use area: bounds from sets of regions on equal devices, and plans found by annealing, exclude no plan.
 #[test]
 fn sets_of_regions_leave_nothing_out() {
     let mut plans = 0;

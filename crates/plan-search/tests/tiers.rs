@@ -1,4 +1,4 @@
-//! Which of several rules is the tightest: "The definition" in `docs/planning.md`.
+//! The tightest of several rules: "The definition" in `docs/planning.md`.
 
 use expect_test::{Expect, expect};
 use plan_model::{App, Device, Model, Region, Signature, read_rules};

@@ -10,7 +10,7 @@ pub const INTERVAL: u64 = 100_000;
 /// A packet in the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waiting {
-    /// Its number.
+    /// Number of the packet.
     pub number: u64,
     /// When it came.
     pub since: u64,

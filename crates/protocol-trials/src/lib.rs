@@ -1,4 +1,4 @@
-//! What protocols that P4 programs implement should do: their equations in floating point, without tables, registers or headers, and a network
+//! References for protocols that P4 programs implement: their equations in floating point, without tables, registers or headers, and a network
 //! of a few lines that runs them. Tests compare the programs, in the emulator, with both.
 //!
 //! | | |

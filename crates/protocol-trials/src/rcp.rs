@@ -38,12 +38,12 @@ pub struct Packet {
     pub bytes: u32,
     /// Bytes before it in the queue.
     pub queue: u64,
-    /// Its flow, if that asks for a rate, and the round trip in its header in microseconds, 0: unknown. Other packets, and acknowledgements, take
+    /// Flow that requests a rate with the packet, and the round-trip time in the header in microseconds; 0: unknown. Other packets, and acknowledgements, take
     /// capacity alone.
     pub asks: Option<(u64, u32)>,
 }
 
-/// Which formula.
+/// Formula of the rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Formula {
     /// Dukkipati's.

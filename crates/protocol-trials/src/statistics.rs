@@ -35,7 +35,7 @@ pub fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// An estimate with an interval of confidence.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// Of all values.
+    /// Estimate from all values.
     pub value: f64,
     /// Ends of the interval.
     pub interval: (f64, f64),

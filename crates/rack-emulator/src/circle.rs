@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Events from one look at all links to the next.
 const LOOK_EVERY: u64 = 1 << 15;
-/// That many frames on links for each that hosts have made are suspicious. Hosts answer copies, too.
+/// Frames on links for each frame of a host above which a loop is suspected. Hosts answer copies, too.
 const MANY: u64 = 8;
 /// Offset of the payload in most frames: after Ethernet, IPv4 without options, and UDP or the header of an echo.
 const HEADERS: usize = 14 + 20 + 8;

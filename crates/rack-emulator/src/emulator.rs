@@ -25,7 +25,7 @@ pub struct RackDevice {
     pub name: String,
     /// Engine, for the report: `interp`, `native`.
     pub engine: String,
-    /// It.
+    /// The device.
     pub device: Box<dyn Device>,
     /// Reports of the frame externs about the time that calls take.
     pub spent: Spent,

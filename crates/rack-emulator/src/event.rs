@@ -7,16 +7,16 @@ pub enum Event {
     Inject(u32),
     /// A timer of a workload's program runs out.
     Program {
-        /// Which.
+        /// Index of the workload.
         workload: u32,
         /// The program's number of the timer.
         timer: u32,
     },
     /// A fault begins or is over.
     Fault {
-        /// Which.
+        /// Index of the fault.
         fault: u32,
-        /// Or else it is over.
+        /// False if the fault ends.
         begins: bool,
     },
 }

@@ -10,7 +10,7 @@ pub struct PinnedReport {
     pub app: String,
     /// Frames that came to its switch from outside.
     pub packets: u64,
-    /// Of these, frames that no helper got.
+    /// Frames that no helper got; `packets` includes them.
     pub at_switch: u64,
     /// Hand-overs to each helper.
     pub helpers: Vec<(String, u64)>,
@@ -52,7 +52,7 @@ pub struct ShareReport {
     pub until_ps: u64,
     /// Frames that came to the switch from outside.
     pub packets: u64,
-    /// Of these, frames that no helper got.
+    /// Frames that no helper got; `packets` includes them.
     pub at_switch: u64,
 }
 

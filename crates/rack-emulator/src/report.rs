@@ -132,7 +132,7 @@ pub struct FaultReport {
     pub begins_ps: u64,
     /// When it was over; none if it never was to be.
     pub ends_ps: Option<u64>,
-    /// It is active at the end of the run.
+    /// True if it is active at the end of the run.
     pub is_active: bool,
     /// Packets lost when it began: in flight, inside, in queues.
     pub swept: u64,

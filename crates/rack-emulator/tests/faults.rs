@@ -44,7 +44,7 @@ fn a_link_is_down_for_a_while() {
 fn a_device_is_down_for_a_while() {
     let mut rack = star(2);
     rack.workloads = vec![udp("stream", 1, 2, 1000, 125, 10)];
-    // What is inside when it fails is lost as well: here one packet, 150 us after it came in.
+    // Packets inside a failing device are lost as well: here one packet, 150 us after it came in.
     rack.devices[0].service = us(200);
     rack.faults = vec![fault(FaultKind::DeviceDown(DeviceId(0)), 20_150, 10_000)];
     let report = run(&rack);

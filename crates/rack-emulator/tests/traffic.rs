@@ -111,7 +111,7 @@ fn requests_are_answered_at_an_open_rate() {
     let least = Duration::from_ns((130 + 1266) * 8 * 2) + us(10) * 4 + us(1) * 2;
     assert_eq!(ask.latency.unwrap().min_ps, least.as_ps());
     assert_near(report.duration_ps / 1_000_000, 500_000, 40);
-    // What gets lost is missed and nothing else: requests do not wait for answers.
+    // Lost frames are missed, and nothing else: requests do not wait for answers.
     rack.links[0].loss = Probability::parse("10%").unwrap();
     let lossy = run(&rack);
     assert_eq!(lossy.workloads[0].sent, 5000);
@@ -135,7 +135,7 @@ fn a_store_answers_each_request_and_nothing_else_is_right() {
     // `get KEY` is 30 bytes of payload, its answer 445; both with 42 of headers and 24 on the wire, the first padded.
     let least = Duration::from_ns((96 + 511) * 8 * 2) + us(10) * 4 + us(1) * 2;
     assert_eq!(report.workloads[0].latency.unwrap().min_ps, least.as_ps());
-    // What gets lost is missed; what is changed is not taken for an answer.
+    // Lost frames are missed; a changed frame is not taken for an answer.
     rack.links[0].loss = Probability::parse("10%").unwrap();
     rack.links[0].corrupt = Probability::parse("1%").unwrap();
     let lossy = run(&rack);

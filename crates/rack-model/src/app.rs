@@ -77,7 +77,7 @@ pub struct App {
     pub cuts: Cuts,
     /// Largest share of the app's packets that enters a region; unknown for regions not listed.
     pub shares: Vec<(Spanned<String>, Spanned<Probability>)>,
-    /// Which flows are at the switch.
+    /// Flows that the switch processes.
     pub pinning: Option<Pinning>,
     /// When a device with spares has failed.
     pub failover: Failover,
@@ -343,7 +343,7 @@ pub(crate) fn read(
     })
 }
 
-/// A traffic class. What is wrong with it is shown in the text.
+/// A traffic class. Mistakes in it are reported with their place in the text.
 fn class(r: &mut Reader, item: Item<'_>) -> Option<Class> {
     let text = value::string(r, item)?;
     match Class::read(&text) {
@@ -366,7 +366,7 @@ fn class(r: &mut Reader, item: Item<'_>) -> Option<Class> {
 
 /// Spares of an app.
 enum WantedSpares {
-    /// Of all regions.
+    /// Spares of all regions.
     Named(Vec<Spanned<DeviceId>>),
     /// So many for each device of a plan.
     Planned(u32),

@@ -9,7 +9,7 @@
 //!
 //! | measures | bounds |
 //! |---|---|
-//! | `received`, `lost`, `doubled`, `late`, `corrupt` | a number of packets, or a share of those sent: `"<= 3"`, `">= 95%"`, `0` |
+//! | `received`, `lost`, `doubled` (arrived again), `late` (arrived after a packet that was sent later), `corrupt` (arrived changed) | a number of packets, or a share of those sent: `"<= 3"`, `">= 95%"`, `0` |
 //! | `goodput` | a rate: `">= 900Mbit/s"` |
 //! | `min`, `mean`, `deviation`, `p50`, `p90`, `p95`, `p99`, `p99.9`, `max` | a latency: `"<= 50us"` |
 

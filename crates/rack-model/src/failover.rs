@@ -92,7 +92,7 @@ impl FailoverKeys {
 }
 
 /// The values for emulated devices and for processes: an app's own keys come before those of the rack, and those of `processes` before
-/// both. What cannot be is reported at
+/// both. Impossible values are reported at
 /// `place`, if there is one.
 pub(crate) fn merged(
     r: &mut Reader,

@@ -71,11 +71,11 @@ pub struct Group {
 pub struct Scale {
     /// Calls a second that a server can do.
     pub capacity: u64,
-    /// It grows if the mean load was above this for `up_for`.
+    /// The group grows if the mean load was above this for `up_for`.
     pub up: u32,
     /// See `up`.
     pub up_for: Duration,
-    /// It shrinks if the mean load was below this for `down_for`.
+    /// The group shrinks if the mean load was below this for `down_for`.
     pub down: u32,
     /// See `down`.
     pub down_for: Duration,
@@ -123,14 +123,14 @@ pub struct Membership {
 /// A change of a server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemberChange {
-    /// It gets new flows, by its weight.
+    /// The server gets new flows, by its weight.
     Add {
         /// Buckets are shared out by weight.
         weight: u32,
     },
-    /// It gets no new flows, and leaves after its last one.
+    /// The server gets no new flows, and leaves after its last one.
     Remove,
-    /// It gets no new flows, and stays.
+    /// The server gets no new flows, and stays.
     Drain,
 }
 

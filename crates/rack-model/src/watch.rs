@@ -3,6 +3,13 @@
 //! ```toml
 //! watch = ["ipv4.ecn", "ipv4.dscp"]
 //! ```
+//!
+//! | fields | |
+//! |---|---|
+//! | `ethernet.source`, `ethernet.destination`, `ethernet.type` | the type after all VLAN tags |
+//! | `vlan.id`, `vlan.priority` | of the outer tag |
+//! | `ipv4.dscp`, `ipv4.ecn`, `ipv4.ttl`, `ipv4.source`, `ipv4.destination` | |
+//! | `port.source`, `port.destination` | of UDP or TCP |
 
 use crate::section::{Item, Reader};
 use crate::value;

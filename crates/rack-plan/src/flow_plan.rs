@@ -19,11 +19,11 @@ const EFFORT: Effort = Effort { states: 1 << 13, gap: 1000 };
 pub struct FlowPlan {
     /// The problem.
     pub problem: FlowProblem,
-    /// What is best.
+    /// The objective.
     pub objective: Objective,
     /// The plan.
     pub allocation: Allocation,
-    /// What more of something would gain.
+    /// Gains from more of a resource.
     pub margins: Vec<Margin>,
 }
 
@@ -113,7 +113,7 @@ impl FlowPlan {
         name(&self.problem, &rack.devices[self.problem.origin.0 as usize].name.value, limit)
     }
 
-    /// What there would be more of.
+    /// Text that names the increased resource.
     pub fn more(&self, rack: &Rack, margin: &Margin) -> String {
         match margin.more {
             More::Units(row, units) => format!("{units} more of {}", self.row(rack, Limit::Switch(row))),

@@ -26,9 +26,9 @@ const WEIGHT: u64 = 1_000_000;
 
 /// An app whose flows are pinned, split for any number of resident flows.
 pub struct FlowApp<'a> {
-    /// Its place in the rack.
+    /// Index of the app in the rack.
     pub app: usize,
-    /// Its parts.
+    /// Parts of the app's program.
     pub split: &'a Split,
     /// Tables at the switch that grow with the flows: the flow manager and copies, by control-plane name, with the most entries.
     pub growing: Vec<(String, Option<u64>)>,

@@ -2,7 +2,7 @@
 //!
 //! A section whose code a class lacks needs `runs.SECTION`, which a rule for each other class gives. Whether a device offers
 //! the functions that a program declares itself is another rule's: see `offers`. Accesses to register arrays are not checked
-//! here, since the code that the splitter adds to a part has no places by which its calls could be told apart.
+//! here, since the code that the splitter adds to a part has no places that would distinguish its calls.
 
 use super::Result;
 use super::cut::Cut;

@@ -104,7 +104,7 @@ fn where_no_device_can_there_is_no_plan() {
             "`flexswitch` cannot execute a multiplication"
         ]
     );
-    // What stays at the origin has to run there.
+    // The rest of the program has to run at the origin.
     let why = planned(&rack("tofino1", "smartnic", "\"plan\""), &program(PRODUCT, SUM)).unwrap_err();
     assert_eq!(why, ["`tofino1` cannot execute a multiplication"]);
 }

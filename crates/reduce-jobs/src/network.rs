@@ -15,7 +15,7 @@ use aggregate::reducer::Sums;
 use aggregate::{Op, Pair, Place};
 use std::collections::BTreeMap;
 
-/// A key that no packet carries, or two keys that no switch can tell apart.
+/// A key that no packet carries, or two keys that no switch can distinguish.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum KeyError {
     /// Longer than whole keys may be: bytes, and the most.

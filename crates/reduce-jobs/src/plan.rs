@@ -1,10 +1,10 @@
-//! Which switches fold which channels: programs, entries, routes.
+//! Assignment of channels to the switches that fold them: programs, entries, routes.
 //!
 //! All packets between two hosts take the same path in both directions: the paths are those of a spanning tree. Every packet of a channel,
 //! repetitions too, therefore passes the channel's switches.
 //!
-//! A placement is a set of switches that fold, in one level or two: the last switch on the way of all channels may fold what the
-//! others have left (the *parent*). All sets are tried. The best one has the least busy link (bytes over rate), then the fewest
+//! A placement is a set of switches that fold, in one level or two: the last switch on the paths of all channels may fold the
+//! remaining pairs (the *parent*). All sets are tried. The best one has the least busy link (bytes over rate), then the fewest
 //! bytes on all links, then the fewest switches.
 
 mod devices;

@@ -51,7 +51,7 @@ pub(crate) struct Work {
     pub incarnation: u32,
     /// For each reducer that it sends to.
     pub tasks: Vec<Task>,
-    /// The worker's way to the network.
+    /// The worker's connection to the network.
     pub attachment: Attachment,
     /// Losses made on purpose, in millionths.
     pub loss: u32,

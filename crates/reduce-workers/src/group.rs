@@ -161,7 +161,7 @@ pub struct Reduced {
     pub is_signed: bool,
 }
 
-/// What a call took on the root's link. The same at all programs.
+/// Cost of a call on the root's link. The same at all programs.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Keys of all programs but the root, equal ones of a program combined.

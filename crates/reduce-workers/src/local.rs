@@ -33,7 +33,7 @@ pub enum SwitchEvent {
     Started(String, u32),
     /// The switch has ended; it is started again.
     Ended(String),
-    /// It does not start: what it has said is in this file.
+    /// The switch does not start. This file has the output of its process.
     Fails(String, PathBuf),
 }
 

@@ -53,7 +53,7 @@ pub struct Seat {
 pub enum Event {
     /// A worker has come.
     Joined(String),
-    /// It has read its data: pairs.
+    /// The worker has read its data: its name and the number of pairs.
     Ready(String, u64),
     /// A worker is gone; it may come again.
     Gone(String),

@@ -26,7 +26,7 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Of each million packets, so many are lost.
+    /// A loss of `millionths` packets in a million.
     pub fn new(millionths: u32, seed: u64) -> Loss {
         Loss { millionths, chance: Rng::new(seed) }
     }
@@ -36,7 +36,7 @@ impl Loss {
     }
 }
 
-/// A host's way to the network.
+/// A host's connection to the network.
 #[derive(Debug)]
 pub struct Wire {
     socket: UdpSocket,
@@ -60,7 +60,7 @@ impl Wire {
         Ok(Wire { socket, attachment, port, loss, buffer: vec![0; MOST_BYTES] })
     }
 
-    /// Sends a payload. What does not get through is lost, as on any network.
+    /// Sends a payload. It may be lost, as on any network.
     pub fn send(&mut self, to: Ipv4Addr, payload: &[u8]) {
         if self.loss.strikes() {
             return;

@@ -34,7 +34,7 @@ struct Channel {
 }
 
 /// Works for the master at an address as one of the job's mappers, until the job is over. An error is a line for the user; the
-/// master has been told.
+/// master has got the report.
 pub fn work(master: &str, mapper: &str) -> Result<(), String> {
     let stream = TcpStream::connect(master).map_err(|error| format!("no master at {master}: {error}"))?;
     let _ = stream.set_nodelay(true);

@@ -36,7 +36,7 @@ fn run<T: Send>(plan: &GroupPlan, program: impl Fn(Group) -> T + Sync) -> Vec<Re
     })
 }
 
-/// What a rank has: so many pairs of a common set of keys.
+/// Pairs of a rank, with keys of a common set.
 fn pairs(rank: usize, call: u64, most: i64) -> (Vec<u64>, Vec<i64>) {
     let mut rng = Rng::new(100 * call + rank as u64);
     (0..300).map(|_| (rng.below(200) * 1_000_003, rng.below(2 * most as u64 + 1) as i64 - most)).unzip()
@@ -129,7 +129,7 @@ type Case = (&'static str, fn(&mut Group) -> Called);
 
 type Called = Result<(Vec<u8>, Report), GroupError>;
 
-/// What each of two ranks says when they call these things.
+/// Errors that two ranks report for these calls.
 fn mistaken(net: u8, call: impl Fn(&mut Group) -> Called + Sync) -> Vec<String> {
     let done = run(&plan(net, 2), |mut group| {
         let first = call(&mut group).expect_err("it has no result").to_string();

@@ -38,7 +38,7 @@ pub struct Device {
 pub struct Stage {
     /// Logical tables.
     pub logical_tables: u32,
-    /// Those of them that match in TCAM.
+    /// Logical tables that match in TCAM.
     pub ternary_tables: u32,
     /// Rows of SRAM blocks.
     pub sram_rows: u32,
@@ -90,28 +90,28 @@ pub struct Memory {
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phv {
-    /// Those of 8 bits.
+    /// Containers of 8 bits.
     pub bytes: u32,
-    /// Those of 16 bits.
+    /// Containers of 16 bits.
     pub halves: u32,
-    /// Those of 32 bits.
+    /// Containers of 32 bits.
     pub words: u32,
-    /// Those of 8 bits that stages cannot see.
+    /// Containers of 8 bits that stages cannot see.
     #[serde(default)]
     pub tagalong_bytes: u32,
-    /// Those of 16 bits that stages cannot see.
+    /// Containers of 16 bits that stages cannot see.
     #[serde(default)]
     pub tagalong_halves: u32,
-    /// Those of 32 bits that stages cannot see.
+    /// Containers of 32 bits that stages cannot see.
     #[serde(default)]
     pub tagalong_words: u32,
-    /// Those of 8 bits that actions only write as a whole.
+    /// Containers of 8 bits that actions only write as a whole.
     #[serde(default)]
     pub mocha_bytes: u32,
-    /// Those of 16 bits that actions only write as a whole.
+    /// Containers of 16 bits that actions only write as a whole.
     #[serde(default)]
     pub mocha_halves: u32,
-    /// Those of 32 bits that actions only write as a whole.
+    /// Containers of 32 bits that actions only write as a whole.
     #[serde(default)]
     pub mocha_words: u32,
     /// Number of validity bits for each half of the pipeline.

@@ -252,7 +252,7 @@ fn is_short(device: &Device, phv: &[Containers; 2]) -> bool {
     let tagalong = there.tagalong_bytes + there.tagalong_halves + there.tagalong_words;
     let free = |used: u32, there: u32| there.saturating_sub(used);
     let over = |used: u32, there: u32| used.saturating_sub(there);
-    // What finds no place in the cheaper kinds goes to the normal ones; two halves do for a word, two bytes for a half.
+    // Fields that find no place in the cheaper kinds of containers use normal ones; two halves replace a word, two bytes a half.
     let spilled = over(all(|c| c.mocha), mocha) + over(all(|c| c.tagalong), tagalong);
     let words = all(|c| c.words);
     let halves = all(|c| c.halves) + spilled + 2 * over(words, there.words);

@@ -33,7 +33,7 @@ pub struct Parde {
     pub least_bytes: u32,
     /// Rows of the parser's TCAM.
     pub states: u32,
-    /// Which states can follow each other, directly or not.
+    /// For each state, the states that can follow it, directly or not.
     reaches: Vec<BTreeSet<usize>>,
 }
 

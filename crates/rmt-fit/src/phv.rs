@@ -18,15 +18,15 @@ const PORT_BYTES: u32 = 2;
 /// Containers in use.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize)]
 pub struct Containers {
-    /// Of 8 bits.
+    /// Containers of 8 bits.
     pub bytes: u32,
-    /// Of 16 bits.
+    /// Containers of 16 bits.
     pub halves: u32,
-    /// Of 32 bits.
+    /// Containers of 32 bits.
     pub words: u32,
-    /// Those that actions only write as a whole, of all widths.
+    /// Containers that actions only write as a whole, of all widths.
     pub mocha: u32,
-    /// Those that stages cannot see, of all widths.
+    /// Containers that stages cannot see, of all widths.
     pub tagalong: u32,
 }
 

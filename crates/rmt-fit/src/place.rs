@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
         if open.iter().any(pinned) { None } else { open.first().copied() }
     }
 
-    /// Puts all into `stage` that finds room as a whole. What waits for these in the same stage comes in the next round.
+    /// Puts all into `stage` that finds room as a whole. Tables that wait for these in the same stage are placed in the next round.
     fn fill(&self, state: &mut State, stage: u32) {
         loop {
             let ready = self.ready(state, stage);

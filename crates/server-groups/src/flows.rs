@@ -28,7 +28,7 @@ pub struct Wait<P> {
     pub held: VecDeque<P>,
     /// Packets have come back: the state is here.
     pub owns: bool,
-    /// Of the first question.
+    /// Number of the first question.
     pub number: u16,
     /// A packet was the question: if it comes back, that is the answer.
     pub is_probe: bool,
@@ -61,7 +61,7 @@ pub struct Flows<F, P> {
     by_bucket: BTreeMap<u32, BTreeMap<F, Entry<P>>>,
     /// Flows altogether.
     pub len: usize,
-    /// Those that wait for an answer.
+    /// Packets that wait for an answer.
     pub waiting: usize,
     /// Packets that are held.
     pub held: usize,

@@ -46,9 +46,9 @@ pub enum Command<F> {
 /// Why a member is not added or taken away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// It is in the group.
+    /// The member is in the group.
     Present,
-    /// It is not.
+    /// The member is not in the group.
     Unknown,
     /// Nobody else would be left.
     Last,
@@ -60,11 +60,11 @@ pub enum Refusal {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Standing {
     weight: u32,
-    /// All others know it.
+    /// True if all others know the member.
     joined: bool,
-    /// It gets no new flows.
+    /// True if the member gets no new flows.
     draining: bool,
-    /// It leaves when nothing of it is left.
+    /// True if the member leaves the group after its last flow.
     leaving: bool,
 }
 
@@ -82,11 +82,11 @@ struct Pin<F> {
 pub struct MemberStatus {
     /// Buckets are shared out by weight.
     pub weight: u32,
-    /// All members know it.
+    /// True if all members know the member.
     pub joined: bool,
-    /// It gets no new flows.
+    /// True if the member gets no new flows.
     pub draining: bool,
-    /// It leaves when nothing of it is left.
+    /// True if the member leaves the group after its last flow.
     pub leaving: bool,
     /// Buckets whose new flows it gets.
     pub current: usize,
@@ -103,7 +103,7 @@ pub struct Group<F> {
     members: BTreeMap<Member, Standing>,
     /// Counts the changes of the members.
     version: u32,
-    /// Members that do not know the members yet, and when they were told.
+    /// Members that have not confirmed the list of members yet, and when it was sent to them.
     unreported: BTreeMap<Member, u64>,
     rows: Vec<RowState<F>>,
     /// Where each bucket is wanted.
@@ -231,7 +231,7 @@ impl<F: Clone + Ord> Group<F> {
         Ok(())
     }
 
-    /// A member has died, and its flows with it. What its buckets had before is still exact.
+    /// A member has died, and its flows with it. The previous owners of its buckets are still known exactly.
     pub fn died(&mut self, dead: Member, now: u64) -> Result<(), Refusal> {
         self.members.remove(&dead).ok_or(Refusal::Unknown)?;
         self.unreported.remove(&dead);
@@ -260,7 +260,7 @@ impl<F: Clone + Ord> Group<F> {
         Ok(())
     }
 
-    /// A server tells something. Reports about what is over are ignored.
+    /// Handles a report of a server. Reports about what is over are ignored.
     pub fn report(&mut self, from: Member, report: Report<F>, now: u64) {
         if !self.members.contains_key(&from) {
             self.refused += 1;

@@ -60,7 +60,7 @@ pub enum Hop {
     Probe {
         /// Gets the answer, or the packet.
         back: Member,
-        /// Of the question.
+        /// Number of the question.
         number: u16,
     },
     /// From the current server, which knows that the flow is here.
@@ -86,7 +86,7 @@ pub enum Frame<F, P> {
     Ask { flow: F, bucket: u32, from: Member, number: u16, is_last: bool },
     /// The answer to a probe or to [`Frame::Ask`].
     Answer { flow: F, bucket: u32, from: Member, number: u16, owns: bool },
-    /// Of the controller.
+    /// An order of the controller.
     Order(Order<F>),
 }
 
@@ -110,7 +110,7 @@ pub enum Order<F> {
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Report<F> {
-    /// It knows the members.
+    /// The server knows the members.
     Members { version: u32 },
     /// Flows of the row, each with its bucket. All of them are held.
     Settled { row: RowId<F>, epoch: u32, kept: Vec<(u32, F)> },

@@ -14,7 +14,7 @@ pub struct Rules {
     pub up: u32,
     /// See `up`.
     pub up_for: u64,
-    /// It shrinks when the mean load is below `down` for `down_for`, and would not be above `up` without the member that leaves.
+    /// The group shrinks when the mean load is below `down` for `down_for`, and would not be above `up` without the member that leaves.
     pub down: u32,
     /// See `down`.
     pub down_for: u64,

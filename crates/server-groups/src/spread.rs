@@ -1,4 +1,4 @@
-//! Which bucket is at which member: shares by weight, with as few moves as possible.
+//! Assignment of buckets to members: shares by weight, with as few moves as possible.
 
 use crate::Member;
 use std::collections::BTreeMap;

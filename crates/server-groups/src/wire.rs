@@ -65,11 +65,11 @@ pub struct Wire {
     pub to: Place,
     /// Another member.
     pub other: Place,
-    /// Of a question.
+    /// Number of a question.
     pub number: Place,
     /// One bit.
     pub flag: Place,
-    /// Of the flow.
+    /// Bucket of the flow.
     pub bucket: Place,
     /// The flow.
     pub flow: Place,
@@ -78,9 +78,9 @@ pub struct Wire {
 /// A frame as a member reads it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Read {
-    /// Of the group.
+    /// A frame of the group for this member.
     Frame(Frame<Flow, Vec<u8>>),
-    /// Of the group, but for another member, or damaged.
+    /// A frame of the group for another member, or a damaged one.
     Wrong,
     /// Not of the group.
     Other(Vec<u8>),

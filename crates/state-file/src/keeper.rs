@@ -30,7 +30,7 @@ impl Keeper {
     /// A batch to keep.
     pub fn send(&self, batch: Batch) {
         if let Some(batches) = &self.batches {
-            // Without the thread nobody is told, and no reply leaves.
+            // Without the thread nothing is reported, and no reply leaves.
             let _ = batches.send(batch);
         }
     }

@@ -89,7 +89,7 @@ fn batch(rng: &mut Rng, is_first: bool) -> Batch {
     Batch { program, rows: notes.rows(|_| ()) }
 }
 
-/// What is on the disk if the machine stops after so many steps: what was synced, and any part of the rest.
+/// Contents of the disk if the machine stops after so many steps: all synced data, and any part of the rest.
 fn left(steps: &[Step], rng: &mut Rng) -> Vec<u8> {
     let synced = steps.iter().rposition(|step| matches!(step, Step::Sync)).map_or(0, |at| at + 1);
     let mut bytes = vec![];

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Replies, each behind the batch that was sent last before it.
+/// Replies, each after the batch that was sent last before it.
 #[derive(Debug)]
 pub struct Waiting<R> {
     sent: u64,

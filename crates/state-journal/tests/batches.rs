@@ -61,7 +61,7 @@ fn batches_that_share_a_commit_are_done_in_order() {
     }
 }
 
-/// What others refer to comes first.
+/// Entities come before those that refer to them.
 #[test]
 fn entities_come_back_in_an_order_in_which_they_can_be_written() {
     let mut notes = Notes::default();

@@ -159,7 +159,7 @@ fn entries_that_come_and_go_leave_nothing() {
         }
         assert_eq!(hits(&mut engine, round), 4);
         match round {
-            // What has grown once may queueing; prefixes and ranges take a little more here than there.
+            // Tables that have grown once may queueing; prefixes and ranges take a little more here than there.
             0..20 => most = used().max(most),
             _ => assert!(used() <= most + most / 10, "{} bytes in round {round}, {most} before", used()),
         }

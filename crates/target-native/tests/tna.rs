@@ -32,7 +32,7 @@ fn options() -> Options {
     Options { pass_limit: 20, ..Options::default() }
 }
 
-/// What the programs have of it.
+/// Entries for the tables that the programs have.
 fn fill(switch: &mut Switch) {
     for group in 1..8 {
         switch.multicast_group_set(group, vec![(4, 1), (5, 3), (7, 9)]);

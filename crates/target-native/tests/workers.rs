@@ -47,7 +47,7 @@ fn write(switch: &mut Switch, key: u8, version: u64, is_new: bool) {
     }
 }
 
-/// Runs batches until told to stop. Returns their number and the number of versions seen.
+/// Runs batches until a stop is requested. Returns their number and the number of versions seen.
 fn look(worker: &mut Worker, batches: &AtomicU64, stop: &AtomicBool) -> usize {
     let mut seen = vec![];
     while !stop.load(Ordering::Relaxed) {

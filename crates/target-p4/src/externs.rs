@@ -131,7 +131,7 @@ impl<'p> Printer<'p> {
         });
     }
 
-    /// `register<bit<32>>(1024)`; with the names of the parameters where only they tell constructors apart.
+    /// `register<bit<32>>(1024)`; with the names of the parameters where only they distinguish constructors.
     pub(crate) fn construction(&self, instance: &Instance) -> String {
         let name = self.globals.externs.get(instance.object.index()).map_or("?", String::as_str);
         let count = instance.args.len();

@@ -1,6 +1,6 @@
-//! Circles of files: each of them names something of the next, so that none can be read, tested or moved without the others.
+//! Circles of files: each names an item of the next, so that none can be read, tested or moved without the others.
 //!
-//! An edge goes from a file to the module whose item a path names: `crate::store::Store`, `super::plan`, `child::f`. What a
+//! An edge goes from a file to the module whose item a path names: `crate::store::Store`, `super::plan`, `child::f`. An item that a
 //! module re-exports (`pub use child::Thing`) counts as the child's; the re-export itself is no edge. Tests are left out.
 
 use std::collections::{BTreeMap, BTreeSet};

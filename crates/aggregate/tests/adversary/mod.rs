@@ -10,7 +10,7 @@ use base_time::{Duration, Rng, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What happens beside the protocol. Events are counted from 0.
+/// Events outside the protocol: crashes and changes. Events are counted from 0.
 #[derive(Clone, Default, Debug)]
 pub struct Disturbance {
     /// In millionths, of each packet on each link.
@@ -196,7 +196,7 @@ impl World {
         self.reducer = Reducer::new(self.config.clone());
     }
 
-    /// Further rounds of the same machines, with other pairs. What the last ones have sent is still under way.
+    /// Further rounds of the same machines, with other pairs. Packets of the previous rounds are still under way.
     pub fn extend(&mut self, op: Op, pairs: u32, rounds: u32, rng: &mut Rng) {
         let is_switched = rng.chance(3, 4);
         let (layout, channels) = (self.layout, self.config.channels);

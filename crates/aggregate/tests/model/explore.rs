@@ -52,7 +52,7 @@ pub fn explore(model: &Model) -> Outcome {
     }
 }
 
-/// States are told apart by 128 bits.
+/// States are distinguished by hashes of 128 bits.
 fn fingerprint(state: &State) -> u128 {
     let mut hasher = Fingerprint(0x9e37_79b9_7f4a_7c15, 1);
     state.hash(&mut hasher);

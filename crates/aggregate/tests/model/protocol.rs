@@ -124,7 +124,7 @@ enum Message {
         round: u8,
     },
     Boot(u8),
-    /// What is asked of the switch, or answered: generation, boot number, row.
+    /// Requests to the switch and its answers: generation, boot number, row.
     Open(u8, u8),
     Opened(u8, u8),
     Close(u8, u8),
@@ -139,13 +139,13 @@ enum Message {
 }
 
 impl Message {
-    /// It is sent again until it is answered.
+    /// True if the message is sent again until it is answered.
     fn is_repeated(&self) -> bool {
         use Message::*;
         matches!(self, Start { .. } | Open(..) | Close(..) | Read(..) | Clear(..))
     }
 
-    /// Its answer can be lost.
+    /// True if the answer to the message can be lost.
     fn is_answered(&self) -> bool {
         use Message::*;
         matches!(self, Data { .. } | Overflow { .. } | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..))
@@ -208,7 +208,7 @@ struct Mapper {
     next_base: u8,
 }
 
-/// What is left of packet `n` has the number `LEFT + n`.
+/// The unfolded pairs of packet `n` are sent with the number `LEFT + n`.
 const LEFT: u8 = 128;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -256,7 +256,7 @@ impl State {
         self.reducer.attempts.is_empty()
     }
 
-    /// What is committed is the sum of its round.
+    /// True if the committed result is the sum of its round.
     pub fn is_exact(&self, model: &Model) -> bool {
         (0..).zip(&self.reducer.commits).all(|(wanted, (round, sums))| {
             let mut exact = Sums::new();

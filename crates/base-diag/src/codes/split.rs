@@ -23,6 +23,6 @@ codes! {
     TOO_LONG = 0511,
     /// Packets of one flow may go by different devices.
     FLOW_ORDER = 0512,
-    /// What packets read from a merged register shows.
+    /// Packets show a value that they read from a merged register.
     STALE_READS = 0513,
 }

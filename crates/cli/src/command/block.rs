@@ -246,7 +246,7 @@ fn explained(chosen: &Chosen, request: &Request, error: Option<f64>) -> String {
     out
 }
 
-/// What the block takes on a Tofino 1.
+/// Resources of the block on a Tofino 1.
 fn tofino(block: &Block, request: &Request) -> Result<TofinoCost, String> {
     let device = Device::built_in("tofino1").ok_or("the device is not known")?;
     tofino_cost(block, request, &device)

@@ -140,7 +140,7 @@ enum Command {
         #[arg(value_parser = hex_packet)]
         packet: HexPacket,
     },
-    /// Send the frames of a program's `@tick` to a switch that makes none, such as BMv2, as packets from its controller
+    /// Send the periodic frames of a program (`@tick`) as packets from the controller, to a switch that does not generate them, such as BMv2
     Tick(tick::Args),
     /// Save the state of the switch or rack to a file: program, entries, counters, registers, and the memory of externs
     Save {
@@ -232,7 +232,7 @@ impl GroupChange {
 
 #[derive(clap::Subcommand)]
 enum MergeLook {
-    /// List each copy: whether it shows what all devices have counted, and whether its device answers; then rounds and messages
+    /// List each copy: whether it has the counts of all devices, and whether its device answers; then the numbers of rounds and messages
     Status {
         /// Name of the register or counter; all merged objects without it
         object: Option<String>,

@@ -331,7 +331,7 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     assert_eq!(number, 7);
 }
 
-/// Inserts and deletes entries of ports until it is told to stop or no answer comes. Returns the acknowledged entries,
+/// Inserts and deletes entries of ports until it is stopped or no answer comes. Returns the acknowledged entries,
 /// the ports with unknown outcome, and the number of acknowledged writes.
 pub fn write_on(
     address: &str,

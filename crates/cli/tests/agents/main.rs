@@ -52,7 +52,7 @@ fn a_controller_that_is_started_later_takes_over() {
     rack.wait(&new, |shown| is_running(shown) && are_sound(shown));
     rack.wait(&rack.controller, |shown| shown.to_string().contains("a controller that was started later"));
     rack.controller = new;
-    // What the devices hold stays, the register too.
+    // The devices keep their state, the register included.
     assert_eq!(rack.pass(2), (2, 2));
 }
 

@@ -84,7 +84,7 @@ fn what_cannot_be_restored_changes_nothing() {
     let switch = Switch::start(&[&program("average.p4"), "--grpc-server-addr", "127.0.0.1:0"]);
     text(&ctl(&switch.address, &["save", &other]));
     let saved = fs::read_to_string(&own).unwrap();
-    // An entity that no program has, behind all others.
+    // An entity that no program has, after all others.
     let broken = file("broken.txtpb");
     fs::write(&broken, format!("{saved}entities {{ counter_entry {{ counter_id: 3 }} }}\n")).unwrap();
     let version = file("version.txtpb");

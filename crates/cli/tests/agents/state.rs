@@ -157,7 +157,7 @@ fn the_file_says_what_the_devices_are_to_hold() {
     let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
     assert_eq!(client.ports(), [3]);
     client.write("INSERT", 1).unwrap();
-    // What the data planes have counted is theirs.
+    // Counts belong to the data planes and survive.
     assert_eq!(rack.pass(2), (2, 2));
 }
 

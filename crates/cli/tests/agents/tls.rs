@@ -182,7 +182,7 @@ fn certificates_are_made_at_bring_up() {
         ],
     );
     assert_eq!(rack.pass(2), (2, 2));
-    // What is there is used again.
+    // Existing certificates are used again.
     let before = fs::read(certificates.join("controller.pem")).unwrap();
     drop(rack);
     let rack = Rack::certified(&certificates);
@@ -272,7 +272,7 @@ fn certificates_that_expire_or_are_replaced() {
     assert!(connect().is_err(), "an expired certificate opens nothing");
     // Once inside, it stays.
     early.show().unwrap();
-    // A switch reads its files when it starts. What lies there later, good or not, is not looked at.
+    // A switch reads its files when it starts. It ignores files written later, valid or not.
     let own = directory.join("agents").join(&rack.tor.address);
     fs::write(own.join("switch.pem"), "nothing").unwrap();
     fs::remove_file(own.join("switch.key")).unwrap();

@@ -98,7 +98,7 @@ fn groups_and_programs_that_cannot_be_are_refused() {
                 }
             }
         }
-        // What ran went on until the last.
+        // The running program was not replaced until the last.
         assert_eq!(running(&mut client).await.p4info, config.p4info);
     });
 }

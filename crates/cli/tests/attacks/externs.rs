@@ -103,7 +103,7 @@ fn frame_externs_of_a_pushed_program_do_no_harm() {
     runtime().block_on(async {
         let mut client = victim.connect().await;
         let start = running(&mut client).await;
-        // What stays after a program has been pushed is there after some: the last is as large as the others, and without externs.
+        // Memory that stays after a push is there after a few pushes: the last is as large as the others, and without externs.
         for kind in EXTERNS {
             let _ = push(&mut client, &start, program(kind, 4096, 1)).await;
         }

@@ -91,7 +91,7 @@ fn attacks_leave_nothing_behind() {
     runtime().block_on(async {
         let mut client = victim.connect().await;
         let (start, table) = (running(&mut client).await, ids(&mut client).await);
-        // What is kept for good is there after some rounds: threads, queues, the programs that were pushed last.
+        // Memory that is kept for good is there after some rounds: threads, queues, the programs that were pushed last.
         let mut before = 0;
         for round in 0..WARM_UP {
             attack(&victim, &start, table, round).await;

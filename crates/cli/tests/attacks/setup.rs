@@ -236,7 +236,7 @@ pub struct Honest {
     _peer: Victim,
 }
 
-/// What the thread that everybody waits for has done without looking at what else waits, by kind of work.
+/// Numbers of uninterrupted pieces of work of the thread that all clients wait for, by kind of work.
 pub struct Holds(String);
 
 impl Holds {

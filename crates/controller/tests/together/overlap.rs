@@ -194,7 +194,7 @@ fn two_that_have_to_repair_each_other_s_device_both_do() {
     let one = rig.write(ALL, &[entry("INSERT", 1, 1, 1), entry("INSERT", 2, 1, 1)]);
     let counter = "MODIFY counter_entry { counter_id: 60 index { index: 1 } data { packet_count: 7 } }";
     let other = rig.write(ALL, &[counter.to_string()]);
-    // It comes when both are over, and nobody tells it that a device is out of step.
+    // It comes when both are over, and nothing reports that a device is out of step.
     let after = rig.write(ALL, &[entry("INSERT", 1, 2, 2), entry("INSERT", 2, 2, 2)]);
     rig.settle();
     assert_eq!(rig.ended(one).unwrap_err().details[0].canonical_code, Code::Unavailable as i32);

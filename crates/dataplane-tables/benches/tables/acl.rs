@@ -32,7 +32,7 @@ pub fn rules(rng: &mut Rng, n: usize) -> (KeyLayout, Vec<EntryKey>) {
         }
         rules.push(rule);
     }
-    // Who writes such lists puts the special rules before the general ones, more or less.
+    // Such lists have, more or less, the special rules before the general ones.
     let special = |rule: &EntryKey| rule.mask.iter().map(|word| word.count_ones()).sum::<u32>();
     rules.sort_by_cached_key(|rule| u64::from(200 - special(rule)) + rng.below(16));
     for (i, rule) in rules.iter_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! What devices have said outlives the controller, and what they have not said yet is not lost with it.
+//! Reported counts outlive the controller, and counts not yet reported are not lost with it.
 
 use crate::program::{counts, sums};
 use crate::rig::{CELLS, Faults, HARD, Message, Rig};
@@ -22,7 +22,7 @@ fn a_controller_that_is_killed_loses_nothing_that_devices_have() {
     }
 }
 
-/// What a device had said is nowhere but in the file: the device and the controller have ended.
+/// The reported counts of a device are only in the file: the device and the controller have ended.
 #[test]
 fn what_was_accepted_of_a_dead_device_outlives_the_controller() {
     for text in [sums(), counts()] {

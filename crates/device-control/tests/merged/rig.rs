@@ -56,7 +56,7 @@ pub struct Faults {
 pub const CALM: Faults = Faults { loss: 0, double: 0, jitter: Duration::ZERO, restart: 0, kill: 0 };
 pub const HARD: Faults = Faults { loss: 20, double: 20, jitter: Duration::from_ms(3), restart: 700, kill: 0 };
 
-/// What a controller knows of a device's counts, by object and cell.
+/// A device's counts as the controller knows them, by object and cell.
 pub type Taken = BTreeMap<u32, BTreeMap<u64, u128>>;
 
 pub struct Rig {
@@ -65,9 +65,9 @@ pub struct Rig {
     pub made_of: (Maker, Placement),
     /// The file of the controller.
     pub kept: Kept,
-    /// What the controller that has ended had heard, until the next one knows.
+    /// Counts that an ended controller had heard, until the next one knows them.
     pub taken: Vec<(u64, Taken)>,
-    /// Of the object.
+    /// Id of the object.
     pub id: u32,
     pub agents: Vec<Agent<Maker>>,
     pub wires: Wires,
@@ -79,11 +79,11 @@ pub struct Rig {
     pub rng: Rng,
     pub faults: Faults,
     pub replies: Vec<Reply>,
-    /// What packets have added to each cell.
+    /// Amount that packets have added to each cell.
     pub truth: BTreeMap<u64, u128>,
-    /// What may be lost of it, at most.
+    /// Largest amount of it that may be lost.
     pub lost: BTreeMap<u64, u128>,
-    /// What each device showed before.
+    /// Values that each device showed before.
     pub shown: Vec<[u128; CELLS as usize]>,
     /// Shown values grow, and there is a truth.
     pub checks: bool,
@@ -178,7 +178,7 @@ impl Rig {
         panic!("there is no reply");
     }
 
-    /// The controller ends, and another one goes on with what it has kept. What it has sent, and what was sent to it, may still come.
+    /// The controller ends, and another one goes on with its stored state. Messages to and from the first may still arrive.
     pub fn restart_controller(&mut self) {
         let devices = 0..self.agents.len();
         let taken = |device: usize| {
@@ -364,7 +364,7 @@ impl Rig {
         self.agents[device].target().map(|target| Arc::as_ptr(target.token()))
     }
 
-    /// What a device has counted and the controller does not know.
+    /// Counts of a device that the controller does not know.
     pub fn unheard(&mut self, device: usize) -> BTreeMap<u64, u128> {
         let incarnation = self.agents[device].incarnation();
         let taken = match self.controller.rollout() {

@@ -126,14 +126,14 @@ pub fn update(rng: &mut Rng) -> String {
     }
 }
 
-/// One rack that breaks and one that does not, told the same.
-struct Twins {
+/// A rack that breaks and one that does not, with the same requests.
+struct Pair {
     broken: RackSwitch<Chaos>,
     whole: RackSwitch<Direct>,
     now: Time,
 }
 
-impl Twins {
+impl Pair {
     fn call(&mut self, odds: u64, call: Call) -> Result<(), Status> {
         self.calls(odds, vec![call]).remove(0)
     }
@@ -164,7 +164,7 @@ impl Twins {
         replies.into_values().collect()
     }
 
-    /// A device begins anew, and the way to it breaks while it is brought back. What its data plane had counted is gone.
+    /// A device restarts, and the connection to it breaks while it is restored. The counts of its data plane are lost.
     fn restart(&mut self, rng: &mut Rng) {
         let device = rng.below(self.whole.names().len() as u64) as usize;
         self.broken.channel.odds = 3;
@@ -259,32 +259,32 @@ impl Twins {
 fn run(seed: u64) -> BTreeMap<String, u32> {
     let mut rng = Rng::new(seed);
     let chaos = Chaos { rng: rng.split("chaos"), odds: 0, seen: BTreeMap::new() };
-    let mut twins = Twins { broken: rack(chaos), whole: rack(Direct), now: Time::ZERO };
+    let mut pair = Pair { broken: rack(chaos), whole: rack(Direct), now: Time::ZERO };
     let start = || Call::Start(Box::default(), vec![]);
-    while twins.call(4, start()).is_err() {}
-    assert_eq!(replied(twins.whole.call(Time::ZERO, Ticket(1), start())), "OK\n");
+    while pair.call(4, start()).is_err() {}
+    assert_eq!(replied(pair.whole.call(Time::ZERO, Ticket(1), start())), "OK\n");
     for rack in [0, 1] {
         let hello = arbitration(1, Some(1));
         match rack {
-            0 => drop(twins.broken.message(twins.now, StreamId(0), &hello)),
-            _ => drop(twins.whole.message(twins.now, StreamId(0), &hello)),
+            0 => drop(pair.broken.message(pair.now, StreamId(0), &hello)),
+            _ => drop(pair.whole.message(pair.now, StreamId(0), &hello)),
         }
     }
-    twins.both(Call::Write(Box::new(write_request(
+    pair.both(Call::Write(Box::new(write_request(
         "CONTINUE_ON_ERROR",
         &["INSERT digest_entry { digest_id: $learn_t config { } }"],
     ))));
     for step in 0..6 {
         match rng.below(7) {
-            0 => twins.config(&mut rng),
-            1 => twins.restart(&mut rng),
-            _ => twins.write(&mut rng),
+            0 => pair.config(&mut rng),
+            1 => pair.restart(&mut rng),
+            _ => pair.write(&mut rng),
         }
-        twins.same(&format!("seed {seed}, step {step}"));
-        twins.packets(&mut rng);
-        twins.same(&format!("seed {seed}, step {step}, after packets"));
+        pair.same(&format!("seed {seed}, step {step}"));
+        pair.packets(&mut rng);
+        pair.same(&format!("seed {seed}, step {step}, after packets"));
     }
-    twins.broken.channel.seen
+    pair.broken.channel.seen
 }
 
 /// Frames are let in before the controller is done.

@@ -88,7 +88,7 @@ fn a_selector_is_full_by_weights() {
     let deleted = format!("DELETE {}", group("weights", 2, &[], 0));
     assert_eq!(bench.write(&[&smaller, &deleted]), "OK\n");
     assert_eq!(insert(&mut bench, &[group("weights", 3, &[(1, 4)], 0)]), "OK\n");
-    // What is rolled back takes nothing.
+    // Updates that are rolled back take no memory.
     let more = format!("MODIFY {}", group("weights", 1, &[(2, 1)], 0));
     let wrong = format!("INSERT {}", group("weights", 9, &[(7, 1)], 0));
     assert!(bench.write_with("ROLLBACK_ON_ERROR", &[&more, &wrong]).contains("ABORTED"));
@@ -243,7 +243,7 @@ fn clones_are_cut_and_have_a_class() {
         assert_eq!(clone(&out), format!("000000000014000000000007{ty}{}", "cc".repeat(6)), "{ty}");
         // The packet itself is whole.
         assert!(out.lines().any(|line| line.ends_with(&format!("{ty}{}", "cc".repeat(26)))), "{out}");
-        // What is longer than the clone cuts nothing.
+        // A length above that of the clone cuts nothing.
         set(&mut bench, "MODIFY", "packet_length_bytes: 41");
         assert_eq!(clone(&bench.packet(1, &frame(ty))).len(), 80);
         // Into the headers.

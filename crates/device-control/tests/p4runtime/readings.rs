@@ -38,7 +38,7 @@ fn in_order(found: &Pieces) -> Vec<String> {
 }
 
 /// A read excluded everybody else, for as long as it took. Writes that come between its slices do not show in it (P4Runtime 1.5, "Parallelism
-/// of Read and Write Requests"), whatever they do before its position and behind it.
+/// of Read and Write Requests"), whatever they do before its position and after it.
 #[test]
 fn writes_come_between_the_slices_of_a_read() {
     const QUERIES: [&str; 3] =
@@ -263,7 +263,7 @@ fn requests_come_between_the_slices_of_a_new_program() {
         let (mut rng, mut slices) = (Rng::new(29), 0);
         loop {
             assert!(switch.is_busy() && switch.is_open() && !switch.makes_way(&call));
-            // While entries are copied; what came meanwhile is done again behind that.
+            // While entries are copied; changes made meanwhile are repeated afterwards.
             for _ in 0..if slices < 30 { 4 } else { 0 } {
                 let n = rng.below(6000) as u32;
                 let how = match rng.below(3) {

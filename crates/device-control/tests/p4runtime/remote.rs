@@ -31,7 +31,7 @@ fn refused(front: &mut RemoteRack, code: Code, seconds: u64) -> usize {
     asked
 }
 
-/// A front whose agents hold more than they can say asked them again for ever, and nobody was told.
+/// A front whose agents hold more than an answer can carry asked them again for ever, without a report.
 #[test]
 fn what_cannot_be_adopted_ends_with_an_error() {
     let mut front = front();

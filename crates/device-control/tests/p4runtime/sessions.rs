@@ -212,7 +212,7 @@ fn controllers_for_bmv2_are_reported_what_to_send() {
             "#]]
             .assert_eq(&push(&mut bench, Action::VerifyAndCommit, json));
         }
-        // What was refused has changed nothing; the wrapper around a program is taken off.
+        // The refused request has changed nothing; the wrapper around a program is taken off.
         assert_eq!(bench.read("table_entry { table_id: $MyIngress.known }").lines().count(), 1);
         assert_eq!(push(&mut bench, Action::VerifyAndCommit, wrapped(PROGRAM)), "OK\n");
         assert_eq!(bench.get_config().p4_device_config, wrapped(PROGRAM));
@@ -440,7 +440,7 @@ pub(crate) fn fill(switch: &mut dyn Served) {
 /// A reset, and a program that takes the entries over, wrote all of them at once.
 #[test]
 fn frames_pass_between_the_slices_of_a_replay() {
-    // A rack writes what the whole is to hold, and reads that for its devices; it also goes on when a device tells it of a packet.
+    // A rack writes what the whole is to hold, and reads that for its devices; it also goes on when a device reports a packet.
     for (mut switch, least) in served().into_iter().zip([19, 20]) {
         let now = Time::ZERO;
         fill(&mut *switch);
@@ -472,7 +472,7 @@ fn frames_pass_between_the_slices_of_a_replay() {
 /// All of a table was read at once, whatever its size.
 #[test]
 fn frames_pass_between_the_slices_of_a_read() {
-    // A rack's controller goes on when a device tells it of a packet, too.
+    // A rack's controller goes on when a device reports a packet, too.
     for (mut switch, wanted) in served().into_iter().zip([3, 2]) {
         let now = Time::ZERO;
         fill(&mut *switch);

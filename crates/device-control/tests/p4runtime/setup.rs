@@ -191,7 +191,7 @@ pub fn maker() -> Maker {
     }
 }
 
-/// `Cells` and `Filter` run beside the switch, `Known` behind that.
+/// `Cells` and `Filter` run beside the switch, `Known` after that.
 pub fn rack<C: Channel>(channel: C) -> RackSwitch<C> {
     rack_of(maker(), channel)
 }
@@ -470,7 +470,7 @@ fn listed(found: &Pieces, ended: Result<(), Status>) -> String {
 pub fn replied(events: Vec<Event>) -> String {
     let [Event::Reply(_, reply)] = &events[..] else { panic!("{events:?}") };
     match reply.clone() {
-        // One device has no name to tell.
+        // A single device has no name to report.
         Reply::Done(ended) => answer(ended).replace("device `tor` could not: ", ""),
         Reply::Found(found, ended) => listed(&found, ended),
         Reply::Traced(traced) => answer(traced.map(drop)),

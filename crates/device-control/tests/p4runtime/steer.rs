@@ -29,7 +29,7 @@ fn frames_wait_until_they_are_let_in() {
         assert_eq!(bench.steer(Steer::Hold { open: vec![], lease: None }), "OK\n");
         assert_eq!(bench.show().state(), State::Held);
         assert_eq!(bench.packet(1, FRAME), "");
-        // What else stops and goes on leaves the operator's stop alone.
+        // Other holds and releases leave the operator's stop in place.
         assert_eq!(bench.steer(Steer::Reset), "OK\n");
         assert_eq!(bench.packet(1, FRAME), "");
         let events = bench.steered(Steer::Release);
@@ -64,7 +64,7 @@ fn frames_that_are_kept_for_a_while_come_in_and_what_was_saved_for_it_does_not_r
     assert_eq!(save(&mut bench, Action::VerifyAndSave), "OK\n");
     assert_eq!(bench.steer(hold()), "OK\n");
     assert_eq!(bench.packet(1, FRAME), "");
-    // Who holds says so again in time.
+    // A client that holds frames extends the lease in time.
     assert_eq!(bench.wait(Duration::from_ms(98)), "");
     assert_eq!(bench.steer(Steer::ExtendHold(lease)), "OK\n");
     assert_eq!(bench.wait(Duration::from_ms(99)), "");
@@ -74,7 +74,7 @@ fn frames_that_are_kept_for_a_while_come_in_and_what_was_saved_for_it_does_not_r
         bench.steer(Steer::ExtendHold(lease)),
         "FAILED_PRECONDITION: frames have been admitted already\n"
     );
-    // What is written is for the saved program, and leaves the one that runs alone.
+    // Writes are for the saved program and do not touch the running one.
     assert_eq!(
         bench.write(&[&format!("MODIFY {CELL}").replace(" } }", " } data { bitstring: \"\\007\" } }")]),
         "OK\n"

@@ -1,4 +1,4 @@
-//! A packet's way as JSON: a list of packets, each with its steps.
+//! A packet's path as JSON: a list of packets, each with its steps.
 
 use super::{cause_word, colour_word, drop_word, key_text, position, source};
 use base_diag::SourceMap;

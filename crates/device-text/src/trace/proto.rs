@@ -1,4 +1,4 @@
-//! A packet's way as `p4.bm.PacketTrace`: a tree of packets.
+//! A packet's path as `p4.bm.PacketTrace`: a tree of packets.
 
 use super::{colour_word, drop_word, key_text, position, source};
 use base_diag::SourceMap;
@@ -7,8 +7,8 @@ use device::{Cause, Event, EventKind, PacketId, Shown};
 use p4runtime_proto::p4::bm;
 use std::collections::BTreeMap;
 
-/// Trees are no deeper: a packet takes two levels of messages, and the steps of the last one some more. What is
-/// below becomes a branch of the deepest packet that may have one.
+/// Maximum depth of a tree: a packet takes two levels of messages, and the steps of the last one some more. Deeper packets
+/// become branches of the deepest packet that may have some.
 const DEEPEST: usize = (p4runtime_proto::MAX_DEPTH - 10) / 2;
 
 /// One trace for each packet that has no origin among `events`: what came in, and what timers made.

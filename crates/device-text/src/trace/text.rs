@@ -1,4 +1,4 @@
-//! A packet's way, to be read: one line a step, indented, with the source's lines.
+//! A packet's path as text: one line for each step, indented, with the source's lines.
 
 use super::{cause_word, colour_word, drop_word, keys_text, position, source};
 use base_diag::{SourceMap, Span};

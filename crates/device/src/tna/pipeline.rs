@@ -234,7 +234,7 @@ impl<'c> TofinoSwitch<'c> {
         Some(Packet { resubmitted: Some(data), trace, ..packet })
     }
 
-    /// The copies that a session makes of `frame`, behind the mirror's header; none if the session is not set up.
+    /// The copies that a session makes of `frame`, after the mirror's header; none if the session is not set up.
     fn mirror(&mut self, from: &Packet, mirror: &MirrorEffect, frame: &[u8], cause: Cause) -> Vec<Queued> {
         let Some(Session { port, group, class_of_service, max_length }) =
             self.core.replication.sessions.get(&mirror.session).copied()

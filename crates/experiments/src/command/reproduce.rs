@@ -92,7 +92,7 @@ struct Flightplan {
     /// Use 10 Gbit/s links as in the paper instead of 1 Gbit/s
     #[arg(long)]
     full_rate: bool,
-    /// Stop each run at this virtual time, and each measurement of a CPU after this time
+    /// Stop each run at this virtual time, and each CPU measurement after this much time
     #[arg(long, value_name = "TIME")]
     until: Option<Duration>,
     /// Also write the figure as a self-contained HTML page, if the figure has a page

@@ -27,7 +27,7 @@ pub trait Handler {
     fn handle(&mut self, frame: usize, now: u64) -> u64;
     /// When it wants to do something without a frame.
     fn deadline(&self) -> Option<u64>;
-    /// That time has come; the bytes that leave.
+    /// The deadline has come; returns the number of bytes that leave.
     fn tick(&mut self, now: u64) -> u64;
 }
 
@@ -250,7 +250,7 @@ mod tests {
         let found = trial(200_000_000, 10_000, 0, None);
         assert_eq!((found.latencies.len(), found.dropped), (10 * 508, 10 * 492));
         assert_eq!((found.came, found.left), (5080 * 125, 5080 * 125));
-        // Who comes last into the queue waits for the second half of the one that is handled and for seven others.
+        // The last frame in the queue waits for the second half of the one that is handled and for seven others.
         assert_eq!((found.latencies[0], found.percentile(99)), (10_000, 85_000));
         // Half as many frames come in as long.
         assert_eq!(trial(100_000_000, 10_000, 0, None).latencies.len(), 5000);

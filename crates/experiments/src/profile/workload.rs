@@ -35,8 +35,8 @@ pub fn of(function: &str, size: usize, count: usize) -> Result<Workload, String>
     let tcp = || flows(size, count + 3 * FLOWS);
     Ok(match function {
         "beacon" => with(bits([(32, 0), (48, 0)]), vec![], vec![], flows(size, count)),
-        // Five frames and a sixth, and of each six the third is lost: so that there is something to decode. What leaves of frames of
-        // which none is lost is less, for the sixth is taken away.
+        // Five frames and a parity frame; of each six the third is lost, so that there is something to decode. Without a loss
+        // fewer frames would leave, since the parity frame is removed.
         "fec-encode" => with(bits([(48, 1000)]), protection(), vec![], flows(size, count)),
         "fec-decode" => {
             let frames =

@@ -22,7 +22,7 @@ pub enum Mutant {
     SilentWhenIdle,
     /// A report of losses does not acknowledge.
     NakWithoutAck,
-    /// An acknowledgement does not tell of losses.
+    /// An acknowledgement does not report losses.
     AckWithoutNak,
     /// Missed requests add up though reports arrive.
     ProgressForgotten,
@@ -119,7 +119,7 @@ pub struct World {
     pub broken: Option<&'static str>,
     /// Numbers of hand-overs of this generation that were lost.
     pub lost: Vec<u32>,
-    /// Numbers of requests of this generation that were lost, and those that lost reports tell of.
+    /// Numbers of requests of this generation that were lost, and those in lost reports.
     pub unanswered: Vec<u32>,
     /// The target in use was down in this generation.
     pub was_down: bool,

@@ -72,7 +72,7 @@ impl<C: Clone + Ord> Agent<C> {
         let (epoch, own) = self.own(&cell, shown);
         let is_used_again = self.unused.remove(&cell);
         let known = self.sent.get(&cell).map_or((0, Kind::ZERO), |sent| (sent.epoch, sent.value));
-        // What has come from the hub need not go back: the value of all copies has it already.
+        // A value from the hub need not go back: the merged value contains it already.
         let is_theirs = !self.kind.is_sum() && self.others.get(&cell) == Some(&(epoch, shown));
         if is_used_again || known != (epoch, own) && !is_theirs {
             self.sent.insert(cell, Sent { epoch, value: own, since: self.sequence });

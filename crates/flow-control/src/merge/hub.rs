@@ -39,16 +39,16 @@ pub struct Banked {
     pub value: u128,
 }
 
-/// What is known of a cell, to be stored so that it outlives the hub.
+/// State of a cell, stored so that it outlives the hub.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct State {
-    /// Of incarnations that have ended.
+    /// Counts of incarnations that have ended.
     pub banked: Banked,
-    /// Of each device's present incarnation.
+    /// Count of each device's present incarnation.
     pub own: Vec<Own>,
 }
 
-/// What is known of a device's count of a cell.
+/// A device's count of a cell, as the hub knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Own {
     /// The epoch in which the incarnation has begun to count.
@@ -105,7 +105,7 @@ impl<C: Clone + Ord> Hub<C> {
         hub
     }
 
-    /// What is known of a cell, to be stored.
+    /// State of a cell, to be stored.
     pub fn state(&self, cell: &C) -> State {
         let own = |device: &Device<C>| Own {
             first_epoch: device.first_epochs.get(cell).copied().unwrap_or(0),

@@ -33,7 +33,7 @@ fn max_min_and_or_are_taken_in() {
         let merge = exchange(&mut hub, [&pushes[0], &pushes[1]], to);
         assert_eq!(agents[to].merge(&merge), [('x', Change::Combine(total))]);
         assert_eq!(hub.total(&'x'), total);
-        // It does not say again what it was told.
+        // It does not repeat values that it got from the hub.
         hub.push(to, &agents[to].push([('x', total)]));
         assert_eq!(hub.taken(to, &'x'), [9, 5][to]);
         assert_eq!(kind.after(total, Change::Combine(total)), total);

@@ -33,9 +33,9 @@ pub enum HubMessage {
 pub struct ToDevice {
     /// Number of the hub: larger than that of any hub before. A device does what the newest one says.
     pub hub: u64,
-    /// Of the hub's pulls; the answer names it.
+    /// Number of the hub's pull; the answer names it.
     pub round: u64,
-    /// By the objects' ids, each with the operator of its copies.
+    /// For each object: its id, the operator of its copies, and the message.
     pub objects: Vec<(u32, Operator, HubMessage)>,
 }
 
@@ -44,9 +44,9 @@ pub struct ToDevice {
 pub struct ToHub {
     /// The newest hub that the device has heard. One that is older learns it so.
     pub hub: u64,
-    /// Of the pull.
+    /// Number of the pull.
     pub round: u64,
-    /// By the objects' ids.
+    /// For each object: its id, and the device's counts.
     pub objects: Vec<(u32, Push<u64>)>,
 }
 
@@ -71,7 +71,7 @@ impl ToDevice {
         out
     }
 
-    /// Of bytes; `None` if they are no message.
+    /// Reads a message; `None` if the bytes are none.
     pub fn of(mut bytes: &[u8]) -> Option<ToDevice> {
         let (hub, round) = (short(&mut bytes)?, short(&mut bytes)?);
         let mut objects = vec![];
@@ -101,7 +101,7 @@ impl ToHub {
         out
     }
 
-    /// Of bytes; `None` if they are no message.
+    /// Reads a message; `None` if the bytes are none.
     pub fn of(mut bytes: &[u8]) -> Option<ToHub> {
         let (hub, round) = (short(&mut bytes)?, short(&mut bytes)?);
         let mut objects = vec![];
@@ -163,7 +163,7 @@ impl State {
         out
     }
 
-    /// Of bytes; `None` if they are none.
+    /// Reads a state; `None` if the bytes are none.
     pub fn of(mut bytes: &[u8]) -> Option<State> {
         let epoch = u32::try_from(short(&mut bytes)?).ok()?;
         let banked = Banked { epoch, value: read(&mut bytes)? };

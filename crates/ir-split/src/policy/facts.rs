@@ -1,4 +1,4 @@
-//! The metadata field by which a program tells a policy its flows, and the checks of a placement with such a policy.
+//! The metadata field that identifies flows for a policy, and the checks of a placement with such a policy.
 
 use crate::analysis::Analysis;
 use crate::mark::Mark;
@@ -42,7 +42,7 @@ pub(super) struct Fact {
     pub field: usize,
     /// In bits.
     pub width: u32,
-    /// Of the annotation.
+    /// Number from the annotation.
     pub count: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which of the functions of one name is called: the one whose parameters the arguments fit in number and, if
+//! Choice among functions of one name: the one whose parameters the arguments fit in number and, if
 //! named, in name (P4-16 §8.20). Types take no part.
 
 use base_diag::{Diagnostic, Span};

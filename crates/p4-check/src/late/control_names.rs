@@ -1,7 +1,7 @@
 //! No two tables of a program have the same control-plane name, nor two actions of one table (P4-16 §18.3).
 //!
 //! Actions of different tables with one name get a warning. The specification forbids them, and p4c refuses them since 2024;
-//! before, it described them as one. The name still tells which action an entry of a table runs, so p4rack runs such programs,
+//! before, it described them as one. The name still determines the action that an entry of a table runs, so p4rack runs such programs,
 //! and `p4info` describes actions of one name as one where they take the same data.
 //!
 //! Names are those of the instances that `main` leads to: `@name("x") table t` of instance `c` in `MyIngress` is

@@ -262,7 +262,7 @@ pub enum Callee {
     Builtin {
         /// The header, union or stack.
         object: Expr,
-        /// Which.
+        /// The built-in method.
         method: Builtin,
     },
 }

@@ -1,4 +1,4 @@
-//! A table's keys, taken one by one; those nobody takes are told.
+//! A table's keys, taken one by one; unused ones are reported.
 
 use crate::{Match, Named, Value, parse_match, parse_number};
 use base_bits::num_bigint::BigUint;

@@ -124,7 +124,7 @@ pub fn run_on(mut switch: Switch, inputs: &Inputs) -> Outcome {
     let (mut outputs, mut digests, mut logs) = (vec![], vec![], vec![]);
     let mut waiting = vec![];
     for (number, packet) in inputs.packets.iter().enumerate() {
-        // Both ways through a device: all at once, and in halves, where two packets wait at the same time.
+        // Both modes of a device: a packet at once, and in halves, where two packets wait at the same time.
         outputs.push(match number % 3 {
             0 => switch.process(packet.port, &packet.frame, packet.at),
             1 => {

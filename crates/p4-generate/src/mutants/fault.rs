@@ -171,7 +171,7 @@ fn depends(stmt: &Stmt, next: &Stmt) -> bool {
         StmtKind::PushFront(place, _) | StmtKind::PopFront(place, _) => place.kind.clone(),
         _ => return true,
     };
-    // What keys read is not in the statement.
+    // Values read by keys are not part of the statement.
     let mut found = matches!(next.kind, StmtKind::Apply(_));
     let block = Block { stmts: vec![next.clone()], ..Block::default() };
     ir::visit::all_exprs(&block, &mut |e| found |= e.kind == place);
@@ -239,7 +239,7 @@ fn applies(fault: Fault, shape: &str) -> bool {
     let is_transition = ["a transition", "a select"].contains(&shape);
     match fault {
         Fault::Lost => !is_transition,
-        // What stands after a branch or loop has often nothing to do with it.
+        // A statement after a branch or loop is often independent of it.
         Fault::Late => !branches.contains(&shape) && shape != "a loop",
         Fault::Elsewhere => branches.contains(&shape),
         Fault::Zero => {

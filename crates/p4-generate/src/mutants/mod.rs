@@ -36,7 +36,7 @@ pub fn killed(
 }
 
 /// Faults of lowering passes, drawn from all that 1 % of [`SHOWING`] programs show: each is a pass, what it makes, and what goes
-/// wrong with that wherever it is made. What the passes after it make good, so that the same lowered program comes out, is no
+/// wrong with that wherever it is made. If later passes repair it, so that the lowered program is the same, it is no
 /// fault of that program.
 pub fn mutants(count: usize, config: &Config, seed: u64) -> Vec<Mutant> {
     let compiled = (0..SHOWING).map(|at| {
@@ -62,8 +62,8 @@ pub fn mutants(count: usize, config: &Config, seed: u64) -> Vec<Mutant> {
     all.into_iter().filter(shown).map(|(mutant, _)| mutant).take(count).collect()
 }
 
-/// For each mutant the number of programs that it took to notice it; none if all of them let it live. `done` is told
-/// how many programs were made and how many mutants live.
+/// For each mutant the number of programs that it took to notice it; none if all of them let it live. `done` gets
+/// the number of generated programs and of living mutants.
 pub fn hunt(
     mutants: &[Mutant],
     config: &Config,

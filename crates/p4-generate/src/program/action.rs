@@ -79,7 +79,7 @@ impl Gen {
         if let Some(object) = object {
             self.use_direct(object);
         }
-        // What an action is given shows.
+        // Action data shows in a packet.
         for param in action.data() {
             if self.chance(70)
                 && let Some(target) = self.target(&param.ty)

@@ -1,7 +1,7 @@
 //! Random regions of a program and random places for them.
 //!
 //! A region is named after the device that it runs on, `Cut3_at2`, or `Cut3_call_at2` where it is called; `Cut3_star_at2` where
-//! only the origin has links to the others, `Cut3_line_at2` where they stand in a line: a program with its marks tells its placement.
+//! only the origin has links to the others, `Cut3_line_at2` where they stand in a line: the marks of a program determine its placement.
 
 use base_time::Rng;
 use ir::Program;
@@ -50,7 +50,7 @@ pub fn marked(open: &Program, most: u64, rng: &mut Rng) -> Program {
 const STAR: &str = "_star";
 const LINE: &str = "_line";
 
-/// The placement that the names of the regions tell.
+/// The placement that the names of the regions determine.
 pub fn placement(marks: &[Mark]) -> Placement {
     let device = |mark: &Mark| {
         let number = mark.name.rsplit("_at").next().and_then(|n| n.parse().ok()).unwrap_or(0);

@@ -107,7 +107,7 @@ pub fn notices(program: &CutProgram, fault: &Fault, effort: &Effort) -> Option<b
     let parts = fault.apply(&program.case.parts)?;
     let broken = Case { parts, ..program.case.clone() };
     let different = caught(|| match prove(&broken, effort) {
-        // What cannot be set up shows nothing of the fault.
+        // A failed set-up does not show the fault.
         Err(failure) => Ok(!matches!(failure.difference, Difference::Setup(_))),
         Ok(_) => Ok(false),
     });

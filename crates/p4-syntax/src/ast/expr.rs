@@ -9,7 +9,7 @@ use super::{Name, Path, Type};
 /// An expression where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expr {
-    /// Which.
+    /// Kind of expression, with its parts.
     pub kind: ExprKind,
     /// Source position, with parentheses around the expression.
     pub span: Span,
@@ -79,14 +79,14 @@ pub enum ExprKind {
     },
     /// `-x`
     Unary {
-        /// Which.
+        /// Operator.
         op: UnaryOp,
         /// Operand.
         operand: Box<Expr>,
     },
     /// `a + b`
     Binary {
-        /// Which.
+        /// Operator.
         op: BinaryOp,
         /// Position of the operator.
         op_span: Span,

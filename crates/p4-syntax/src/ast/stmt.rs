@@ -7,7 +7,7 @@ use super::{Annotation, BinaryOp, ConstDecl, Expr, InstanceDecl, Name, Type, Var
 /// A statement, or a declaration among statements.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stmt {
-    /// Which.
+    /// Kind of statement, with its parts.
     pub kind: StmtKind,
     /// The whole, annotations and semicolon included.
     pub span: Span,
@@ -144,7 +144,7 @@ pub struct Keyset {
 /// The match for one key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeysetElement {
-    /// Which.
+    /// Kind of element, with its parts.
     pub kind: KeysetElementKind,
     /// Source position.
     pub span: Span,

@@ -23,7 +23,7 @@ pub struct TableProperty {
     pub annotations: Vec<Annotation>,
     /// `const` written.
     pub is_const: bool,
-    /// Which.
+    /// Kind of property, with its parts.
     pub kind: TablePropertyKind,
     /// `key`, `actions`, `entries`, `default_action`, `size`, ...
     pub name: Name,

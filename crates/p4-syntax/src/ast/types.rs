@@ -7,7 +7,7 @@ use super::{Expr, Path};
 /// A type where it stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Type {
-    /// Which.
+    /// Kind of type, with its parts.
     pub kind: TypeKind,
     /// Source position.
     pub span: Span,

@@ -526,7 +526,7 @@ fn entries_of_the_source() {
     );
 }
 
-/// `check` gives a warning, since the tables of the program tell the two apart.
+/// `check` gives a warning, since the tables of the program distinguish the two.
 #[test]
 fn two_actions_of_one_name_and_other_data_are_refused() {
     check_wrong(

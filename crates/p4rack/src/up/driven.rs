@@ -76,13 +76,13 @@ impl Driven {
         self.runs.then_some(&mut self.switch)
     }
 
-    /// Of a server, since the last call: reports for its group's controller, and true if it has begun anew; and true if a program runs.
+    /// For a server: reports for its group's controller since the last call, true if it has restarted, and true if a program runs.
     pub(super) fn look(&mut self) -> (Vec<Report<Flow>>, bool, bool) {
         let (reports, began) = self.grouped.as_mut().map_or((vec![], false), |grouped| grouped.look());
         (reports, began, self.runs)
     }
 
-    /// Of a server: counters, and the number of flows whose state is here.
+    /// For a server: counters, and the number of flows whose state is here.
     pub(super) fn counts(&self) -> (GroupCounters, u64) {
         self.grouped.as_ref().map_or_else(Default::default, |grouped| (grouped.counts(), grouped.flows()))
     }
@@ -110,7 +110,7 @@ impl Driven {
             _ => false,
         };
         if !is_same {
-            // What it dropped before is known: a device without a program begins to count again.
+            // Earlier drops are known: a device without a program begins to count again.
             self.idle = Idle::default();
             self.bar_ports();
             if let Some(grouped) = &mut self.grouped {

@@ -1,7 +1,7 @@
 //! Edges with spares while a rack runs: what agents do for them, and what becomes of them, for the report.
 //!
-//! An agent sends its data plane a tick at an interval, so that a device that dies is noticed without packets, too. What it does when a
-//! port goes down is in [`driven`](super::driven).
+//! An agent sends its data plane a tick at an interval, so that a device that dies is noticed without packets, too. Its reaction to a
+//! port that goes down is in [`driven`](super::driven).
 
 use crate::rack::Racked;
 use base_time::{Duration, Time};

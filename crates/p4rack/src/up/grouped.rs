@@ -9,7 +9,7 @@ use server_groups::{Counters, Report};
 pub(super) struct Grouped {
     pub(super) front: Front,
     settings: Settings,
-    /// It has begun anew since it was last asked.
+    /// True if the server has restarted since the last look.
     began: bool,
     /// Counters of those before.
     past: Counters,

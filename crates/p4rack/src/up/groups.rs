@@ -4,7 +4,7 @@
 //! front of a server ── report ── channel ──> GroupControl ── entries, orders ──> the switch, at the same moment
 //! ```
 //!
-//! The agents of the servers are asked at an interval; a server that is down for `hold`, or begins anew, has died. What the switch has is
+//! The agents of the servers are asked at an interval; a server that is down for `hold`, or begins anew, has died. The state of the switch is
 //! written again when its program is new ([`Groups::refill`]).
 
 use super::control::Control;

@@ -1,4 +1,4 @@
-//! A device that records requests, and fails when it is told to.
+//! A device that records requests, and fails on demand.
 
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::from_text;

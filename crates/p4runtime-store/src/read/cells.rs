@@ -26,7 +26,7 @@ pub(super) enum Indexed {
     Register(u32),
 }
 
-/// Which cells are wanted of all.
+/// Selection of cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     /// Each of them, as P4Runtime reads them. There is a limit on how many.
@@ -180,7 +180,7 @@ impl Store {
 
 /// The cells between those that are known, if all are wanted.
 struct Gaps {
-    /// Those that were not given yet.
+    /// Cells that were not given yet.
     left: Range<u64>,
 }
 
@@ -192,14 +192,14 @@ impl Gaps {
         }
     }
 
-    /// Those before a known cell, which comes next.
+    /// Cells before a known cell, which comes next.
     fn before(&mut self, known: u64) -> Range<u64> {
         let before = self.left.start..known;
         self.left.start = self.left.start.max(known + 1);
         before
     }
 
-    /// Those after the last known one.
+    /// Cells after the last known one.
     fn rest(self) -> Range<u64> {
         self.left
     }

@@ -1,7 +1,7 @@
 //! Few large classes: 20 and 40 regions on 64 and 256 devices, three classes of helpers.
 //!
 //! Every class of helpers offers all functions, all use area, and devices of one class are equal: many plans cost nearly the same, and an exact front takes
-//! long. What counts is how soon plans are known to be near all others.
+//! long. The measure is how soon plans are known to be near all others.
 
 use crate::drawn::{Family, of_family};
 use crate::{Timer, ms};

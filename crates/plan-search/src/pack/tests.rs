@@ -263,7 +263,7 @@ fn all_placements_are_found_but_for_equal_devices_and_no_others() {
 
 /// Multipliers of a set, the bounds that they give for other sets, and the results of annealing, against all placements.
 #[test]
-fn no_placement_is_below_what_prices_tell() {
+fn no_placement_is_below_the_bound_by_prices() {
     let (mut compared, mut exact, mut of_others, mut annealed, mut best, mut merged) = (0, 0, 0, 0, 0, 0);
     for seed in 0..250 {
         let mut rng = Rng::new(seed);

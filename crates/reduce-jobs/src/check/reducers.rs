@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Limit on the values of a key.
 const MOST_VALUES: u64 = 1 << 16;
 
-/// Operators that people write and that do not reduce on the way: why, and what to do.
+/// Plausible operators that switches cannot reduce: the reason, and the remedy.
 const UNREDUCIBLE: &[(&[&str], &str, &str)] = &[
     (
         &["mean", "avg", "average"],

@@ -122,7 +122,7 @@ pub fn operators(job: &Job, reducer: &Reducer) -> Vec<Op> {
 fn port_towards(topology: &Topology, tree: &Tree, switch: usize, to: Node) -> Option<u32> {
     let here = Node::Switch(switch);
     let path: Vec<(usize, Node)> = tree.path(to)?;
-    // On the node's way to the root: the link by which it comes in here.
+    // On the node's path to the root: the link on which it arrives here.
     if let Some((link, _)) = path.iter().find(|(_, node)| *node == here) {
         return topology.port(*link, here);
     }

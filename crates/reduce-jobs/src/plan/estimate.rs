@@ -53,7 +53,7 @@ impl<'t> Estimate<'t> {
         self.distinct - missing as u64
     }
 
-    /// The switch of a set that is on the way of all channels after all others of the set.
+    /// The switch of a set that is on the paths of all channels after all others of the set.
     pub fn parent(&self, set: &BTreeSet<usize>) -> Option<usize> {
         let last = |path: &Vec<(usize, Node)>| {
             path.iter().rev().filter_map(|(_, node)| switch_of(*node)).find(|switch| set.contains(switch))

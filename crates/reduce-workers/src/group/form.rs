@@ -31,7 +31,7 @@ pub(super) struct Form {
     pub signs: u32,
 }
 
-/// What is known of the values of a call.
+/// Range and type of the values of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Range {
     pub op: Op,
@@ -93,7 +93,7 @@ impl Form {
         if chunk < self.parts { magnitude } else { -magnitude }
     }
 
-    /// What is to be added to a key's folded pieces.
+    /// Correction to add to a key's folded pieces.
     pub fn correction(&self, range: &Range) -> i128 {
         let times = if range.op == Op::Add { i128::from(range.programs) } else { 1 };
         i128::from(self.least) * times

@@ -17,7 +17,7 @@ const MOST_BODY: u64 = 1 << 32;
 /// A connection is looked at so often while something else may happen.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a program calls.
+/// A call of a program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Call {
     /// The first call has the number 1.
@@ -32,7 +32,7 @@ pub(super) struct Call {
     pub is_text: bool,
 }
 
-/// What a program has to reduce.
+/// A program's input to a reduction.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(super) struct Stock {
     /// Distinct keys.
@@ -48,7 +48,7 @@ pub(super) struct Stock {
     pub hashes: Vec<u64>,
 }
 
-/// What the root has decided.
+/// The root's decision.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Go {
     pub rounds: u32,
@@ -203,7 +203,7 @@ impl Link {
 }
 
 impl Call {
-    /// What is different in another program's call; none if nothing is.
+    /// Difference from another program's call, as text; `None` if they are equal.
     pub fn difference(&self, other: &Call) -> Option<String> {
         let what = |call: &Call| match call.array {
             Some(length) => format!("`allreduce` of {length} values"),

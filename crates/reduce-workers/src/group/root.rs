@@ -112,7 +112,7 @@ impl Root {
         Ok(Root { links, wire, reducer: Reducer::new(config), mappers, begun: Instant::now(), bytes: (0, 0) })
     }
 
-    /// Reduces what all programs have. An error is told to all.
+    /// Reduces what all programs have. An error is sent to all.
     pub fn call(
         &mut self,
         plan: &GroupPlan,
@@ -128,7 +128,7 @@ impl Root {
             }
             Err(error) => (error.message(), &[][..]),
         };
-        // All are told, even if one of them is gone.
+        // All get the error, even if one of them is gone.
         let results: Vec<Result<(), GroupError>> =
             self.links.iter_mut().map(|link| link.send(&message, body)).collect();
         let answer = done?;

@@ -1,4 +1,4 @@
-//! What a program has to reduce: its own pairs, equal keys combined.
+//! A program's input to a reduction: its own pairs, equal keys combined.
 
 use super::link::{Go, Stock};
 use super::{GroupError, Keys, Values, problem};

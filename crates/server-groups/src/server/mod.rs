@@ -64,7 +64,7 @@ pub struct Server<F, P> {
     version: u32,
     flows: Flows<F, P>,
     closing: BTreeMap<RowId<F>, Closing<F>>,
-    /// Of the last question.
+    /// Number of the last question.
     number: u16,
     /// Counters of the server.
     pub counters: Counters,

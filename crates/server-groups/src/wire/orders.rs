@@ -1,5 +1,5 @@
-//! Orders as bytes: a byte that tells which, then its fields, most significant byte first; a list after its length. What a link has padded is
-//! not read.
+//! Orders as bytes: a byte for the kind, then the fields, most significant byte first; a list follows its length. Padding by links is
+//! ignored.
 
 use super::Flow;
 use crate::{Member, Order, RowId};
@@ -10,7 +10,7 @@ const SETTLE: u8 = 2;
 const CLOSE: u8 = 3;
 const CHECK: u8 = 4;
 
-/// Bytes of a list in one order: frames of 1,500 bytes carry it behind a header.
+/// Bytes of a list in one order: frames of 1,500 bytes carry it after a header.
 const MOST_LIST: usize = 1200;
 
 /// One order, or several that say the same together. `width`: bytes of a flow.

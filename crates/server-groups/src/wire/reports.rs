@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! kind        to      other             after the header
-//! REPORTED    none    the server        its start, a byte that tells which, the report
+//! REPORTED    none    the server        its start, a byte for the kind, the report
 //! ```
 
 use super::orders::{number, put_flow, put_keys, put_row, take_flow, take_keys, take_row};
 use super::{Flow, Wire, get, set};
 use crate::{Member, Report};
 
-/// Of [`Wire::kind`].
+/// Value of [`Wire::kind`].
 const REPORTED: u64 = 7;
 
 const HERE: u8 = 0;
@@ -33,7 +33,7 @@ pub struct Said {
 /// A message without its sender.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Says {
-    /// It is there, and has counted this.
+    /// The server is alive; its counters.
     Here(Counts),
     /// For the group's controller.
     Report(Report<Flow>),

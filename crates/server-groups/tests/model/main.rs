@@ -65,7 +65,7 @@ fn holds(start: World) {
     }
 }
 
-/// What is not right about a mutant's answer; `None` if it is found by this property.
+/// Complaint if this property does not find the mutant; `None` if it does.
 fn finds(mutant: Mutant, start: World, property: &str) -> Option<String> {
     match explore(start.with(mutant)) {
         Ok(states) => Some(format!("{mutant:?} is not found in {states} states")),

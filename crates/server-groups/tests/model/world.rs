@@ -17,7 +17,7 @@ pub enum Mutant {
     TwoPrevious,
     /// The previous server retires without being asked for its flows.
     RetiredUnasked,
-    /// It is asked before the last packet has reached it.
+    /// The previous server is asked before the last packet has reached it.
     SettledWithoutMarker,
     /// The current server closes the row before the last packet that names the previous one.
     ClosedWithoutMarker,

@@ -108,7 +108,7 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) drops: BTreeMap<DropReason, Block>,
     /// Block for parser errors: the error is its parameter.
     pub(crate) reject: Option<Block>,
-    /// The table whose action's code is being made, if code tells the device its hits.
+    /// The table whose action's code is being made, if code reports its hits to the device.
     pub(crate) current: Option<usize>,
     /// On TNA, the residual checksums of the parser.
     pub(crate) deposits: Vec<tna_parser::Deposit<'a>>,

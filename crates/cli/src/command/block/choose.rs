@@ -15,7 +15,7 @@ pub struct Choose {
     /// `number-of-keys`, `sum-of-key`, `product` or `quotient`
     #[arg(value_parser = find)]
     purpose: &'static Purpose,
-    /// Largest error
+    /// Largest allowed error of the result
     #[arg(long, value_name = "PERCENT", value_parser = percentage)]
     error: f64,
     /// Set a parameter of the blocks that have it
@@ -24,7 +24,7 @@ pub struct Choose {
     /// Number of concurrent flows, keys or packets for which the error is computed
     #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
     flows: u32,
-    /// Place the blocks on this Tofino, and choose by what they take there; without it, by their own stages and memory
+    /// Choose by the resources of each block on this Tofino; by default, by the stages and memory that each block states
     #[arg(long, value_name = "DEVICE", value_parser = device)]
     device: Option<Device>,
     /// Output format

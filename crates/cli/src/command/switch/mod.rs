@@ -143,7 +143,7 @@ pub fn run(mut args: Args) -> ExitCode {
         return failed(&why);
     }
     args.bmv2.report();
-    // Of a rack's controller they are for the way to its agents.
+    // Of a rack's controller they are for the connections to its agents.
     let own = args.client.certificates().filter(|_| args.agent.is_empty());
     let tls = match args.server.read(own) {
         Ok(tls) => tls,

@@ -16,7 +16,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 const GENERATOR: f64 = 12.0;
 const SERVER: f64 = 9.0;
 
-/// Of the 40 Gbit/s link, with preamble and gap between frames.
+/// Packet rate of the 40 Gbit/s link, with preamble and gap between frames.
 fn link(size: u32) -> f64 {
     40e3 / f64::from((size + 20) * 8)
 }

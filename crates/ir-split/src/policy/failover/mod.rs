@@ -186,7 +186,7 @@ impl EdgePolicy for Failover {
             build::block(silent),
             build::block(vec![dropped]),
         )));
-        // What is of another plan is dropped as unknown.
+        // Frames of another plan are dropped as unknown.
         let is_known = build::differs(g.region_of(stage), g.region_value(g.cut.layout.unknown_region));
         let came = g.runtime.is_hand_over(g, stage);
         vec![build::if_then(build::and(came, is_known), stmts)]

@@ -1,4 +1,4 @@
-//! `headerless`: each position on the way from one device to another has a link of its own.
+//! `headerless`: each position on the path from one device to another has a link of its own.
 //!
 //! ```text
 //! tor -> nic    the first link     Acl

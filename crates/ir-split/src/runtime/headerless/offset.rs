@@ -7,7 +7,7 @@
 //!
 //! Only packets with this header and with a zero there can be handed over, so the program has to keep others away from its cuts:
 //! `if (hdr.ipv4.isValid() && hdr.ipv4.fragOffset == 0) { .. }`. The receiver puts the zero back. The header's checksum stays as
-//! it is: on the way it does not fit the header, and nothing on the way verifies it.
+//! it is: it does not fit the header during the hand-over, and no device verifies it there.
 
 use crate::analysis::Analysis;
 use crate::arch::PORT_BITS;
