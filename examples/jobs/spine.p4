@@ -156,7 +156,7 @@ struct metadata_t {
     bit<1>  again;
 }
 
-// What a packet asks of all lanes.
+// The request of a packet to all lanes.
 struct task_t {
     bit<2>  what;
     bit<4>  op;

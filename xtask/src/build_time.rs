@@ -10,7 +10,7 @@ use std::time::Instant;
 /// So many cores, whatever the machine has: figures are to be compared.
 const CORES: &str = "2";
 
-/// How many of the slowest crates are printed.
+/// Number of the slowest crates that are printed.
 const SLOWEST: usize = 10;
 
 /// Builds the command as users do, from nothing and on two cores, prints how long it took and which crates took

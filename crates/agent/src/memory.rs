@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-/// How many programs have been dropped.
+/// Number of programs that have been dropped.
 #[derive(Default)]
 pub(crate) struct Drops {
     begun: AtomicU64,
@@ -36,7 +36,7 @@ impl Drop for End {
 /// The memory of the thread that owns the switch.
 pub(crate) struct Memory {
     drops: Arc<Drops>,
-    /// How many programs had been dropped when it looked the last time.
+    /// Number of programs that had been dropped at the last look.
     seen: u64,
     give_back: fn(),
 }

@@ -1,4 +1,4 @@
-//! How many packets a mapper may have in flight.
+//! Congestion control: the number of packets that a mapper may have in flight.
 //!
 //! The window grows by one packet for each acknowledged packet until the first sign of congestion, then by one packet for each
 //! window. Signs are an echo of ECN and a round-trip time of several times the least one. At the end of each window it

@@ -1,4 +1,4 @@
-//! How many rounds a job should have, where the first key keeps a slot: few keys for each slot against packets for each round.
+//! Number of rounds of a job, if the first key keeps a slot: few keys for each slot against packets for each round.
 
 use crate::layout::Layout;
 use crate::packet::HEADER;

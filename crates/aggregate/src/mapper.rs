@@ -236,8 +236,10 @@ impl Mapper {
         let attempt = self.attempt.as_mut()?;
         let generation = attempt.generation;
         let round = self.rounds.get(attempt.round.checked_sub(self.first)? as usize)?;
+        // Pairs that the switches have not folded are sent again in packets of their own, after those of the round.
         attempt.pack_left(round.len(), &self.config.layout);
         let parcels = round.len() + attempt.more.len();
+        // Everything is acknowledged: END is sent until it is acknowledged.
         if attempt.flights.is_empty() && attempt.next as usize == parcels {
             let wait = self.congestion.wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
@@ -249,6 +251,7 @@ impl Mapper {
         }
         let number = attempt.due(now).or_else(|| {
             let number = attempt.next;
+            // A packet may reuse the cell of the packet a window before it only when that one is acknowledged.
             let has_cell =
                 attempt.flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
             let may = attempt.flights.len() < self.congestion.allowed() && has_cell;
@@ -261,6 +264,7 @@ impl Mapper {
         let order = self.sent;
         match attempt.flights.get_mut(&number) {
             Some(flight) => {
+                // A loss found by overtaking has reduced the rate already; only a timeout does it here.
                 if flight.overtaken < OVERTAKEN {
                     self.congestion.timed_out();
                 }

@@ -244,6 +244,7 @@ impl Reducer {
                 let Some(Asked { switch, row, rows }) = asked else { continue };
                 let boot = self.boots.get(usize::from(switch)).copied().unwrap_or(0);
                 self.counts.read_packets += u64::from(requests.kind == Kind::Read);
+                // Reads are numbered like packets, because a parent folds their answers by number.
                 let seq = match requests.kind {
                     Kind::Read => generation << ROUND_BITS | row,
                     _ => row,
@@ -253,6 +254,7 @@ impl Reducer {
                     Packet { kind: requests.kind, generation, boot, channel: switch, seq, aux, ..header };
                 return Some((To::Switch(switch), request));
             }
+            // Mappers are started only while their pairs are collected.
             if attempt.phase != Phase::Collecting {
                 continue;
             }

@@ -111,9 +111,11 @@ impl Switch {
     fn data(&mut self, mut packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
         let is_direct = packet.kind == Kind::Overflow && packet.aux & DIRECT != 0;
         let place = self.senders.iter().position(|sender| *sender == (packet.kind, packet.channel));
+        // DATA of an unknown channel is dropped; everything else passes to the reducer unchanged.
         let Some(place) = place.filter(|_| !is_direct) else {
             return (packet.kind != Kind::Data).then_some((Direction::On, packet));
         };
+        // The switch has restarted, or the generation is not open: the reducer notices by the boot number.
         let bank = self.banks[(packet.generation & 1) as usize];
         if bank.generation != packet.generation || !bank.is_open {
             return Some((Direction::On, self.boot_of(packet)));
@@ -123,6 +125,7 @@ impl Switch {
         if packet.seq < cell.seq {
             return None;
         }
+        // Only the first copy of a packet is folded. Duplicates get the same answer from the stored bitmap.
         if packet.seq > cell.seq {
             let mut cell = Cell { seq: packet.seq, overflowed: 0, evicted: vec![] };
             for pair in &packet.pairs {
@@ -135,6 +138,7 @@ impl Switch {
         }
         let cell = &self.cells[at];
         packet.pairs.retain(|pair| cell.overflowed >> pair.place.slot.lane & 1 != 0);
+        // With eviction, the new pair took the slot, and the pair that was in it travels on in its place.
         if self.layout.evict {
             for pair in &mut packet.pairs {
                 let is_it = |left: &&Pair| left.place.slot.lane == pair.place.slot.lane;
@@ -146,6 +150,7 @@ impl Switch {
         if packet.kind == Kind::ReadReply {
             return Some((Direction::On, packet));
         }
+        // Without a parent, the mapper itself sends the remaining pairs, which the ACK names in its bitmap.
         if cell.overflowed == 0 || !self.has_parent {
             packet.kind = Kind::Ack;
             packet.aux = if is_marked { CONGESTED } else { 0 };

@@ -1,4 +1,4 @@
-//! How an app's traffic is distributed over its flows, the most popular flow first.
+//! Distribution of an app's traffic over its flows, the most popular flow first.
 //!
 //! A distribution is a list of classes of flows with equal shares, so its size does not depend on the number of flows:
 //! `zipf:0.99` over 10 million flows has about 2,300 classes.

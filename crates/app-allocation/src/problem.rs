@@ -51,7 +51,7 @@ pub struct Class {
     pub bits: Option<u64>,
     /// Packets per second of one helper.
     pub packets: Option<u64>,
-    /// How much the most loaded helper has above the mean, in millionths.
+    /// Excess of the most loaded helper over the mean, in millionths.
     pub imbalance: u64,
 }
 

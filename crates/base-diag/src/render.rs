@@ -10,7 +10,7 @@ use crate::{Diagnostic, Label, Severity, Span};
 /// Longer lines, in bytes, are not shown: no one reads them, and laying them out takes long.
 const MAX_LINE: u32 = 5000;
 
-/// How to render.
+/// Style of the output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
     /// Text alone.

@@ -5,7 +5,7 @@ use std::fmt;
 
 const ONE: u32 = 1_000_000_000;
 
-/// How often something happens: billionths, 0 to 1.
+/// A probability: billionths, 0 to 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
 pub struct Probability(u32);
 

@@ -1,4 +1,4 @@
-//! How fast a link carries bits.
+//! Bit rates of links.
 
 use crate::Duration;
 use crate::units::{ParseUnitError, Units};
@@ -45,7 +45,7 @@ impl Rate {
         self.0
     }
 
-    /// How long `bytes` bytes keep a link of this rate busy, rounded up to a whole picosecond, so that no link
+    /// Time for which `bytes` bytes keep a link of this rate busy, rounded up to a whole picosecond, so that no link
     /// is ever faster than its rate. [`Duration::MAX`] at rate 0.
     pub fn time_for(self, bytes: u64) -> Duration {
         self.time_for_bits(u128::from(bytes) * 8)

@@ -2,7 +2,7 @@
 
 use base_time::Rng;
 
-/// How long packets are, as they stand on the wire, with the four bytes of the check sequence. A packet is never
+/// Lengths of packets on the wire, with the four bytes of the check sequence. A packet is never
 /// shorter than its headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
@@ -38,7 +38,7 @@ pub struct Shape {
     pub flows: u32,
     /// The exponent of the flows' popularity in thousandths: 0 all alike, 990 steep.
     pub skew: u32,
-    /// How long packets are.
+    /// Lengths of packets.
     pub size: Size,
 }
 

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-/// How long a switch may take to answer.
+/// Timeout for an answer of the switch.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Limits for answers: tables of a million entries fit.

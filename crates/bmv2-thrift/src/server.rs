@@ -20,7 +20,7 @@ const RULES: Rules = Rules {
     reserved_for: Duration::from_secs(24 * 60 * 60),
 };
 
-/// How long a client may take to read an answer, and to send the rest of a call.
+/// Timeout of a client for reading an answer, and for sending the rest of a call.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pieces that a call may come in. Each is looked at from the beginning of the call: who sends single bytes makes work for the switch.

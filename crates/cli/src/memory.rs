@@ -1,4 +1,4 @@
-//! How the allocator gives memory back.
+//! Settings by which the allocator returns memory.
 
 use libmimalloc_sys::{mi_collect, mi_option_set, mi_option_t};
 

@@ -1,4 +1,4 @@
-//! How a command ended.
+//! Exit status of a command.
 
 /// The number that a process ends with: as [`std::process::ExitCode`], but it can be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

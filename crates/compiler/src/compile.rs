@@ -14,7 +14,7 @@ pub struct Compiled {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// How far to go.
+/// Last stage of the compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
     /// Types and names are right. A program that declares externs of devices is elaborated if it can be, so that they can be checked;

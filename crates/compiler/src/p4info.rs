@@ -14,7 +14,7 @@ pub enum What {
     Entries,
 }
 
-/// How a message is written.
+/// Form in which a message is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
     /// Protobuf's text format.

@@ -94,7 +94,7 @@ pub struct OneShot<R> {
 pub struct OneShotAction<R> {
     /// Action and data.
     pub call: ActionCall<R>,
-    /// How often, beside the others; 0 where the device chooses the weights.
+    /// Weight of the action in the choice; 0 where the device chooses the weights.
     pub weight: i32,
     /// Chosen only while this port is up.
     pub watch: Watch,

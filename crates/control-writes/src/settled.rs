@@ -57,6 +57,7 @@ pub fn settled<R: Clone + Ord, T>(
     let mut places: BTreeMap<Thing<R>, usize> = BTreeMap::new();
     for (write, with) in writes {
         let thing = Thing::of(&write);
+        // A reset of the whole object makes earlier writes of its cells void.
         if let Thing::Cell(object, None) = &thing {
             let cells = Thing::Cell(object.clone(), None)..=Thing::Cell(object.clone(), Some(u64::MAX));
             let gone: Vec<_> = places.range(cells).map(|(thing, at)| (thing.clone(), *at)).collect();
@@ -68,10 +69,12 @@ pub fn settled<R: Clone + Ord, T>(
         let before = places.remove(&thing);
         let old = before.and_then(|at| kept[at].take());
         let made_before = old.is_some();
+        // The count of a deleted entry goes with the entry.
         if let (Write::Entry { table, key, to: None, .. }, true) = (&write, made_before) {
             let counter = Thing::DirectCounter(table.clone(), key.clone());
             places.remove(&counter).into_iter().for_each(|at| kept[at] = None);
         }
+        // An entry of the source is on the device without a write, so its deletion must reach the device.
         let deletes_own = matches!(&write, Write::Entry { table, key, to: None, .. } if is_own(table, key));
         if is_as_at_the_start(&write) && !deletes_own && (made_before || !is_deletion(&write)) {
             continue;

@@ -195,7 +195,7 @@ pub struct Group {
 pub struct GroupMember {
     /// Number of the member.
     pub member: u32,
-    /// How often it is chosen, beside the others; 0 where the device chooses the weights.
+    /// Weight of the member in the choice; 0 where the device chooses the weights.
     pub weight: i32,
     /// Chosen only while this port is up.
     pub watch: Watch,

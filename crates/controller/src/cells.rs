@@ -18,7 +18,7 @@ pub(crate) struct Cells {
     is_counter: bool,
     /// Bits of each.
     pub(crate) width: u32,
-    /// How many there are.
+    /// Number of cells.
     pub(crate) size: u64,
 }
 

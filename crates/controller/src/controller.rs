@@ -154,7 +154,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.go_on(now)
     }
 
-    /// How many calls, repairs and audits have begun and not ended.
+    /// Number of calls, repairs and audits that have begun and not ended.
     pub fn under_way(&self) -> usize {
         self.tasks.len()
     }

@@ -1,4 +1,4 @@
-//! How long a device's answers are waited for: RFC 6298's retransmission timer over how long they have taken.
+//! Timeout for a device's answers: RFC 6298's retransmission timer over the measured times of answers.
 //!
 //! Asks have numbers, so that the answer to one that was given up says how long it took, too (the RFC's section 3 has to leave
 //! those out): where answers take longer than expected, the first ones are lost and those that follow are not.
@@ -12,7 +12,7 @@ const FIRST: Duration = Duration::from_s(1);
 /// Response times of one device.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Patience {
-    /// How long answers take, and how much that varies: both smoothed.
+    /// Smoothed time of answers, and its smoothed variation.
     known: Option<(Duration, Duration)>,
     /// Answers that did not come since the last one that did: for each it is twice as long.
     missed: u32,
@@ -36,7 +36,7 @@ impl Patience {
         self.missed = self.missed.saturating_add(1);
     }
 
-    /// How long the next one is waited for.
+    /// Timeout for the next answer.
     pub(crate) fn span(&self, timing: &Timing) -> Duration {
         let usual = self.known.map_or(FIRST, |(smooth, varies)| smooth + varies * 4);
         let usual = usual.max(timing.patience_least);

@@ -211,7 +211,7 @@ impl<P: Planner> State<P> {
         self.out.extend(messages.into_iter().map(ask));
     }
 
-    /// How long an answer of any device is waited for.
+    /// Longest timeout for an answer, over all devices.
     pub(crate) fn longest_patience(&self) -> Duration {
         let spans = self.patience.values().map(|patience| patience.span(&self.timing));
         spans.max().unwrap_or(self.timing.patience_least)

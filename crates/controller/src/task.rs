@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// How often a device is tried before the call that needs it ends.
+/// Attempts at a device before the call that needs it ends.
 const TRIES: u32 = 4;
 /// Between tries; twice as long each time.
 const PAUSE: Duration = Duration::from_ms(1);

@@ -14,10 +14,10 @@ pub struct Timing {
     pub patience_least: Duration,
     /// The longest.
     pub patience_most: Duration,
-    /// How often senders of edges with spares are read.
+    /// Interval at which senders of edges with spares are read.
     pub look: Duration,
     /// Between two rounds in which the copies of merged registers become one value.
     pub merge: Duration,
-    /// How long the origin keeps frames out when it hears no more of the controller.
+    /// Time for which the origin holds frames without a message of the controller.
     pub lease: Duration,
 }

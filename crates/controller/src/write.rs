@@ -331,11 +331,13 @@ async fn roll_back<P: Planner>(
     for (device, answer) in answers {
         match answer {
             Answer::Done => {
+                // The device has executed all its writes: undo them, the last one first.
                 let mut list = batch.back.remove(&device).unwrap_or_default();
                 list.reverse();
                 asks.push((device, Ask::Write(list)));
             }
             other => {
+                // A refusal has changed nothing on its device; without an answer, the device may or may not have executed the write.
                 if is_unknown(&other) {
                     unknown.push(device);
                 }
@@ -347,6 +349,7 @@ async fn roll_back<P: Planner>(
             }
         }
     }
+    // The desired state comes first: a device that is repaired meanwhile then gets the state without the write.
     undo(shared, std::mem::take(&mut batch.undo)).await?;
     let undone = shared.ask_all(asks).await;
     unknown
@@ -356,6 +359,7 @@ async fn roll_back<P: Planner>(
         let why = "it is not known whether the device has executed the write";
         shared.state().stale(*device, why, before.remove(device).unwrap_or_default());
     }
+    // Other tasks must not use these devices until they are repaired.
     if !unknown.is_empty() {
         shared.alone(&unknown).await;
     }
@@ -365,6 +369,7 @@ async fn roll_back<P: Planner>(
         }
     }
     for index in 0..updates {
+        // Only the update that the device refused fails by itself; all others are rolled back.
         match index == guilty {
             true => outcomes.note::<()>(Err(Box::new(cause.clone()))),
             false => outcomes.note(Ok(())),

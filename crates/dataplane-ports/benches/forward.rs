@@ -27,7 +27,7 @@ use target_native::{Engine, Fate, Packet, Shared};
 /// Frames offered at a time: enough to keep a lane busy.
 const OFFERED: usize = 16 * BATCH;
 
-/// How often a cache line passes between two threads for the time that it takes.
+/// Passes of a cache line between two threads, for the time of one.
 const PASSES: u64 = 100_000;
 
 /// A program that does nothing else than a lane has to do.

@@ -210,7 +210,7 @@ impl Lane {
         let _ = self.ports.flush();
     }
 
-    /// How long it sleeps when nothing has come; it is woken when something does.
+    /// Longest sleep of an idle lane; an arriving frame wakes it.
     fn nap(&mut self, deadline: Option<Time>) -> std::time::Duration {
         for (port, source) in &mut self.sources {
             if let Wait::Anew(files) = source.wait(&self.turn.waker)

@@ -266,6 +266,7 @@ impl PacketSink {
                         first += count;
                     }
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // The kernel refuses the first message of the rest: it is counted as lost, and the others are tried.
                     ended => {
                         let why = ended.err().map_or(Reason::Refused, |error| reason(&error));
                         self.losses.add(why, messages[first].frames.len() as u64);

@@ -165,7 +165,7 @@ impl Control {
         (tables.collect(), self.profiles.iter().map(Profile::new).collect())
     }
 
-    /// How the key of a table lies in words.
+    /// Layout of a table's key in words.
     pub fn layout(&self, table: TableId) -> &KeyLayout {
         &self.tables[table].layout
     }

@@ -1,4 +1,4 @@
-//! How a table's key lies in words.
+//! Layout of a table's key in words.
 //!
 //! ```text
 //! key = { ipv4.src : 32 exact, ipv4.dst : 32 exact, tcp.sport : 16 exact, tcp.dport : 16 exact, proto : 8 exact }
@@ -34,7 +34,7 @@ pub enum MatchKind {
 /// One key element. Those of kind `selector` are no part of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// How it matches.
+    /// Match kind of the field.
     pub kind: MatchKind,
     /// In bits.
     pub width: u32,
@@ -62,7 +62,7 @@ pub enum Order {
     Priority,
 }
 
-/// How a table's key lies in words.
+/// Layout of a table's key in words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct KeyLayout {
     fields: Vec<(Field, Place)>,

@@ -31,7 +31,7 @@ pub enum DeviceClass {
 pub struct Profile {
     /// As files name the class.
     pub word: &'static str,
-    /// How long a device works on a packet.
+    /// Service time of a packet.
     pub service: Duration,
     /// Number of packets that the device processes in parallel.
     pub parallel: u32,

@@ -57,13 +57,13 @@ pub struct Moved {
     pub to: Side,
     /// When it was asked for.
     pub asked: Time,
-    /// How long it took.
+    /// Duration of the move.
     pub took: Duration,
-    /// How it ended.
+    /// Result of the move.
     pub end: End,
 }
 
-/// How a move ended.
+/// Result of a move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
     /// The flow is there.

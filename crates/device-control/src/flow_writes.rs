@@ -51,7 +51,7 @@ pub(super) struct FlowWrites {
 struct Current {
     ticket: Ticket,
     all_or_nothing: bool,
-    /// How each update has ended; none if it is not over.
+    /// Result of each update; `None` while it is in progress.
     ended: Vec<Option<Error>>,
     /// The call with the updates that no copy is of.
     plain: Option<(Ticket, Vec<usize>)>,

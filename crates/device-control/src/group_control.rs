@@ -78,7 +78,7 @@ impl RackGroup {
         self.control.all().find(|(_, at)| *at == device).map(|(member, _)| member)
     }
 
-    /// How the front of a member is set up.
+    /// Settings of a member's front.
     pub fn front(&self, member: Member) -> Option<Settings> {
         Some(self.control.front(member, *self.ports.get(&member)?))
     }
@@ -129,7 +129,7 @@ impl GroupControl {
         (0..).map(Member).zip(self.edge.members.iter().map(|(device, _)| *device))
     }
 
-    /// How the front of a member is set up, whose device has this port towards the switch.
+    /// Settings of the front of a member whose device has this port towards the switch.
     pub fn front(&self, me: Member, port: u32) -> Settings {
         front_settings(self.edge.wire.clone(), me, port, &self.rules)
     }
@@ -277,7 +277,7 @@ impl GroupControl {
     }
 }
 
-/// How the front of a server is set up, whose device has this port towards the switch.
+/// Settings of the front of a server whose device has this port towards the switch.
 pub(crate) fn front_settings(wire: Wire, me: Member, port: u32, rules: &GroupRules) -> Settings {
     let limits = server::Limits { patience: us(rules.patience_us).as_ps(), ..server::Limits::default() };
     Settings { wire, me, port, idle: us(rules.idle_us), is_stateless: rules.is_stateless, limits }

@@ -116,7 +116,7 @@ pub struct Controlled {
     now: Time,
     /// Entries that can be idle, by table and handle.
     handles: BTreeMap<(u32, u64), EntryKey>,
-    /// How many changes are done before the next one is refused.
+    /// Number of changes that are done before the next one is refused.
     breaks: VecDeque<u32>,
     /// Source map of the program's text.
     map: SourceMap,

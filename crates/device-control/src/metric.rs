@@ -83,7 +83,7 @@ const KINDS: &[(&str, &str)] = &[
     ("messages_lost_total", "Messages dropped because a controller did not read them."),
 ];
 
-/// How full the tables are.
+/// Metrics of the use of tables.
 pub(crate) fn tables(store: &Store) -> Vec<Metric> {
     let of = |table: &p4runtime_proto::p4::config::v1::Table| {
         let size = u64::try_from(table.size).unwrap_or(0);

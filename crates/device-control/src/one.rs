@@ -26,7 +26,7 @@ pub struct OneSwitch {
     server: Server<Maker>,
     cpu_port: Option<u32>,
     gate: Gate,
-    /// How long that is closed.
+    /// Lease of held frames.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
     /// Ports whose link is down.
@@ -115,7 +115,7 @@ impl OneSwitch {
         }
     }
 
-    /// How it has ended; nothing if it has only begun.
+    /// Returns the result, or `None` if the operation has only begun.
     fn steer(&mut self, now: Time, steer: Steer, events: &mut Vec<Event>) -> Option<Result<(), Status>> {
         match steer {
             // A frame that came in has left.

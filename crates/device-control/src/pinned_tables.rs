@@ -27,11 +27,13 @@ struct Wanted {
 /// None if it cannot be known what packets look up.
 pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Option<Found> {
     let catalog = store.catalog();
+    // The parser's selections depend on value sets, so the tables that packets of a flow look up are not known.
     if !catalog.info().value_sets.is_empty() {
         return None;
     }
     let (flows, tables) = (moves.flows(), moves.tables());
     let mut entries = vec![];
+    // Entries of the rack's file that a controller has deleted.
     for update in &rollout.initial {
         let Some(Kind::TableEntry(entry)) = update.entity.as_ref().and_then(|entity| entity.entity.as_ref())
         else {
@@ -44,6 +46,7 @@ pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Opti
         }
     }
     let mut wanted = Wanted::default();
+    // Tables of the program: their entries are the original ones, and those of whole tables have a copy.
     for (table, name) in tables.clone().filter(|(_, name)| !flows.is_own(name)) {
         for (key, entry) in store.entries(table).filter(|(_, entry)| !entry.is_const) {
             let named = moves.named(&entry_of(table, key.clone(), Some(Box::new(entry.clone()))))?;
@@ -67,6 +70,7 @@ pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Opti
         }
     }
     let (mut resident, mut copies) = (vec![], vec![]);
+    // Tables that pinning added: entries that belong to no flow or whole table any more are deleted.
     for (table, name) in tables.filter(|(_, name)| flows.is_own(name)) {
         let list = if flows.is_flow_manager(name) { &mut resident } else { &mut copies };
         for (key, entry) in store.entries(table).filter(|(_, entry)| !entry.is_const) {
@@ -87,6 +91,7 @@ pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Opti
         let updates = changes.iter().filter_map(|change| moves.update_to(change, store).transpose());
         updates.collect::<Result<_, ()>>().ok()
     };
+    // Flows leave the flow manager before the copies that they look up (ExoPlane, invariant 1).
     let left = vec![updates(resident)?, updates(copies)?];
     Some(Found { entries, left: left.into_iter().filter(|updates| !updates.is_empty()).collect() })
 }

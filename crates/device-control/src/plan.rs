@@ -36,7 +36,7 @@ const MOST_AHEAD: usize = 4;
 
 /// Splits programs by one placement.
 pub struct Splitter {
-    /// How long the state of a device with spares has to be right before it is used again.
+    /// Time for which the state of a device with spares must be correct before it is used again.
     pub hold_down: Duration,
     /// Reads programs.
     pub maker: Maker,

@@ -28,7 +28,7 @@ const AUDIT: Duration = Duration::from_ms(10_000);
 /// Ticket of calls whose reply is ignored.
 const NOBODY: Ticket = Ticket(u64::MAX);
 
-/// How long a start that has failed waits.
+/// Delay before a failed start is repeated.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
 /// Attempts at a start if an agent is overloaded, or has too many entities to report.
@@ -45,7 +45,7 @@ pub struct RemoteRack {
     /// Groups of servers that each device leads packets to, as last reported.
     groups: Vec<Vec<Group>>,
     start: Start,
-    /// How often an agent had too much to do for a start.
+    /// Number of starts for which an agent was too busy.
     tries: u32,
     /// If true, entities of the devices are replaced by the rack's own entries.
     is_fresh: bool,

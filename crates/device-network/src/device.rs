@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How a device treats packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DeviceSettings {
-    /// How long a packet is inside.
+    /// Service time of a packet.
     pub service: Duration,
     /// Number of packets processed in parallel.
     pub parallel: u32,

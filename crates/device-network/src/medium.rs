@@ -11,19 +11,19 @@ pub const SHORTEST_FRAME: u32 = 60;
 /// How a link treats frames, the same in both directions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WireSettings {
-    /// How fast a sender puts frames on it; without one, a frame takes no time.
+    /// Rate of the link; `None`: frames take no time.
     pub rate: Option<Rate>,
-    /// How long a bit travels.
+    /// Propagation delay.
     pub delay: Duration,
     /// At most this much is added to the delay. Frames keep their order.
     pub jitter: Duration,
-    /// How often a frame is lost.
+    /// Probability that a frame is lost.
     pub loss: Probability,
-    /// How often a bit of a frame is flipped.
+    /// Probability that a bit of a frame is flipped.
     pub corrupt: Probability,
-    /// How often a frame arrives twice.
+    /// Probability that a frame arrives twice.
     pub duplicate: Probability,
-    /// How often a frame is delayed so that others overtake it.
+    /// Probability that a frame is delayed so that others overtake it.
     pub reorder: Probability,
     /// Added delay of a reordered frame.
     pub reorder_delay: Duration,
@@ -111,7 +111,7 @@ pub struct MediumCounts {
     pub reordered: u64,
     /// Frames that have arrived.
     pub delivered: u64,
-    /// How long it was busy sending.
+    /// Time that the link was busy sending.
     pub busy: Duration,
 }
 
@@ -195,11 +195,13 @@ impl Medium {
         self.counts.frames += 1;
         self.counts.bytes += bytes;
         self.counts.busy += busy;
+        // The frame has occupied the sender, which does not see the fault.
         if self.harm.is_down {
             self.counts.cut += 1;
             return Sent::Cut;
         }
         let chance = &mut self.chance;
+        // Every fault draws, even if the frame is lost already: a fault that begins or ends then changes no other draw.
         let is_lost = self.settings.loss.happens(&mut chance.loss)
             | self.harm.losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
         if is_lost {
@@ -218,6 +220,7 @@ impl Medium {
             most => chance.jitter.between(0, most),
         };
         let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
+        // Jitter keeps the order of frames: no frame arrives before an earlier one, unless it is reordered on purpose.
         let twice = self.settings.duplicate.happens(&mut chance.duplicate);
         let arrival = if self.settings.reorder.happens(&mut chance.reorder) {
             self.counts.reordered += 1;

@@ -86,7 +86,7 @@ impl Switch {
         table.modify(of.keys, of.priority, Run::Group(group))
     }
 
-    /// How long an entry with a timeout has not been hit.
+    /// Time since the last hit of an entry with a timeout.
     pub fn entry_idle(&self, of: EntryOf<'_>, now: Time) -> Result<Duration, EntryError> {
         let table = self.core.state.tables.by_name(of.table)?;
         let (_, entry) = table.entries.get_index(table.position(of)?).ok_or_else(|| no_entry(of))?;

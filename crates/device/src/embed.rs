@@ -188,7 +188,7 @@ impl Core {
         self.state.tables.get_mut(control, table)?.news()
     }
 
-    /// How often tables were written to; equal numbers mean that there is no news.
+    /// Number of writes to tables; equal numbers mean that nothing has changed.
     pub fn table_writes(&self) -> u64 {
         self.state.tables.writes()
     }

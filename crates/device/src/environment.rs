@@ -28,7 +28,7 @@ pub enum Source {
     EnqueueTimestamp,
     /// Packets in the queue when it was enqueued.
     EnqueueDepth,
-    /// How long it was in the queue, in microseconds.
+    /// Time in the queue, in microseconds.
     DequeueTimedelta,
     /// Packets in the queue when it left.
     DequeueDepth,

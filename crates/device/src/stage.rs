@@ -120,7 +120,7 @@ pub struct Visit {
     pub fuel: u64,
     /// Start of the run.
     pub start: Start,
-    /// How it ended.
+    /// End of the stage, or the reason why it stopped.
     pub end: Result<End, Stop>,
 }
 
@@ -142,7 +142,7 @@ pub enum Start {
     At(Path, Option<Vec<Value>>),
 }
 
-/// How a stage ended.
+/// End of a stage.
 #[derive(Debug)]
 pub enum End {
     /// Normally, or by `exit`.

@@ -23,7 +23,7 @@ use ir_value::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// How a device is set up.
+/// Settings of a device.
 pub struct Options {
     /// The externs of the user's own that it offers.
     pub registry: Registry,

@@ -22,7 +22,7 @@ use workload::Workload;
 
 /// Frames that may wait.
 const QUEUE: usize = 64;
-/// How often each rate is tried at least, and at most.
+/// Minimum and maximum number of runs at each rate.
 const TRIES: usize = 5;
 const MOST_TRIES: usize = 60;
 /// After so many tries in a row that change nothing there are no more.

@@ -59,7 +59,7 @@ pub struct Report {
     pub generation: u32,
     /// The highest number that has arrived.
     pub sequence: u32,
-    /// How many numbers of the generation are missing, modulo its range.
+    /// Count of missing numbers of the generation, modulo its range.
     pub gaps: u16,
 }
 

@@ -11,7 +11,7 @@ pub struct Receiver {
     pub highest: u32,
     /// Bitmap of the last numbers that have arrived: bit 0 is the highest.
     pub seen: u32,
-    /// How many are missing, as in [`Report::gaps`].
+    /// Count of missing numbers, as in [`Report::gaps`].
     pub gaps: u16,
 }
 
@@ -74,7 +74,7 @@ impl Receiver {
         Received { verdict: Verdict::Fresh, report }
     }
 
-    /// How many numbers become missing when the highest moves on by `step`: those that have not arrived and are now `tolerance`
+    /// Count of numbers that become missing when the highest moves on by `step`: those that have not arrived and are now `tolerance`
     /// or more behind it, but were not before.
     fn missing_after(&self, step: u32, tolerance: u32) -> u32 {
         let open = !self.seen & ((1 << tolerance) - 1);

@@ -65,7 +65,7 @@ struct Device {
     /// Counts of this incarnation, by cell and how often it was retired, that the hub has not received: the bound on losses.
     unknown: BTreeMap<(u64, u64), u128>,
     counted: BTreeMap<(u64, u64), u128>,
-    /// How often each cell was retired.
+    /// Number of times that each cell was retired.
     retired: BTreeMap<u64, u64>,
 }
 

@@ -178,7 +178,7 @@ impl Run {
     }
 }
 
-/// How many of the runs with one to four helpers are exact.
+/// Number of exact runs with one to four helpers.
 fn exact(variant: Variant, helpers: &[usize]) -> u64 {
     let all = helpers.iter().flat_map(|helpers| (0..RUNS).map(move |seed| (*helpers, seed)));
     all.filter(|(helpers, seed)| Run::new(variant, *helpers, *seed).ends_exact()).count() as u64

@@ -47,6 +47,7 @@ pub fn broken(seed: u64, run: &Bloom) -> Broken {
     let mut change = None;
     let (mut broken, mut by_false) = (BTreeSet::new(), 0);
     for now in 0..ticks {
+        // A change begins: servers report their flows now, and the report takes effect later. Flows that the filter does not know are missing from it.
         if change.is_none() && run.changes.contains(&now) {
             change = Some(now + run.report);
             let known = |(flow, _): &&(u64, Member)| filters.knows(&Hashes::of(*flow));
@@ -77,6 +78,7 @@ pub fn broken(seed: u64, run: &Bloom) -> Broken {
         for (_, flow, server) in under_way.extract_if(.., |(at, _, _)| *at <= now) {
             at_server.entry(flow).or_insert(server);
         }
+        // Each new flow sends a packet, and a sixth of the packets come from random flows.
         let new = flows.len() - rate;
         let mut chosen: Vec<usize> =
             (0..flows.len() / 6).map(|_| rng.below(flows.len() as u64) as usize).collect();
@@ -96,6 +98,7 @@ pub fn broken(seed: u64, run: &Bloom) -> Broken {
                     server
                 }
             };
+            // A flow is broken as soon as a packet reaches another server than the first one did.
             if *first.entry(flow).or_insert(server) != server {
                 broken.insert(flow);
             }

@@ -17,7 +17,7 @@ pub struct Kind {
     pub keys: &'static [Key],
     /// Constraint between two workloads of this kind.
     pub rule: Option<Rule>,
-    /// How long after the first packet the one with this number is sent, of one pair; where chance decides, on average.
+    /// Time from the first packet of a pair to the packet with this number; the mean, if it is random.
     pub since_start: fn(&Load, u64) -> Duration,
     /// The length of its longest frames in bytes; none where a stack decides or a capture says.
     pub frame_bytes: fn(&Load) -> Option<u32>,

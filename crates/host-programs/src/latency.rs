@@ -5,7 +5,7 @@ use base_time::Duration;
 /// Buckets for each doubling: values in one differ by less than one in 128.
 const PER_OCTAVE: u32 = 128;
 
-/// How often each latency occurred. Least and greatest are exact; others are known to one in 128, and exactly
+/// Number of occurrences of each latency. Least and greatest are exact; others are known to one in 128, and exactly
 /// where all of about that size are equal.
 #[derive(Clone, Default, Debug)]
 pub struct Latencies {

@@ -13,7 +13,7 @@ use ir::{
 };
 use ir_value::Value;
 
-/// How a statement ended.
+/// End of a statement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Flow {
     /// The next one follows.

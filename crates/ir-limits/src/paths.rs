@@ -5,7 +5,7 @@ use base_diag::Span;
 use ir::InstanceId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How far the access to an array is.
+/// Progress of the access to an array.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Progress {
     Untouched,

@@ -51,6 +51,7 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
         let span = stmt.span;
         let taken = match &mut stmt.kind {
             StmtKind::If(cond, yes, no) => {
+                // A branch with a region stays, even if it is dead: the region keeps its name for maps and messages.
                 let known = truth(cond).filter(|cond| !has_region(if *cond { no } else { yes }));
                 known.map(|cond| std::mem::take(if cond { yes } else { no }))
             }
@@ -65,6 +66,7 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
                 let case = case.or_else(|| cases.iter().position(ir::SwitchCase::is_default));
                 Some(case.map(|case| std::mem::take(&mut cases[case].body)).unwrap_or_default())
             }
+            // An assignment of a place to itself has no effect if reading the place has none.
             StmtKind::Assign(place, value) if place == value && crate::places::is_fixed(place) => {
                 Some(ir::Block::default())
             }
@@ -74,6 +76,7 @@ fn branches(stmts: &mut Vec<Stmt>) -> bool {
             None => stmts.push(stmt),
             Some(mut block) => {
                 changed = true;
+                // Annotations belong to the block, so a block that has some is kept.
                 if block.annotations.is_empty() {
                     stmts.append(&mut block.stmts);
                 } else {

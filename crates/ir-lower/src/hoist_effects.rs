@@ -285,6 +285,7 @@ impl Hoist<'_> {
             return self.place(expr, out);
         }
         match &mut expr.kind {
+            // `&&` and `||` evaluate the right side only if the left one does not decide: its effects go into a branch.
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), left, right) if acts(right) => {
                 let is_and = *op == BinaryOp::And;
                 self.expr(left, out);
@@ -296,6 +297,7 @@ impl Hoist<'_> {
                 out.push(build::if_else(cond, inner, vec![]).at(span));
                 *expr = result;
             }
+            // Only the chosen arm may have its effects.
             ExprKind::Ternary(cond, yes, no) if acts(yes) || acts(no) => {
                 self.expr(cond, out);
                 self.changed = true;

@@ -239,6 +239,7 @@ impl Part {
     }
 
     fn take(&mut self, program: &mut Program, root: ControlId, control: &mut Control, inner: &Control) {
+        // If arguments are copied, parameters become local variables of the caller; packets and other externs cannot be copied.
         for param in inner.params.iter().filter(|_| self.copies) {
             if !matches!(inner.vars.get(param.index()).map(|v| &v.ty), Some(ir::Type::Extern(..)) | None) {
                 self.subst.renew(*param, &inner.vars, &mut control.vars);

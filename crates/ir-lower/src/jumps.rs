@@ -12,7 +12,7 @@
 use ir::build;
 use ir::{Block, Expr, Stmt, StmtKind, SwitchCase, Var, VarId};
 
-/// How deep code may be nested by this before it is guarded piece by piece.
+/// Nesting depth from which code is guarded piece by piece instead of nested further.
 const MAX_NESTING: u32 = 24;
 
 /// Whether control comes out at the end of a statement.
@@ -148,6 +148,7 @@ impl Jumps<'_> {
         let span = stmt.span;
         let kind = match stmt.kind {
             StmtKind::If(cond, mut yes, mut no) => {
+                // If one arm always leaves, the statements after the branch go into the other arm, and no test of the flag is needed.
                 if depth < MAX_NESTING && !behind.is_empty() {
                     if self.list_leaves(&yes.stmts) == Leaves::Always {
                         append(&mut no, std::mem::take(&mut behind));

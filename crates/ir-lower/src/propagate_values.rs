@@ -150,7 +150,7 @@ fn started(program: &Program, locals: &[Stmt], vars: &[Var]) -> Known {
     known
 }
 
-/// How often each variable is read; a read in a loop counts as two.
+/// Number of reads of each variable; a read in a loop counts as two.
 fn count_reads(unit: &mut Unit) -> BTreeMap<VarId, usize> {
     let mut reads = BTreeMap::new();
     split_structs::each_expr(unit, &mut |expr| count(expr, &mut reads));

@@ -49,6 +49,7 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
         if !program.ticks().is_empty() {
             refuse("it has ticks (`@tick`), whose frames the class of the app would have to select");
         }
+        // Counters of the merged program see one length: an app cannot set its own.
         let fields = program.types.iter().flat_map(|decl| match &decl.kind {
             ir::TypeKind::Struct(fields) => fields.as_slice(),
             _ => &[],
@@ -65,6 +66,7 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
         if effects.list_unknown {
             refuse("the number of a field list is not a constant");
         }
+        // A clone of a recirculated packet has no metadata that says whose it is; classes that read headers could then assign it to another app.
         let looks_at_headers =
             |app: &App<'_>| app.class.as_ref().is_some_and(|class| class.layer() > Layer::Port);
         if effects.clones_ingress && effects.recirculates && apps.iter().any(looks_at_headers) {

@@ -24,6 +24,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         region: None,
         shards: request.shards.as_ref().map_or(0, |shards| shards.count),
     };
+    // All flows are at the switch: the program runs there unchanged.
     if request.affinity == Affinity::High {
         pinned.program = out;
         return Ok(pinned);
@@ -50,6 +51,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
     if !wrong.is_empty() {
         return Err(wrong);
     }
+    // Nothing is changed before all checks have passed, since all mistakes are reported at once.
     let mut field = |name: &str, width: u32, annotations| {
         let at = metadata::add_field(&mut out, metadata_type, name, width, annotations, &lists)?;
         Some(build::field(whole.clone(), at, Type::Bit(width)))
@@ -82,6 +84,7 @@ pub fn pin(program: &Program, request: &Request) -> Result<Pinned, Vec<Diagnosti
         let action = table.actions.first().map(|run| run.action);
         pinned.resident_action = action.map(|id| control.actions[id.index()].control_plane_name.clone());
         let missed = build::expr(ExprKind::ApplyMiss(manager), Type::Bool);
+        // The shard number is computed only for packets that leave for a helper.
         let look_up = match shares.is_empty() {
             true => build::stmt(StmtKind::Apply(manager)),
             false => build::if_then(missed, shares),

@@ -19,7 +19,7 @@ use crate::whole::Whole;
 use base_time::{Probability, Rng, Time};
 use dataplane_api::Output;
 
-/// How often a link loses a frame.
+/// Probability that a link loses a frame.
 const LOSS: Probability = Probability::from_ppb(250_000_000);
 
 /// The most plans that take another's place in a round: each makes all devices anew.

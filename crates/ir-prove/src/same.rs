@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct SameEffort {
     /// Decides everything that is drawn.
     pub seed: u64,
-    /// How often entries are drawn.
+    /// Number of times that entries are drawn.
     pub rounds: usize,
     /// Packets with one set of entries.
     pub packets: usize,

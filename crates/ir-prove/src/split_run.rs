@@ -24,10 +24,10 @@ const ASTRAY: Port = 1 << 31;
 /// Delays and losses of hand-overs.
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    /// How long hops and recirculations take at most, by chance. Order is kept on each link, and by recirculated packets of each
+    /// Maximum random time of hops and recirculations. Order is kept on each link, and by recirculated packets of each
     /// device.
     pub delay: Duration,
-    /// How often a link loses a frame.
+    /// Probability that a link loses a frame.
     pub loss: Probability,
     /// Root of the random generators.
     pub chance: Rng,

@@ -69,7 +69,7 @@ pub struct Cut {
     pub name: Name,
     /// Border at which the region begins.
     pub from: Border,
-    /// How many statements it has; `None` for all to the end of the block.
+    /// Number of statements; `None`: all to the end of the block.
     pub len: Option<usize>,
 }
 
@@ -325,7 +325,7 @@ fn number(cuts: &mut [Cut], all: bool) {
     }
 }
 
-/// How many declarations now stand before the region; none if there was nothing to mark.
+/// Returns the number of declarations that now stand before the region, or `None` if there was nothing to mark.
 fn mark_some(program: &mut Program, from: &Border, len: Option<usize>, name: &str) -> Option<usize> {
     let stage = from.half.duty();
     let id = arch::control(program, stage)?;

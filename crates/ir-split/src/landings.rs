@@ -37,7 +37,7 @@ struct Pass {
     flyto: ExternFunctionId,
     /// Names of the extern functions.
     names: Vec<String>,
-    /// How often the program flies home.
+    /// Number of returns home in the program.
     homes: usize,
     wrong: Vec<Diagnostic>,
 }

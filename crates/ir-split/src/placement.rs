@@ -24,7 +24,7 @@ pub enum Order {
 pub struct Length {
     /// Links.
     pub links: u32,
-    /// How long a frame takes over these and in the device that receives it, its own bytes apart, in picoseconds.
+    /// Time of a frame on these links and in the receiving device, without the transmission of its own bytes, in picoseconds.
     pub time_ps: u64,
 }
 
@@ -51,7 +51,7 @@ impl Policy {
     }
 }
 
-/// How hand-overs travel, and what they carry.
+/// Runtime of hand-overs: their form and contents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RuntimeName {
     /// In front of the packet: position, live values, headers.
@@ -69,7 +69,7 @@ pub struct Site {
     /// The devices that run it; none if it runs at the origins. With several, the first represents all; under `Failover` it is preferred,
     /// and the others are its spares, in order.
     pub devices: Vec<DeviceIndex>,
-    /// How control comes there and goes on.
+    /// Policy of the edges to and from the site.
     pub policy: Policy,
 }
 
@@ -119,7 +119,7 @@ pub struct Placement {
     /// All ports by which a device reaches another one directly, link by link, with that of `ports` first; only where there are
     /// several links. The lists of both directions are in the same order.
     pub more_ports: BTreeMap<(DeviceIndex, DeviceIndex), Vec<u64>>,
-    /// How far it is from one device to another that it reaches directly, where it is known; else one link in no time.
+    /// Distance from one device to another that it reaches directly. Pairs that are not listed have one link without delay.
     pub lengths: BTreeMap<(DeviceIndex, DeviceIndex), Length>,
     /// When edges with spares take a target for failed.
     pub thresholds: Thresholds,
@@ -129,7 +129,7 @@ pub struct Placement {
     pub order: Order,
     /// Packets may pass by the device of a region that they do not run, where only this keeps them in order.
     pub detours: bool,
-    /// How hand-overs travel.
+    /// Runtime of hand-overs.
     pub runtime: RuntimeName,
     /// Frames shorter than 60 bytes may come to the origin from outside, and links between devices pad such frames.
     pub short_frames: bool,

@@ -374,6 +374,7 @@ impl Opener<'_> {
     }
 
     fn stmt(&mut self, old: &Stmt, out: &mut Vec<Stmt>) -> Result<(), Diagnostic> {
+        // A lookup in a condition is handled with its branch; anywhere else it would choose a path unseen.
         let condition = match &old.kind {
             StmtKind::If(e, ..) | StmtKind::Switch(SwitchOn::Value(e), _) | StmtKind::For { cond: e, .. } => {
                 Some(e)

@@ -221,7 +221,7 @@ pub struct Signature {
 pub struct SignatureParam {
     /// As declared.
     pub name: Name,
-    /// How it passes.
+    /// Direction of the parameter.
     pub direction: Direction,
     /// Type of the parameter.
     pub ty: Type,

@@ -43,7 +43,7 @@ pub struct Table {
 pub struct TableKey {
     /// Evaluated at each application, left to right.
     pub expr: Expr,
-    /// How it matches.
+    /// Match kind of the element.
     pub match_kind: MatchKind,
     /// The control-plane name: `hdr.ipv4.dst_addr`, or the argument of `@name`.
     pub name: Name,

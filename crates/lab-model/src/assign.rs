@@ -49,6 +49,7 @@ pub(crate) fn addresses(lab: &mut Lab, strategy: Strategy, number_of: &[u32]) {
             continue;
         }
         let of_host = host_number(&host.name.value);
+        // p4-utils numbers addresses by the host's name (`h3`: 3); a taken number gives way to the next free one.
         let candidates = of_host.into_iter().chain(1..=65_534);
         let address = |number_of_host: u32| {
             let [_, _, high, low] = number_of_host.to_be_bytes();

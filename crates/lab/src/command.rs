@@ -10,7 +10,7 @@ use base_diag::did_you_mean;
 use rack_model::{HostId, NodeId};
 use std::time::Duration;
 
-/// How long `pingall` waits for each answer, and `iperf` sends.
+/// Timeout of `pingall` for each answer, and duration of `iperf`.
 const PATIENCE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(3);
 

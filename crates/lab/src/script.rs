@@ -15,7 +15,7 @@ use crate::command::{Done, Streams, perform};
 use crate::network::Network;
 use std::time::{Duration, Instant};
 
-/// How long a command that is tried again waits before.
+/// Delay before a command is tried again.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// A line of a script.

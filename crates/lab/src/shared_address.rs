@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 /// P4Runtime's own port.
 const PORT: u16 = 9559;
 
-/// How long open calls may take when the lab ends.
+/// Time for open calls to finish when the lab ends.
 const PATIENCE: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// A thread that serves P4Runtime for several devices. It ends when this is dropped.

@@ -1,4 +1,4 @@
-//! How fast one TCP connection between two hosts is, without a program of the machine.
+//! Measures the rate of one TCP connection between two hosts, without an external program.
 
 use crate::network::Network;
 use base_time::Rate;
@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a connection may take to be made.
+/// Timeout for a connection to be established.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Sends from one host to another for the given time; returns the receiver's rate.

@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// How long a wire sleeps at most.
+/// Longest sleep of a wire.
 const NAP: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// Tokens of the poll; the ends have 0 and 1.

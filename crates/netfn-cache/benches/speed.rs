@@ -1,4 +1,4 @@
-//! How many requests a core handles, through the contract that devices use: reads by Zipf's law of 10,000 keys of 8 bytes with values of
+//! Requests per second and core, through the contract that devices use: reads by Zipf's law of 10,000 keys of 8 bytes with values of
 //! 512, 1,000 entries. Misses go on, and their answers come back through the cache. The peer is a hash map that has all values, and a copy of the
 //! one that is asked for after a copy of the request: no protocol, no checksum, no misses.
 //!

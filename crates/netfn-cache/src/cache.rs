@@ -28,7 +28,7 @@ pub struct Counted {
     pub writes: u64,
     /// Values kept.
     pub kept: u64,
-    /// How often everything was forgotten.
+    /// Number of times that the cache was emptied.
     pub emptied: u64,
 }
 
@@ -106,6 +106,7 @@ impl KvCache {
     fn request(&mut self, datagram: &Datagram<'_>, now: Time) -> Option<Vec<u8>> {
         let server = datagram.destination.0;
         let request = match datagram.datagrams {
+            // A request in several datagrams cannot be read from one of them.
             1 => text::request(datagram.text),
             _ => Request::Unknown,
         };
@@ -118,6 +119,7 @@ impl KvCache {
                     return Some(answer);
                 }
                 self.counted.misses += 1;
+                // The answer may fill the cache, if no key was written meanwhile: stamps show that.
                 match asked.len() > MOST_KEYS {
                     true => About::Unknown,
                     false => {
@@ -135,6 +137,7 @@ impl KvCache {
                         self.mortal.add(at(server, key).1);
                     }
                 }
+                // No answer will come, so nothing is pending.
                 if noreply {
                     return None;
                 }
@@ -151,6 +154,7 @@ impl KvCache {
                 About::Unknown
             }
             Request::Harmless => About::Nothing,
+            // The server may understand the request and change any value.
             Request::Unknown => {
                 self.forget_all();
                 About::Unknown

@@ -1,6 +1,6 @@
 //! Two sketches of sets of keys, of fixed size: how often keys were asked for, and which may have an end of life.
 
-/// How often each key was asked for, of late. A counter of eight bits at four places of a key, all in one cache line; the least
+/// Recent requests for each key. A counter of eight bits at four places of a key, all in one cache line; the least
 /// is never too small by more than ageing. Each count halves one place in turn.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frequency {
@@ -40,7 +40,7 @@ impl Frequency {
         self.hand = (self.hand + 1) & (self.counts.len() * LINE - 1);
     }
 
-    /// How often.
+    /// Estimated number of requests for the key.
     pub fn of(&self, hash: u64) -> u8 {
         least(&self.counts[self.line(hash)], hash)
     }

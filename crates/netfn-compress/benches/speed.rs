@@ -1,4 +1,4 @@
-//! How many frames of 200 bytes a core compresses and decompresses, through the contract that devices use: 64 flows in turn.
+//! Frames of 200 bytes per second and core, compressed and decompressed through the contract that devices use: 64 flows in turn.
 //!
 //! `cargo bench -p netfn-compress`
 #![allow(clippy::disallowed_methods)]

@@ -1,4 +1,4 @@
-//! How fast frames are encoded and decoded on one core, through the contract that devices use; beside it, the code alone as
+//! Speed of encoding and decoding frames on one core, through the contract that devices use; beside it, the code alone as
 //! `reed-solomon-simd` offers it, without tags, order and timers.
 //!
 //! `cargo bench -p netfn-fec`

@@ -247,6 +247,7 @@ impl Work<'_> {
         }
         let ahead = tag.block.wrapping_sub(self.stream.first);
         let reach = self.limits.reach;
+        // Block numbers wrap around. A block ahead ends the wait for the oldest ones; a block slightly behind is late; any other distance means that the sender has restarted.
         if ahead as i32 >= 0 && ahead <= reach + FAR {
             while tag.block.wrapping_sub(self.stream.first) > reach {
                 self.give_up_block();
@@ -260,6 +261,7 @@ impl Work<'_> {
         if self.stream.blocks.len() <= at {
             self.stream.blocks.resize_with(at + 1, Block::default);
         }
+        // A frame also carries the number of frames of the block before it, whose last frames may be lost.
         if let Some(earlier) = at.checked_sub(1).filter(|_| tag.before > 0) {
             self.stream.blocks[earlier].set_count(tag.before);
         }

@@ -27,7 +27,7 @@ const NEAREST_BRIDGE: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x0e];
 /// Locally administered.
 const FROM: [u8; 6] = [0x02, 0x52, 0x41, 0x43, 0x4b, 0x01];
 const OUI: [u8; 3] = [0x52, 0x41, 0x43];
-/// How long a mark holds, if no other comes.
+/// Time for which a mark holds if no other comes.
 pub const SECONDS: u16 = 120;
 
 /// Content of a mark.

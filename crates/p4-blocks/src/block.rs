@@ -42,7 +42,7 @@ pub enum Arch {
 /// A parameter of a block's control: `bit<N>`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Port {
-    /// How it passes.
+    /// Direction of the parameter.
     pub direction: Direction,
     /// As the control declares it.
     pub name: &'static str,
@@ -142,7 +142,7 @@ pub struct Entries {
     pub table: &'static str,
     /// Ternary or exact.
     pub ternary: bool,
-    /// How many.
+    /// Number of entries.
     pub entries: u64,
 }
 

@@ -1,4 +1,4 @@
-//! How many different keys there were, known for every packet: a bitmap, and HyperLogLog with a running sum.
+//! Number of distinct keys, known for every packet: a bitmap, and HyperLogLog with a running sum.
 //!
 //! Neither reads its cells to estimate. A packet knows how its own cell changed, and register arrays of one cell keep what the estimate depends
 //! on: the number of occupied cells, and the sum of 2^-rank.

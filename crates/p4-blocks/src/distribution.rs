@@ -1,4 +1,4 @@
-//! How far approximate values are from exact ones: shares, mean, percentiles.
+//! Errors of approximate values: shares, mean, percentiles.
 
 /// Approximate and exact values of one output.
 #[derive(Clone, Debug, Default)]

@@ -259,7 +259,7 @@ pub enum Statement {
         table: Named,
         /// The entry.
         handle: Value<u64>,
-        /// How long it may stay without a hit; zero takes the timeout away.
+        /// Idle timeout of the entry; zero removes the timeout.
         timeout: Duration,
         /// All of it.
         span: Span,

@@ -10,7 +10,7 @@ pub struct Config {
     pub portable: bool,
     /// Packets for each program.
     pub packets: usize,
-    /// How many of a hundred programs are easy to cut: their parser does nothing but extract, by what the first header says,
+    /// Percentage of programs that are easy to cut: their parser only extracts, as the first header says,
     /// so that what came in can be made anew, and egress does not ask for the length of the packet.
     pub plain: u64,
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub struct Trial<'a> {
     /// The program.
     pub program: Arc<Program>,
-    /// How it is pinned.
+    /// Request for pinning.
     pub request: Request,
     /// Changes the pinned program before it runs, to see whether that is noticed.
     pub fault: Option<&'a dyn Fn(&mut Program)>,

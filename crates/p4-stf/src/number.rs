@@ -82,7 +82,7 @@ impl Number {
         Some(self.fold(|digit| digit.map_or(0, |_| ones as u8)))
     }
 
-    /// How many leading bits are written before the first open digit of `width` bits, if only trailing digits
+    /// Number of leading bits that are written before the first open digit of `width` bits, if only trailing digits
     /// are open: a prefix.
     pub fn prefix_len(&self) -> Option<u32> {
         let bits = self.base.bits_per_digit()?;

@@ -53,7 +53,7 @@ macro_rules! kinds {
         }
 
         impl TokenKind {
-            /// How it is written, if it is always written the same.
+            /// Spelling of the token, if it has only one.
             pub fn spelling(self) -> Option<&'static str> {
                 match self {
                     $(TokenKind::$symbol => Some($spelling),)*

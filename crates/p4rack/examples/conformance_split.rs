@@ -217,7 +217,7 @@ impl Tally {
 
 type Parts = (Placement, Vec<Option<ir_split::Part>>);
 
-/// How far a cut at `border` reaches.
+/// Extent of a cut at `border`.
 fn reach(open: &Program, border: &Border, borders: &[Border]) -> Result<Reach, Vec<Diagnostic>> {
     let Err(refused) = parts(open, border, &Reach::Block) else { return Ok(Reach::Block) };
     let nearer = borders.iter().rev().filter(|end| end.is_behind(border)).cloned().map(Reach::Border);

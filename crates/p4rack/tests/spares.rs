@@ -308,7 +308,7 @@ fn send_all(emulator: &mut Emulator) {
 /// A frame there and back between `tor` and a `nic`, service included: less than this.
 const ROUND_TRIP: u64 = 8;
 
-/// How long after the failure of `nic1`, at `down` microseconds, hand-overs go to the next device, with a frame every `step` microseconds.
+/// Time from the failure of `nic1`, at `down` microseconds, until hand-overs go to the next device, with a frame every `step` microseconds.
 fn noticed_after(mut racked: Racked, down: u64, step: u64) -> u64 {
     racked.rack.faults.push(fault(FaultKind::DeviceDown(NIC1), down, None));
     let mut running = up::bring_up(&racked).unwrap();

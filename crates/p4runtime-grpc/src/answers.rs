@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio_stream::Stream;
 use tonic::Status;
 
-/// How long the client may take between two pieces.
+/// Timeout of the client between two pieces.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Left {

@@ -57,7 +57,7 @@ pub struct Rules {
     pub connections: usize,
     /// Connections from one address.
     pub per_address: usize,
-    /// How many of these are reserved for short calls: they may not open streams, and are closed after `reserved_for`.
+    /// Number of connections reserved for short calls: they may not open streams, and are closed after `reserved_for`.
     pub reserve: usize,
     /// Time from connecting to the first call.
     pub first_call: Duration,

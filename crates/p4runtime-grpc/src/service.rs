@@ -41,7 +41,7 @@ pub(crate) type EncodedReadResponse = Encoded<ReadResponse>;
 /// Pause before looking for room in the device's queue again.
 const AGAIN: Duration = Duration::from_micros(200);
 
-/// How long a call waits for room in the device's queue.
+/// Longest wait of a call for room in the device's queue.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Messages of one stream that may wait for the device.

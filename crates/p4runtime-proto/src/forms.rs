@@ -115,7 +115,7 @@ pub fn to_binary<M: Message>(message: &M) -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// How many bytes [`to_binary`] makes of a message.
+/// Length of the output of [`to_binary`], in bytes.
 pub fn binary_size<M: Message>(message: &M) -> usize {
     message.encoded_len()
 }

@@ -1,4 +1,4 @@
-//! How deeply messages may be nested.
+//! Limit on the nesting of messages.
 
 use prost_reflect::{DescriptorPool, DynamicMessage, ReflectMessage, Value};
 

@@ -1,4 +1,4 @@
-//! How the elements of a request ended (P4Runtime 1.5, sections 12.2 and 12.3).
+//! Results of the elements of a request (P4Runtime 1.5, sections 12.2 and 12.3).
 
 use crate::status::Status;
 use p4runtime_proto::google::rpc::Code;

@@ -46,7 +46,7 @@ struct Named {
     bits: u32,
     values: BTreeMap<String, Held>,
     names: BTreeMap<BigUint, String>,
-    /// How many values have been tried since the last time that all were.
+    /// Number of values tried since all were tried the last time.
     tried: u64,
 }
 

@@ -57,7 +57,7 @@ impl Store {
         self.read_some(&mut cursor, &mut room, live, out)
     }
 
-    /// How many entities a query goes through that looks none up by its key. Cells are not counted: no two queries go through the same.
+    /// Number of entities that a query searches if it looks none up by its key. Cells are not counted: no two queries search the same ones.
     pub fn searched(&self, query: &v1::Entity) -> u64 {
         let entries = |table: u32| match table {
             0 => self.tables.values().map(|state| state.entries.len()).sum(),

@@ -22,7 +22,7 @@ pub struct Store {
     pub(crate) catalog: Catalog,
     pub(crate) tables: BTreeMap<u32, TableState>,
     pub(crate) members: BTreeMap<(u32, u32), Shared<ActionCall>>,
-    /// How many members each profile has.
+    /// Number of members of each profile.
     member_counts: BTreeMap<u32, usize>,
     pub(crate) groups: BTreeMap<(u32, u32), Shared<Group>>,
     pub(crate) multicast: BTreeMap<u32, MulticastGroup>,
@@ -55,7 +55,7 @@ pub(crate) struct TableState {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared<T> {
     pub(crate) what: T,
-    /// How many entries and groups name it.
+    /// Number of entries and groups that name the member or group.
     pub(crate) uses: usize,
 }
 
@@ -112,7 +112,7 @@ impl Store {
         self.tables.get(&table).into_iter().flat_map(|state| &state.entries)
     }
 
-    /// How many entries a table has.
+    /// Number of entries of a table.
     pub fn entry_count(&self, table: u32) -> usize {
         self.tables.get(&table).map_or(0, |state| state.entries.len())
     }

@@ -44,7 +44,7 @@ pub enum Work {
     Flush,
 }
 
-/// How a step ended.
+/// Result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
     /// The move is done.

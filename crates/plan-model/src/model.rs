@@ -108,9 +108,9 @@ pub struct Port {
 pub struct Link {
     /// Devices and their ports, by their places.
     pub ends: [(usize, usize); 2],
-    /// How long a bit travels.
+    /// Propagation delay.
     pub delay: i64,
-    /// How fast frames are put on it, in steps of bits per second; none if that is not known.
+    /// Rate of the link, in steps of bits per second; `None` if unknown.
     pub rate: Option<i64>,
     /// Bytes of the longest packet, in steps.
     pub longest: Option<i64>,

@@ -84,11 +84,11 @@ impl Bound {
 pub struct Effect {
     /// The variable.
     pub var: VarId,
-    /// How it changes.
+    /// Change of the variable.
     pub change: Change,
 }
 
-/// How a variable changes.
+/// Change of a variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Change {
     /// Sets the variable to this value.

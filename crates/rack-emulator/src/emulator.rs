@@ -111,7 +111,7 @@ pub struct Emulator {
     pub(crate) stopped: Option<Violation>,
 }
 
-/// How long after the last packet of the workloads a run ends at the latest, if the rack does not say.
+/// Time after the last packet of the workloads at which a run ends at the latest, if the rack sets none.
 const GRACE: Duration = Duration::from_s(1);
 
 impl Emulator {

@@ -68,6 +68,7 @@ impl HostNode {
             let pair = self.socket(|| Some(Socket::EtherType(ether_type(frame)?))).ok_or(Unused::NotIpv4)?;
             return Ok(Found::Pair { pair, from, packet: None, stamp: None });
         };
+        // A damaged packet still counts for its workload, as far as its payload or ports identify one.
         let stamped = || Some(Stamp::read(packet.transport()?.1)?.flow);
         if !packet.header_is_sound() {
             return Ok(Found::Nobody(Unused::HeaderChecksum, stamped()));
@@ -78,6 +79,7 @@ impl HostNode {
         if packet.is_fragment {
             return Err(Unused::Fragment);
         }
+        // Sockets of a protocol get packets before the transport's checks: they have formats of their own.
         if let Some(pair) = self.socket(|| Some(Socket::Protocol(packet.protocol))) {
             return Ok(Found::Pair { pair, from, packet: Some(packet), stamp: None });
         }

@@ -17,7 +17,7 @@ pub struct PinnedReport {
     /// The same over time, if flows move.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ShareReport>,
-    /// How often flows moved, if they do.
+    /// Numbers of moves, if flows move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub totals: Option<MoveTotals>,
     /// Moves of flows, by the time at which they were asked for.
@@ -28,7 +28,7 @@ pub struct PinnedReport {
     pub more_moves: u64,
 }
 
-/// How often flows of an app moved, by request or since they were popular.
+/// Numbers of moves of an app's flows, by request or because of popularity.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
 pub struct MoveTotals {
     /// To the switch.
@@ -65,7 +65,7 @@ pub struct MoveReport {
     pub to: String,
     /// When the move was asked for, in picoseconds.
     pub asked_ps: u64,
-    /// How long it took, in picoseconds; none if it was refused, or has not ended.
+    /// Duration in picoseconds; `None` if the move was refused, or has not ended.
     pub took_ps: Option<u64>,
     /// `done`, or what else became of it, and why.
     pub result: String,

@@ -110,7 +110,7 @@ pub struct EdgeReport {
     pub targets: Vec<String>,
     /// The one in use at the end; none if none is left, or none was used.
     pub used: Option<String>,
-    /// How often hand-overs went over to another one.
+    /// Number of changes to another device.
     pub changes: u64,
 }
 
@@ -231,12 +231,12 @@ pub struct WatchReport {
     pub others: u64,
 }
 
-/// How often a value came.
+/// Number of packets with a value.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct ValueReport {
     /// As people write it: a number, an address.
     pub value: String,
-    /// How often.
+    /// Number of packets.
     pub packets: u64,
 }
 
@@ -288,7 +288,7 @@ pub struct LinkReport {
     pub refused: u64,
     /// The most packets that waited in that queue at once.
     pub longest_queue: u32,
-    /// How many waited there on average, in thousandths.
+    /// Mean number of waiting frames, in thousandths.
     pub mean_queue_milli: u64,
     /// Rate in bits per second.
     pub rate_bits_per_s: u64,
@@ -296,14 +296,14 @@ pub struct LinkReport {
     pub utilisation_ppm: u32,
 }
 
-/// How many packets ended at a place for a reason.
+/// Number of packets that ended at a place for a reason.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DropReport {
     /// A host, a device, a port, or a direction of a link.
     pub place: String,
     /// Why.
     pub reason: String,
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
 }
 

@@ -71,7 +71,7 @@ pub struct App {
     pub helpers: Vec<Spanned<DeviceId>>,
     /// Placement of the regions.
     pub map: Regions,
-    /// How many spares the planner chooses for each device of its plan.
+    /// Number of spares that the planner chooses for each device of its plan.
     pub planned_spares: u32,
     /// Method of finding regions.
     pub cuts: Cuts,
@@ -85,7 +85,7 @@ pub struct App {
     pub failover_of_processes: Failover,
     /// The number of the plan, carried by hand-overs.
     pub epoch: u32,
-    /// How hand-overs travel.
+    /// Runtime of hand-overs.
     pub runtime: Runtime,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
@@ -156,7 +156,7 @@ pub struct Placement {
     pub device: Spanned<DeviceId>,
     /// Devices that take over, in order, where those before have failed; those that share the flows, under `Shard` and `Group`.
     pub spares: Vec<Spanned<DeviceId>>,
-    /// How control leaves it.
+    /// Policy of the edges that leave the region.
     pub policy: Policy,
 }
 
@@ -185,7 +185,7 @@ impl Placement {
     }
 }
 
-/// How hand-overs travel.
+/// Runtime of hand-overs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Runtime {
     /// With a header.

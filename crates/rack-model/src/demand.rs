@@ -24,7 +24,7 @@ const MOST_CLASSES: usize = 65_536;
 pub struct Demand {
     /// Share of the traffic of the rack; `None`: an equal part of what is left.
     pub share: Option<Spanned<Probability>>,
-    /// How the packets are distributed.
+    /// Distribution of the packets over flows.
     pub flows: Spanned<FlowShares>,
 }
 

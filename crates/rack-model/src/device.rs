@@ -100,7 +100,7 @@ fn externs(r: &mut Reader, item: Item<'_>) -> Option<Externs> {
     Some((names, calls.collect()))
 }
 
-/// How long calls take, or that and more.
+/// Time of calls, or a table with the time and more.
 fn call(r: &mut Reader, entry: &Entry<'_>) -> Option<Call> {
     if !matches!(entry.item.value, DeValue::Table(_)) {
         return Some(Call { time: value::duration(r, entry.item)?, ..Call::default() });

@@ -32,7 +32,7 @@ pub struct Failover {
     pub thresholds: Thresholds,
     /// Between two looks at an edge without packets.
     pub tick: Duration,
-    /// How long a device's state has to be right.
+    /// Time for which a device's state must be correct before it is used again.
     pub hold_down: Duration,
 }
 

@@ -64,7 +64,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// When it begins.
     pub at: Time,
-    /// How long it lasts; none: to the end.
+    /// Duration; `None`: until the end of the run.
     pub lasts: Option<Duration>,
     /// Place in the file.
     pub span: Span,

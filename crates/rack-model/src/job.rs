@@ -22,7 +22,7 @@ pub struct Job {
     pub file: Spanned<String>,
     /// When it starts.
     pub start: Time,
-    /// How long a mapper or a switch may be silent.
+    /// Time for which a mapper or a switch may be silent.
     pub patience: Duration,
     /// Expected results of its reducers.
     pub expect: Option<Expect>,

@@ -41,21 +41,21 @@ pub const SHORTEST_FRAME: u32 = 60;
 pub struct Link {
     /// Both ends.
     pub ends: [End; 2],
-    /// How fast a sender puts frames on it.
+    /// Rate of the link.
     pub rate: Rate,
     /// Rate in a run at full rate.
     pub full_rate: Rate,
-    /// How long a bit travels.
+    /// Propagation delay.
     pub delay: Duration,
     /// At most this much is added to the delay, by the seed. Frames keep their order.
     pub jitter: Duration,
-    /// How often a frame is lost, by the seed.
+    /// Probability that a frame is lost.
     pub loss: Probability,
-    /// How often a bit of a frame is flipped, by the seed.
+    /// Probability that a bit of a frame is flipped.
     pub corrupt: Probability,
-    /// How often a frame arrives twice, by the seed.
+    /// Probability that a frame arrives twice.
     pub duplicate: Probability,
-    /// How often a frame is delayed so that others overtake it, by the seed.
+    /// Probability that a frame is delayed so that others overtake it.
     pub reorder: Probability,
     /// Added delay of a reordered frame.
     pub reorder_delay: Duration,

@@ -75,7 +75,7 @@ pub struct Pinning {
 /// How popular flows are promoted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Promotion {
-    /// How often packets of flows are compared.
+    /// Interval at which packets of flows are compared.
     pub window: Duration,
     /// A flow at the switch without a packet for so long makes room.
     pub idle: Duration,

@@ -18,7 +18,7 @@ use rack_model::{Device, DeviceClass, DeviceId, FlowShares, Link, NodeId, Rack, 
 /// Words of a table in an SRAM block, and bits of a word.
 const SRAM: (u64, u64) = (1024, 128);
 
-/// How much more than the mean the most loaded of several helpers has: 85 and more resident flows leave no more (measured over Zipf 0.9 to 0.99).
+/// Excess of the most loaded of several helpers over the mean: 85 and more resident flows leave no more (measured over Zipf 0.9 to 0.99).
 const IMBALANCE: u64 = 30_000;
 
 /// Millionths of the traffic.

@@ -89,6 +89,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         }
         let at_origin = |node: NodeId| matches!(node, NodeId::Device(id) if placement.role(index(id)) == placement.origin());
         let is_ours = |node: NodeId| matches!(node, NodeId::Device(id) if rack.is_of(id, at));
+        // Frames enter and leave the rack here: their lengths bound those of hand-overs.
         if (at_origin(a.node) && !is_ours(b.node)) || (at_origin(b.node) && !is_ours(a.node)) {
             placement.longest_frame = placement.longest_frame.max(Some(longest));
             takes_short |= !pads_frames;
@@ -98,6 +99,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             && is_ours(b.node)
         {
             pads |= pads_frames;
+            // Without a header, the link of a frame determines its position, so parallel links are used, too. Otherwise the first link is enough.
             if placement.runtime == RuntimeName::Headerless {
                 for (start, end, port) in [(from, to, a.port), (to, from, b.port)] {
                     placement.more_ports.entry((index(start), index(end))).or_default().push(port.into());
@@ -112,6 +114,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             }
         }
     }
+    // Padding appears inside the rack only if a link outside does not pad short frames and one inside does.
     placement.short_frames = takes_short && pads;
     if app.drops_long_frames {
         placement.longest_frame = None;
@@ -156,7 +159,7 @@ pub fn group_rules(group: &rack_model::Group, answer: base_time::Duration) -> Gr
     }
 }
 
-/// How far it is over a cable to a device.
+/// Distance over a cable to a device.
 fn length(rack: &Rack, cable: &Cable, to: DeviceId) -> Length {
     let links = cable.links.iter().filter_map(|id| rack.links.get(id.0 as usize));
     let mut time: u64 = rack.devices.get(to.0 as usize).map_or(0, |device| device.service.as_ps());

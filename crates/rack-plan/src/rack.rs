@@ -182,7 +182,7 @@ impl RackProblem {
         Ok((placement, made))
     }
 
-    /// How many spares the file wants for each device of a plan.
+    /// Number of spares for each device of a plan, by the file.
     pub fn wanted_spares(&self) -> usize {
         self.rack.apps.get(self.app).map_or(0, |app| app.planned_spares as usize)
     }

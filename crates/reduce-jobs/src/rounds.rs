@@ -1,4 +1,4 @@
-//! How many rounds a reducer should have: from the numbers of pairs and of distinct keys, said before or counted after.
+//! Number of rounds of a reducer: from the numbers of pairs and of distinct keys, stated before or counted after.
 
 use crate::job::Reducer;
 use aggregate::estimate::Estimate;

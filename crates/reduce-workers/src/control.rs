@@ -9,7 +9,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 /// Longest line.
 pub const MOST_LINE: u64 = 1 << 26;
 
-/// How a host is attached to the network.
+/// Attachment of a host to the network.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Attachment {

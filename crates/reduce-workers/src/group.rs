@@ -80,7 +80,7 @@ pub enum Values<'v> {
 }
 
 impl Values<'_> {
-    /// How many there are.
+    /// Number of values.
     pub fn len(&self) -> usize {
         match self {
             Values::U32(values) => values.len(),
@@ -211,7 +211,7 @@ pub struct Joining {
     pub rank: usize,
     /// The address at which rank 0 listens.
     pub root: SocketAddr,
-    /// How long a program waits for another one, and for a switch.
+    /// Timeout of a program for another one, and for a switch.
     pub patience: Duration,
     /// Losses made on purpose at this program, in millionths.
     pub loss: u32,

@@ -122,7 +122,7 @@ impl Local {
         Ok(local)
     }
 
-    /// How a host is attached.
+    /// Attachment of a host.
     pub fn attachment(&self, host: usize) -> Option<&Attachment> {
         self.attachments.get(&host)
     }

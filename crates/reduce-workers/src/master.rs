@@ -27,7 +27,7 @@ pub struct Settings {
     pub job: Job,
     /// For each reducer.
     pub reducers: Vec<Seat>,
-    /// How the host of each mapper is attached.
+    /// Attachment of each mapper's host.
     pub mappers: Vec<Attachment>,
     /// Losses made on purpose at every host, in millionths.
     pub loss: u32,
@@ -40,7 +40,7 @@ pub struct Settings {
 /// The host of a reducer, and its peers.
 #[derive(Clone, Debug)]
 pub struct Seat {
-    /// How its host is attached.
+    /// Attachment of the mapper's host.
     pub attachment: Attachment,
     /// Name of each switch, and the address for its requests; parents are last.
     pub switches: Vec<(String, Ipv4Addr)>,

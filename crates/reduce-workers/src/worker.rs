@@ -173,7 +173,7 @@ pub(crate) fn now(begun: Instant) -> Time {
     Time::ZERO + base_time::Duration::from_ns(begun.elapsed().as_nanos() as u64)
 }
 
-/// How long nothing has to be sent, at most a nap.
+/// Time until the next transmission, at most a nap.
 pub(crate) fn until(begun: Instant, deadline: Option<Time>) -> Duration {
     let now = now(begun);
     let wait = deadline

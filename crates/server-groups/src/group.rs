@@ -357,6 +357,7 @@ impl<F: Clone + Ord> Group<F> {
         };
         let is_of_row =
             |(bucket, flow): &(u32, F)| *bucket == id.bucket && id.pin.as_ref().is_none_or(|pin| pin == flow);
+        // A report that does not fit its question is refused: a faulty server must not pin flows of other rows.
         if kept.len() > most || !kept.iter().all(is_of_row) {
             self.refused += 1;
             return;

@@ -2,7 +2,7 @@
 
 use crate::{Member, Order, Row, RowId};
 
-/// How far a row's move has come.
+/// Progress of a row's move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Phase<F> {
     /// No previous server, and nothing between servers.

@@ -23,7 +23,7 @@ pub(crate) trait BatchRunner: StageRunner {
     /// Reads these tables from now on.
     fn read(&mut self, tables: &Tables);
 
-    /// How often code has called the interpreter.
+    /// Number of calls of the interpreter by code.
     fn interpreted(&self) -> u64;
 }
 

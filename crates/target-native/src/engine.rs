@@ -68,7 +68,7 @@ impl Engine {
         self.compiled.report()
     }
 
-    /// How often compiled code has called the interpreter.
+    /// Number of calls of the interpreter by compiled code.
     pub fn interpreted(&self) -> u64 {
         self.runner.interpreted()
     }

@@ -41,7 +41,7 @@ pub(crate) struct HalvesAtWork {
     came: Vec<u8>,
     /// As much as a packet may take.
     budget: PacketBudget,
-    /// How often the interpreter has run a half.
+    /// Number of halves that the interpreter has run.
     interpreted: u64,
 }
 
@@ -167,7 +167,7 @@ impl BatchRunner for HalvesAtWork {
         self.egress.read(tables);
     }
 
-    /// How often the interpreter has run a half, or was called by one.
+    /// Number of halves that the interpreter has run, and of its calls by compiled halves.
     fn interpreted(&self) -> u64 {
         self.interpreted + self.ingress.interpreted + self.egress.interpreted
     }

@@ -102,7 +102,7 @@ pub(crate) struct Header {
     pub(crate) varbit: Option<usize>,
 }
 
-/// How a header lies in its bytes.
+/// Layout of a header in its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) parts: Vec<Part>,
@@ -571,7 +571,7 @@ impl Builder<'_> {
     }
 }
 
-/// How a header of these fields lies in its bytes; `None` if it is too large, or has varbits that code cannot take.
+/// Layout of a header with these fields in its bytes; `None` if it is too large, or has varbits that code cannot handle.
 fn shape(program: &Program, fields: &[Field]) -> Option<Shape> {
     let mut shape = Shape { parts: vec![], bits: 0, varbit: None };
     shape.parts = parts(program, fields, &mut shape)?;

@@ -48,7 +48,7 @@ pub(crate) struct TableReplicas {
     retired: Vec<Arc<CountSlot>>,
     /// Empty between batches.
     asked: Box<Asked>,
-    /// How often the originals had been written to when they were last looked at.
+    /// Number of writes to the originals at the last look.
     writes: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ struct Counting;
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// How often memory was taken.
+/// Number of allocations.
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]

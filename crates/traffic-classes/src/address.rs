@@ -53,7 +53,7 @@ fn mac(text: &str) -> Option<u128> {
     })
 }
 
-/// How a value of `field` may be written, for messages.
+/// Example of a value of `field`, for messages.
 pub(crate) fn example(field: Field) -> &'static str {
     match field.notation() {
         Notation::Number => "a number, such as `80` or `0x50`",

@@ -63,7 +63,7 @@ pub enum Layer {
     Transport,
 }
 
-/// How values of a field are written.
+/// Form of a field's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notation {
     Number,

@@ -1,7 +1,7 @@
 //! Plain words: rules of wording that a program can check.
 //!
 //! ```text
-//! doc comments   do not begin with a pronoun or with "What": `/// Its name.`, `/// What it costs.`, `/// Of the last request.`
+//! doc comments   do not begin with a pronoun or with "What": `/// Its name.`, `/// What it costs.`, `/// How many.`
 //! sentences      in comments and pages do not begin with "What" or "Who", except questions: the subject is a noun
 //! names          in code have no word that the project has replaced: `told`, `tolls`, `twins`
 //! phrases        in comments, messages and pages: "led back", "the north"
@@ -16,6 +16,10 @@ use std::path::Path;
 /// First words of doc comments that stand for a noun.
 const FIRST: &[&str] =
     &["What", "Which", "Its", "It", "Their", "They", "Them", "Those", "That", "Whose", "Who", "Of"];
+
+/// Second words after "How" that stand for a quantity: a number, a duration, a probability, a depth.
+const QUANTITIES: &[&str] =
+    &["many", "much", "often", "long", "fast", "far", "deep", "deeply", "soon", "tightly"];
 
 /// Parts of names, and the term to use instead.
 const NAMES: &[(&str, &str)] = &[
@@ -101,9 +105,10 @@ fn of_page(text: &str) -> Vec<(usize, String)> {
 }
 
 fn first(doc: &str) -> Option<String> {
-    let word = doc.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    FIRST
-        .contains(&word)
+    let mut words = doc.split(|c: char| !c.is_alphanumeric());
+    let (word, next) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let is_quantity = word == "How" && QUANTITIES.contains(&next);
+    (is_quantity || FIRST.contains(&word))
         .then(|| format!("a doc comment begins with `{word}`: begin with the noun, or leave it out"))
 }
 
@@ -214,6 +219,7 @@ mod tests {
             [1]
         );
         assert_eq!(lines(of_source("    /// Of the last request.\n    //! What it costs.\n")), [1, 2]);
+        assert_eq!(lines(of_source("/// How many.\nn: u8,\n/// How frames come.\n")), [1]);
         assert!(of_source("/// Iterates.\n/// Offset.\n").is_empty());
     }
 

@@ -186,7 +186,7 @@ fn resident() -> u64 {
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
 }
 
-/// How many frames a second get through where the ports are offered `rate`, for so long.
+/// Frames per second that pass while the ports are offered `rate`, for this time.
 fn offer(outside: &mut Cable, sink: &mut Cable, rate: Option<f64>, time: Duration) -> (u64, u64) {
     let frame: Vec<u8> = [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat();
     let begin = Instant::now();

@@ -334,7 +334,7 @@ impl Working {
         Working { stop, work }
     }
 
-    /// How long its calls took, the shortest first.
+    /// Times of its calls, the shortest first.
     fn end(self) -> Vec<Duration> {
         self.stop.store(true, Ordering::Relaxed);
         let mut waits = self.work.join().expect("an honest controller is served");

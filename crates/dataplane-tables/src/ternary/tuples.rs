@@ -224,7 +224,7 @@ impl Tuple {
         }
     }
 
-    /// How many rules have this tag, up to `most`.
+    /// Number of rules with this tag, at most `most`.
     fn count(&self, rules: &Rules, tag: u32, most: usize) -> usize {
         let head = self.heads[tag as usize & (self.heads.len() - 1)];
         let chain =

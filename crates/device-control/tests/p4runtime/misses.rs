@@ -39,7 +39,7 @@ fn psa() -> Bench {
     device_of("misses.p4")
 }
 
-/// How many of some packets come out.
+/// Number of packets that come out.
 fn passed(bench: &mut Bench, packets: usize) -> usize {
     (0..packets).filter(|_| !bench.packet(1, FRAME).is_empty()).count()
 }

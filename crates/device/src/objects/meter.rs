@@ -16,7 +16,7 @@ pub const RED: u8 = 2;
 /// A bucket of a meter, to be looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BucketView {
-    /// How fast it fills, and how much it holds.
+    /// Fill rate and size of the bucket.
     pub rate: Rate,
     /// Tokens left by the last packet.
     pub tokens: u64,

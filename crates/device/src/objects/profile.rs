@@ -143,7 +143,7 @@ impl Profile {
     }
 }
 
-/// How often a member stands in its group's choice. Where weights are not allowed all are 0, and equal.
+/// Weight of a member in its group's choice. Where weights are not allowed all are 0, and equal.
 fn often(member: &GroupMember) -> u64 {
     u64::try_from(member.weight).unwrap_or(0).max(1)
 }

@@ -68,7 +68,7 @@ impl ValueCallee {
         }
     }
 
-    /// How it is declared.
+    /// Declaration of the function or method.
     pub fn signature(self, program: &Program) -> Option<&Signature> {
         match self {
             ValueCallee::Function(id) => Some(&program.extern_functions.get(id.index())?.signature),

@@ -13,7 +13,7 @@ use p4_arch::psa::packet_path;
 #[derive(Clone)]
 pub(super) struct Packet {
     pub(super) frame: Vec<u8>,
-    /// How it came here: a member of `PSA_PacketPath_t`.
+    /// Path of the packet to this point: a member of `PSA_PacketPath_t`.
     pub(super) path: u32,
     /// Port of arrival, of the packet or of the packet it was made from.
     pub(super) ingress_port: Port,

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 pub struct KeySpec {
     /// The control-plane name.
     pub name: Name,
-    /// How it matches.
+    /// Match kind of the field.
     pub kind: MatchKind,
     /// Type of the key.
     pub ty: Type,

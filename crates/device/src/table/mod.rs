@@ -213,7 +213,7 @@ impl Tables {
         self.by_control.iter_mut().flatten()
     }
 
-    /// How often tables could have been written to.
+    /// Number of possible writes to tables.
     pub(crate) fn writes(&self) -> u64 {
         self.writes
     }

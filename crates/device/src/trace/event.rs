@@ -35,7 +35,7 @@ pub struct Shown {
 pub struct KeyRead {
     /// Control-plane name.
     pub name: Name,
-    /// How it matches.
+    /// Match kind of the field.
     pub kind: MatchKind,
     /// Value of the key.
     pub value: Shown,

@@ -56,7 +56,7 @@ pub enum Kept {
     Own(QueuedPacket),
 }
 
-/// How a packet ended in ingress.
+/// End of a packet in ingress.
 pub enum Ingress {
     /// The packet goes to one port and waits for egress; nothing else was requested.
     Waits(Queued),
@@ -84,7 +84,7 @@ pub struct Called {
     pub budget: PacketBudget,
 }
 
-/// How a packet ended in egress.
+/// End of a packet in egress.
 pub enum Egress {
     /// All is done and counted: it was sent, or dropped.
     Sent(Option<Output>),

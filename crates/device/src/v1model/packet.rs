@@ -63,7 +63,7 @@ pub struct QueueMetadata {
     pub depth_entered: u64,
     /// When it leaves: now.
     pub left: u64,
-    /// How long it waited.
+    /// Time in the queue.
     pub waited: u64,
     /// Packets in the queue when it leaves.
     pub depth_left: u64,

@@ -33,7 +33,7 @@ pub struct Result {
     pub uncounted: Option<String>,
 }
 
-/// How it went.
+/// Outcome of a measurement.
 #[derive(Debug)]
 pub enum Outcome {
     /// The contestant was measured.
@@ -62,11 +62,11 @@ pub struct Run {
     pub workers: usize,
     /// Cost of getting one of them ready; of all, if they share their state.
     pub setup: Setup,
-    /// How fast they were.
+    /// Speed of the contestant.
     pub speed: Speed,
 }
 
-/// How fast. Of several turns that in the middle.
+/// A speed: the median of several turns.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Speed {
     /// Nanoseconds of processor time for a packet.

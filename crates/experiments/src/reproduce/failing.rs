@@ -22,7 +22,7 @@ pub const CABLE: usize = 2;
 /// When the device fails.
 pub const FAILS: Duration = Duration::from_ms(10);
 
-/// How long losses are counted from then on, as in the paper.
+/// Time after the failure in which losses are counted, as in the paper.
 pub const AFTER: Duration = Duration::from_ms(100);
 
 /// Payload that uses so much of the cable to the device, in thousandths.

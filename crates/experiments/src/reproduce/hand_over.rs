@@ -1,4 +1,4 @@
-//! How long hand-overs take, in the emulated rack: from the moment a switch queues a packet for its helper until it is there.
+//! Times of hand-overs in the emulated rack: from the moment a switch queues a packet for its helper until it is there.
 //!
 //! One stream crosses the cable, there and back; hosts' cables are ten times as fast. Packets are of one length, so that whoever waits, waits in front of the
 //! cable to the helper: what a packet takes more than the quickest one is that wait. The quickest one's hand-over is its length at the cable's rate and the cable's delay.
@@ -75,7 +75,7 @@ pub fn row(lab: &mut Lab<'_>, percent: u64, burst: u64) -> Result<[String; 4], V
     Ok([format!("{}%", quick * 100 / all.max(1)), words(50), words(99), words(100)])
 }
 
-/// How long hand-overs took, and how many.
+/// Times of hand-overs, and the number with each.
 fn times(emulator: &Emulator, report: &RunReport) -> Vec<(Duration, u64)> {
     let racks = emulator.rack();
     let cable = report.links.iter().find(|link| link.from == "s1:3");

@@ -3,7 +3,7 @@
 use failover::keeper::Kept;
 use failover::{Allowed, Keeper, Report, Sender, Sent, Stamp, Target, Targets, Thresholds, Verdict};
 
-/// How long the controller of the model holds a helper down.
+/// Time for which the controller of the model holds a helper down.
 pub const HOLD_DOWN: u64 = 1;
 
 /// So many packets are sent at most while a frame is under way.
@@ -113,7 +113,7 @@ pub struct World {
     pub keeper: Keeper,
     pub helpers: Vec<Helper>,
     pub frames: Vec<Frame>,
-    /// How often each packet has been handed to a helper's program.
+    /// Number of times that each packet was handed to a helper's program.
     pub handed: Vec<u8>,
     /// The property that does not hold.
     pub broken: Option<&'static str>,

@@ -1,4 +1,4 @@
-//! How long a connection waits for an acknowledgement: RFC 6298, with the bounds of Linux.
+//! Retransmission timeout of a connection: RFC 6298, with the bounds of Linux.
 
 use base_time::Duration;
 
@@ -15,7 +15,7 @@ pub(super) struct RoundTrip {
     /// The smoothed round trip and its mean deviation.
     smoothed: Option<(Duration, Duration)>,
     least: Option<Duration>,
-    /// How often the timeout was doubled.
+    /// Number of times that the timeout was doubled.
     doubled: u32,
 }
 

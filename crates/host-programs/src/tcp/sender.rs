@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 const LEAST_TIMER: Duration = Duration::from_ms(2);
 /// Segments out of order that make a loss sure without waiting.
 const SURE: u32 = 3;
-/// How long a receiver may keep an acknowledgement back.
+/// Longest delay of an acknowledgement by the receiver.
 pub(super) const MOST_DELAYED_ACK: Duration = Duration::from_ms(40);
 
 /// The sender of a transfer. Offsets are bytes of the stream from 0; the end of the stream counts as one more byte.
@@ -38,7 +38,7 @@ pub(super) struct Sender {
     lost: u32,
     /// The highest segment of which the receiver has said that it came out of order, and one.
     sacked_up_to: u32,
-    /// How far the receiver lets the stream go.
+    /// End of the receiver's window, as an offset in the stream.
     allowed: u64,
     window: Window,
     /// The congestion window, and nothing else, has kept a segment back.
@@ -305,7 +305,7 @@ impl Sender {
         }
     }
 
-    /// How long segments may be late: nothing where overtaking is unknown and a loss likely.
+    /// Time by which segments may be late: zero if no reordering was seen and a loss is likely.
     fn patience(&self) -> Duration {
         let is_sure = self.sacked >= SURE || self.phase != Phase::Open;
         match is_sure && !self.reorders {

@@ -144,6 +144,7 @@ fn differs(want: &Expected, have: &Received) -> Diagnostic {
     if expected.last() == Some(&'$') {
         expected.pop();
     }
+    // STF patterns are prefixes unless they end in `$`: a longer packet is no mistake then.
     let length = match (expected.len(), received.len()) {
         (want, have) if have < want => {
             format!(": {} bytes are expected, {} were received", want.div_ceil(2), have / 2)

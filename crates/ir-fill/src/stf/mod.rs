@@ -17,7 +17,7 @@ use device::{Driver, Switch};
 use p4_stf::{CounterCheck, CounterIndex, File, Named, NodePorts, Pattern, Spanned, Statement, Unit};
 use std::collections::BTreeSet;
 
-/// How a test went.
+/// Result of a test.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct StfReport {
     /// Differences; empty if the test passes.

@@ -8,7 +8,7 @@ use ir::{Program, Type, TypeKind, Var};
 const MAX_WIDTH: u32 = 1 << 16;
 /// The most scalars that the variables of one block may have.
 const MAX_LEAVES: u64 = 1 << 16;
-/// How deep types may nest.
+/// Maximum nesting depth of types.
 const MAX_NESTING: u32 = 64;
 
 /// Refuses blocks whose variables are too large.

@@ -51,6 +51,7 @@ impl Tna<'_> {
         };
         let ty = self.type_arg(*register, 0)?;
         let declared = object.methods.get(at as usize).map_or(0, |apply| apply.signature.params.len());
+        // `apply` also runs for a cell out of range, on a zero, because it may have other results; only the write is left out.
         let is_there = cell.is_some();
         let cell = cell.unwrap_or_else(|| Value::zero(program, ty));
         let mut results = self.run_with(function, declared, cell, captured)?.into_iter();

@@ -65,7 +65,7 @@ pub struct Cut<'a> {
     pub placement: &'a Placement,
     /// The policies that lead hand-overs, in order.
     pub policies: &'static [&'static dyn EdgePolicy],
-    /// How hand-overs travel.
+    /// Runtime of hand-overs.
     pub runtime: &'static dyn Runtime,
     /// Paths of hand-overs.
     pub routes: &'a Routes,
@@ -93,7 +93,7 @@ pub struct Cut<'a> {
     pub reads_hidden: bool,
     /// The value that says by which port a packet leaves.
     pub port: Option<Leaf>,
-    /// How many bytes of a packet the parser takes at most; `None` if that has no bound.
+    /// Maximum number of bytes that the parser extracts; `None` if it is unbounded.
     pub parsed_bytes: Option<u64>,
 }
 

@@ -66,7 +66,7 @@ impl BinaryOp {
         }
     }
 
-    /// How tightly it binds, 2 (`||`) to 11 (`*`). All associate to the left. The conditional operator has 1,
+    /// Precedence, 2 (`||`) to 11 (`*`). All associate to the left. The conditional operator has 1,
     /// prefix operators and casts have 12, `.` and `[]` have 13.
     pub fn precedence(self) -> u8 {
         match self {

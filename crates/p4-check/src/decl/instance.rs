@@ -89,6 +89,7 @@ impl Checker {
 
     /// The initializer block: implementations of abstract methods, and instances for them.
     fn instance_body(&mut self, d: &ast::InstanceDecl, id: Id<Instance>, of: Constructed) {
+        // Only externs have abstract methods. The heads of functions in other bodies are checked all the same, for their own mistakes.
         let Constructed::Extern(owner, _) = of else {
             let before = self.diags.error_count();
             for member in d.body.iter().flatten() {
@@ -141,6 +142,7 @@ impl Checker {
         }
         self.this = outer;
         self.scopes.leave();
+        // Methods with mistakes count as missing otherwise, and would be reported twice.
         if self.diags.error_count() > before {
             return;
         }

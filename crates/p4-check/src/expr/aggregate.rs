@@ -24,6 +24,7 @@ impl Checker {
                 self.field_types(*id, args)
             }
             Some(Type::Tuple(members)) => members.to_vec(),
+            // Without `...`, a list of another length becomes a tuple, and the caller reports the mismatch. With `...`, the limit bounds memory.
             Some(Type::Array(element, n)) if *n as usize == items.len() => {
                 vec![(**element).clone(); items.len()]
             }
@@ -64,6 +65,7 @@ impl Checker {
         if parts.iter().any(|p| p.ty.is_error()) {
             return Expr::error(span);
         }
+        // A property such as `counters = {...}` lists objects; a value cannot contain one.
         let objects = self.place == Place::TableProperty;
         if let Some(object) = parts.iter().find(|p| !objects && self.is_object(&p.ty) || p.ty == Type::Void) {
             let what = self.program.describe_type(&object.ty);
@@ -85,6 +87,7 @@ impl Checker {
         let want = want.map(|t| self.infer.shallow(t));
         let (id, args) = match &want {
             Some(Type::Struct(id, args)) => (*id, args.clone()),
+            // The context has a mistake that is reported already. The values are checked for their own mistakes.
             Some(Type::Error) => {
                 for field in fields {
                     self.expr(&field.value, Some(&Type::Error));

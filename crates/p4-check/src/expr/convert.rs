@@ -103,6 +103,7 @@ impl Checker {
         if x == y {
             return Ok((a, b));
         }
+        // An integer without a width, and a list, take the type of the other operand.
         let soft = |e: &Expr, t: &Type| *t == Type::Int || matches!(e.kind, ExprKind::Tuple(_));
         if soft(&a, &x) && !soft(&b, &y) {
             let b_number = if x == Type::Int { self.to_numeric(b) } else { b };
@@ -123,6 +124,7 @@ impl Checker {
         if x.is_error() || y.is_error() || self.unify(&x, &y) {
             return Ok((a, b));
         }
+        // A serializable enum counts as its underlying type.
         let (p, q) = (self.numeric(&x), self.numeric(&y));
         if p == q {
             return Ok((self.to_numeric(a), self.to_numeric(b)));

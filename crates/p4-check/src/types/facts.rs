@@ -25,7 +25,7 @@ pub(crate) struct Facts {
     pub(crate) size: Option<(u64, u64)>,
     /// Number of scalars of a value.
     pub(crate) leaves: u64,
-    /// How deep its parts and type arguments nest: 0 for a type without.
+    /// Nesting depth of the type's parts and type arguments: 0 for a type without.
     pub(crate) nesting: u32,
     /// Some part is a `varbit`.
     pub(crate) varbit: bool,

@@ -25,6 +25,7 @@ pub(crate) fn warn_unused(program: &Program, diags: &mut Diagnostics) {
             warn(diags, "variable", &var.name, &var.annotations, label);
         }
     }
+    // An action without a body ignores its data on purpose, as `NoAction` does.
     for (_, action) in program.actions.iter().filter(|(_, a)| !a.body.stmts.is_empty()) {
         let data = action.params.iter().filter(|p| program.vars[**p].kind == VarKind::Param(Direction::None));
         for param in data.filter(|p| !uses.vars[p.index()]) {
@@ -41,6 +42,7 @@ pub(crate) fn warn_unused(program: &Program, diags: &mut Diagnostics) {
             }
         }
     }
+    // A file without `main` is a library: everything in it may be used elsewhere.
     if program.main.is_some() {
         warn_unreached(program, diags);
     }

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How often the shrinker tries.
+/// Attempts of the shrinker.
 const ATTEMPTS: usize = 6000;
 
 /// Bytes of stack for each worker: nested blocks and expressions are walked by recursion.

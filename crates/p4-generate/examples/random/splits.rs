@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// How often the shrinker tries.
+/// Attempts of the shrinker.
 const ATTEMPTS: usize = 1500;
 
 /// Bytes of stack for each worker: nested blocks and expressions are walked by recursion.

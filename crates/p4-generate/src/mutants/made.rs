@@ -3,7 +3,7 @@
 use ir::{Program, Stmt, StmtKind, Transition};
 use std::collections::BTreeMap;
 
-/// How often each statement and transition is in a program, by the block that it is in.
+/// Number of occurrences of each statement and transition in a program, by the block that contains it.
 pub(super) struct Before(BTreeMap<String, u32>);
 
 impl Before {

@@ -1,4 +1,4 @@
-//! How soon a broken form of a program is noticed: a check that lets it live proves nothing.
+//! Measures how soon a broken form of a program is noticed: a check that lets it live proves nothing.
 
 mod fault;
 mod made;

@@ -133,7 +133,7 @@ pub(crate) struct Gen {
     consts: Vec<(String, Ty)>,
     /// The declarations so far.
     decls: Vec<String>,
-    /// How often a name was given.
+    /// Number of times that a name was used.
     names: BTreeMap<String, u32>,
     scope: Scope,
     cx: Context,

@@ -49,7 +49,7 @@ impl Gen {
         false
     }
 
-    /// How deep expressions may be here.
+    /// Maximum depth of expressions here.
     fn depth(&mut self) -> u32 {
         if self.config.portable { self.between(1, 2) } else { self.between(1, 3) }
     }

@@ -16,7 +16,7 @@ use ir_split::{Part, auto};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// How often regions are drawn for one program.
+/// Number of draws of regions for one program.
 const DRAWS: u64 = 8;
 
 /// A program with regions that the splitter accepts.

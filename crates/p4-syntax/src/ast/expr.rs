@@ -129,7 +129,7 @@ pub struct IntLit {
     pub value: BigUint,
     /// `8w` or `8s`, if written.
     pub width: Option<LitWidth>,
-    /// How it was written, for printing.
+    /// Radix in the source, for printing.
     pub radix: Radix,
 }
 

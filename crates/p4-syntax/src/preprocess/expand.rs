@@ -255,6 +255,7 @@ impl Preprocessor<'_> {
             let mut tokens = match piece.role {
                 Role::Text => vec![own],
                 Role::Stringize(i) => vec![self.stringize(&args[i], own)],
+                // Next to `##`, an argument is used without expanding it (C17 §6.10.3.1).
                 Role::Param(i) if piece.pasted || pasting.is_some() => args[i].clone(),
                 Role::Param(i) => {
                     let done = match expanded[i].take() {
@@ -269,6 +270,7 @@ impl Preprocessor<'_> {
             }
             let empty = tokens.is_empty();
             let rest = matches!(piece.role, Role::Param(i) if Some(i) == variadic);
+            // `, ## __VA_ARGS__` drops the comma if there are no variable arguments, and pastes nothing otherwise (a GNU extension).
             match pasting {
                 Some(Before { comma: true, .. }) if rest && empty => drop(out.pop()),
                 Some(Before { comma: true, .. }) if rest => {}
@@ -280,6 +282,7 @@ impl Preprocessor<'_> {
                 _ => {}
             }
             out.append(&mut tokens);
+            // Pasting with an empty argument gives the other side, also over several `##`.
             let empty = empty && pasting.is_none_or(|p| p.empty);
             let comma = piece.role == Role::Text && piece.token.kind == TokenKind::Comma;
             before = piece.pasted.then_some(Before { empty, comma });

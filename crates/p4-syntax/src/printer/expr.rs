@@ -5,7 +5,7 @@ use num_bigint::BigUint;
 use super::{Printer, WIDTH};
 use crate::ast::{Arg, BinaryOp, Expr, ExprKind, IntLit, NamedExpr, Radix, UnaryOp};
 
-/// How tightly an expression binds; 1 to 10 are those of infix operators.
+/// Precedence of an expression; 1 to 10 are those of infix operators.
 type Level = u8;
 
 const ANY: Level = 0;

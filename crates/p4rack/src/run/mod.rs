@@ -56,7 +56,7 @@ pub enum Engine {
     Native,
 }
 
-/// How a run ended.
+/// End of a run.
 pub struct Ended {
     /// Counts of packets received, sent and dropped.
     pub counters: Counters,

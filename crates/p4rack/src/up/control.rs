@@ -61,7 +61,7 @@ pub(super) struct Control {
     agents: Vec<Option<Agent<Maker>>>,
     domains: Vec<Domain>,
     channel: Channel<Message>,
-    /// How long the bring-up took: the rack's time 0 is the controller's then.
+    /// Duration of the bring-up: the controller's time at the rack's time 0.
     began: Duration,
     /// Edges with spares.
     pub(super) edges: Edges,
@@ -112,7 +112,7 @@ enum Message {
 /// Work of bring-up, before the rack's time begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 pub struct BringUp {
-    /// How long it took, in picoseconds.
+    /// Duration, in picoseconds.
     pub took_ps: u64,
     /// Messages between controller and agents.
     pub messages: u64,
@@ -369,6 +369,7 @@ impl Control {
         for device in emulator.take_restarted() {
             self.begin_anew(device.0 as usize, emulator, now)?;
         }
+        // A group's controller asks agents through `self`, so it is taken out for the call.
         let mut groups = std::mem::take(&mut self.groups);
         let ticked = groups.tick(self, emulator);
         self.groups = groups;
@@ -389,6 +390,7 @@ impl Control {
             outputs.extend(self.arrive(now, message, Some(emulator))?);
         }
         for (agent, id) in self.agents.iter_mut().zip(0..) {
+            // The lease of held frames has expired: the controller was silent for too long.
             if let Some(Effect::LetIn) = agent.as_mut().and_then(|agent| agent.let_in(now)) {
                 emulator.release(rack_model::DeviceId(id))?;
                 let name = &self.rack.devices[id as usize].name.value;
@@ -397,6 +399,7 @@ impl Control {
         }
         outputs.extend(self.tick(now));
         outputs.extend(self.move_flows(emulator.now()));
+        // Outputs of controllers may cause further outputs; all happen at the same time.
         while let Some((domain, output)) = outputs.pop_front() {
             match output {
                 Output::Ask(device, id, ask) => self.ask(now, Some(emulator), (domain, device, id, ask)),

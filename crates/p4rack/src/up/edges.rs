@@ -25,7 +25,7 @@ struct Watched {
     used: u64,
     /// The register `generations`, as it was last; none before the first look.
     generation: Option<u64>,
-    /// How often hand-overs went over to another target.
+    /// Number of changes to another target.
     changes: u64,
 }
 

@@ -58,7 +58,7 @@ impl Groups {
         Groups(groups::groups(racked).into_iter().map(running).collect())
     }
 
-    /// How the front of a device is set up, if it can be a member.
+    /// Settings of a device's front, if the device can be a member.
     pub(super) fn front(&self, device: DeviceId) -> Option<Settings> {
         self.0.iter().find_map(|one| one.group.front(one.member(device)?))
     }

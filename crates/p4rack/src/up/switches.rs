@@ -69,7 +69,7 @@ pub(super) struct Staged<'r> {
     pub racked: &'r Racked,
     /// The stages that add to it.
     pub stages: Vec<usize>,
-    /// How long its controllers wait.
+    /// Times of its controllers.
     pub timing: Timing,
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 pub struct Touched(Part);
 
 impl Touched {
-    /// How many entities or cells it is.
+    /// Number of entities or cells.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Part::Cells(_, cells, ..) => cells.end - cells.start,

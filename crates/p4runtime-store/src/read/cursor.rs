@@ -17,10 +17,10 @@ use p4runtime_proto::p4::v1::{
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::{Bound, Range, RangeBounds};
 
-/// How many cells take as long as another entity.
+/// Number of cells that take as long as another entity.
 pub(super) const ENTITY: u64 = 8;
 
-/// How many bytes of metadata take as long as a cell.
+/// Bytes of metadata that take as long as a cell.
 const BYTES: u64 = 256;
 
 /// A query, and the position in its answer.
@@ -133,7 +133,7 @@ impl Cursor {
         self.left.is_empty()
     }
 
-    /// How many tables and objects are left.
+    /// Number of remaining tables and objects.
     pub fn parts(&self) -> usize {
         self.left.len()
     }

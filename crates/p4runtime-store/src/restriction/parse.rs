@@ -6,7 +6,7 @@ use super::{Expr, Scope, Type, Wanted};
 use p4runtime_proto::p4::config::v1::match_field::MatchType;
 use std::cmp::Ordering;
 
-/// How deep conditions may be nested.
+/// Maximum nesting depth of conditions.
 const DEEPEST: u32 = 64;
 
 type Typed = (Expr, Type);

@@ -1,4 +1,4 @@
-//! How the time grows with the problem: medians and the slowest of five problems of each size, in words and as a picture.
+//! Growth of the time with the problem: medians and the slowest of five problems of each size, as text and as a picture.
 
 use crate::{drawn, fabric, ms, timed};
 use plan_search::Problem;

@@ -26,7 +26,7 @@ pub struct Toy {
     pub records: Vec<QueueRecord>,
     /// A timer, and what it sends.
     pub timer: Option<(Time, Duration, u32)>,
-    /// How often a frame goes round before it goes out.
+    /// Number of rounds of a frame before it goes out.
     pub rounds: u8,
     /// Frames go round for ever.
     pub forever: bool,

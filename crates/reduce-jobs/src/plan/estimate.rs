@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Keys of a mapper where the job says nothing.
 const USUAL_KEYS: u64 = 1_000_000;
 
-/// How busy links are. Fewer is better, in this order.
+/// Load of links. Less is better, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Cost {
     /// Nanoseconds of the busiest link, for a byte a pair.

@@ -12,7 +12,7 @@ use aggregate::union::Smallest;
 /// Most rounds of a call, unless its pairs need more.
 const MOST_ROUNDS: u32 = 1 << 12;
 
-/// How a call travels, and why switches do not fold it, if they do not.
+/// Form of a call in packets, and the reason why switches do not reduce it, if there is one.
 pub(super) fn decide(
     plan: &GroupPlan,
     call: &Call,

@@ -1,4 +1,4 @@
-//! How the values of a call travel: in pieces of 24 or 32 bits, each a pair of its own.
+//! Form of a call's values in packets: pieces of 24 or 32 bits, each a pair of its own.
 //!
 //! A switch folds unsigned values of 32 bits. Sums of N programs must stay below 2^32 there, so larger values are cut into pieces of 24
 //! bits. Negative values of arrays are moved up by the least one; those of keys, which not every program has, get a pair of their own.

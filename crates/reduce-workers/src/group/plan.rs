@@ -39,7 +39,7 @@ pub struct GroupPlan {
     pub switches: Vec<(String, Ipv4Addr)>,
     /// The number of switches that fold what others have left.
     pub parents: u16,
-    /// How each program's host is attached, by rank.
+    /// Attachment of each program's host, by rank.
     pub members: Vec<Attachment>,
 }
 

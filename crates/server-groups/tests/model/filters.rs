@@ -4,7 +4,7 @@ use server_groups::Member;
 use server_groups::filters::{Filters, Hashes, Insert};
 use std::collections::{BTreeMap, HashSet};
 
-/// How far a change of the members has come.
+/// Progress of a change of the members.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Change {
     None,

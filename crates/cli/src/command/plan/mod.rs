@@ -137,6 +137,7 @@ fn misplaced(args: &Args) -> Option<String> {
 }
 
 fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>> {
+    // Racks with pinned flows get an allocation of flows. It has no placements, so options about them are refused.
     if args.config.is_none()
         && let Some((rack, plans)) = allocated::plans(&args.programs[0], &args.define, &wishes(args), map)?
     {
@@ -151,6 +152,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         return Ok(ExitCode::SUCCESS);
     }
     let mut all = read(args, map)?;
+    // Jobs of the rack belong to no app: with `--app` they are left out.
     let jobs = match args.config {
         Some(_) => None,
         None => rack::jobs_of(&args.programs[0], map)?.filter(|_| args.app.is_none()),
@@ -178,6 +180,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
             Some(rack) => format!("{}:\n", rack.app_name()),
             None => String::new(),
         };
+        // A search for all plans may take long: each plan is printed when it is found, so the title comes first.
         let prints_at_once = args.all && args.format == Format::Text;
         if prints_at_once {
             output::print(&format!("{}{}", title(&asked), asked.shown(args).above()));
@@ -208,6 +211,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         }
     }
     if args.format == Format::Json {
+        // The output for a single app is not wrapped in a list.
         let mut json = match results.as_slice() {
             [one] => one.clone(),
             all => json!({ "ok": true, "apps": all }),

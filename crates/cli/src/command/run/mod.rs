@@ -237,7 +237,7 @@ fn run_test(job: &Job, path: &std::path::Path, map: &mut SourceMap, report: &mut
     }
 }
 
-/// How far a run is.
+/// Progress of a run, as a line.
 fn line(number: u64, at: Time) -> String {
     format!("{number} packets, virtual time {at} ")
 }

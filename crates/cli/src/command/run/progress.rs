@@ -1,4 +1,4 @@
-//! How far a long run is, on a terminal.
+//! Progress of a long run, on a terminal.
 //!
 //! **Invariant**: nothing is asked of the system for each packet. Whether there is a terminal is asked once, the clock after
 //! [`BETWEEN_LOOKS`] packets.

@@ -1,4 +1,4 @@
-//! How many cards the gateway needs, and what a failure does.
+//! Number of cards that the gateway needs, and effect of a failure.
 
 use super::gateway::{APPS, BLOCKS, gateway, offloaded, solved, throughput};
 use crate::reproduce::{Experiment, Lab, Shown};

@@ -16,7 +16,7 @@ use crate::{Arch, Name, Package, Program, Var};
 use lex::{Lexed, Token};
 use std::fmt;
 
-/// How deep blocks and expressions may nest.
+/// Maximum nesting depth of blocks and expressions.
 pub(super) const MAX_DEPTH: u32 = 160;
 
 /// Reason why a text is no program.
