@@ -4,6 +4,7 @@
 //! works in real time as well as in virtual time.
 
 use base_time::{Duration, Probability, Rate, Rng, Time};
+use std::sync::Arc;
 
 /// The shortest frame of Ethernet, without FCS: to this length links pad.
 pub const SHORTEST_FRAME: u32 = 60;
@@ -55,14 +56,17 @@ impl Default for WireSettings {
 }
 
 /// One direction of a link, without the frames in flight.
+///
+/// Small, since each frame touches a medium that was last used long ago if a rack has many links. Equal settings are shared; what is rarely
+/// used is elsewhere.
 pub struct Medium {
-    settings: WireSettings,
+    pub(crate) settings: Arc<WireSettings>,
     /// The sender can send from then on.
     pub free_at: Time,
     last_arrival: Time,
     /// Present faults, in addition to the settings.
-    harm: Harm,
-    chance: Chance,
+    harm: Option<Box<Harm>>,
+    chance: Box<Chance>,
     /// Counters since the start.
     pub counts: MediumCounts,
 }
@@ -132,36 +136,37 @@ pub enum Sent {
 
 impl Medium {
     /// One direction of a link with these settings; `stream` gives the randomness with a label.
-    pub fn new(settings: WireSettings, stream: impl Fn(&str) -> Rng) -> Medium {
+    pub fn new(settings: impl Into<Arc<WireSettings>>, stream: impl Fn(&str) -> Rng) -> Medium {
         Medium {
-            settings,
+            settings: settings.into(),
             free_at: Time::ZERO,
             last_arrival: Time::ZERO,
-            harm: Harm::default(),
-            chance: Chance {
+            harm: None,
+            chance: Box::new(Chance {
                 loss: stream("loss"),
                 gray: stream("gray"),
                 jitter: stream("jitter"),
                 corrupt: stream("corrupt"),
                 duplicate: stream("duplicate"),
                 reorder: stream("reorder"),
-            },
+            }),
             counts: MediumCounts::default(),
         }
     }
 
     /// From now on frames are late by up to this much more.
     pub fn set_jitter(&mut self, jitter: Duration) {
-        self.settings.jitter = jitter;
+        Arc::make_mut(&mut self.settings).jitter = jitter;
     }
 
     /// Sets the faults. `flying` frames are in flight; true if the link goes down, and they are lost.
     pub fn suffer(&mut self, harm: Harm, flying: u64) -> bool {
-        self.harm = harm;
-        if self.harm.is_down {
+        let is_down = harm.is_down;
+        self.harm = (harm != Harm::default()).then(|| Box::new(harm));
+        if is_down {
             self.counts.cut += flying;
         }
-        self.harm.is_down
+        is_down
     }
 
     /// Brings a frame to the length that the link sends.
@@ -195,15 +200,17 @@ impl Medium {
         self.counts.frames += 1;
         self.counts.bytes += bytes;
         self.counts.busy += busy;
+        let harm = self.harm.as_deref();
         // The frame has occupied the sender, which does not see the fault.
-        if self.harm.is_down {
+        if harm.is_some_and(|harm| harm.is_down) {
             self.counts.cut += 1;
             return Sent::Cut;
         }
+        let (losses, later) = harm.map_or((&[][..], Duration::ZERO), |harm| (&harm.losses, harm.delay));
         let chance = &mut self.chance;
         // Every fault draws, even if the frame is lost already: a fault that begins or ends then changes no other draw.
         let is_lost = self.settings.loss.happens(&mut chance.loss)
-            | self.harm.losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
+            | losses.iter().fold(false, |lost, share| share.happens(&mut chance.gray) | lost);
         if is_lost {
             self.counts.lost += 1;
             return Sent::Lost;
@@ -219,7 +226,7 @@ impl Medium {
             0 => 0,
             most => chance.jitter.between(0, most),
         };
-        let arrival = self.free_at + self.settings.delay + self.harm.delay + Duration::from_ps(extra);
+        let arrival = self.free_at + self.settings.delay + later + Duration::from_ps(extra);
         // Jitter keeps the order of frames: no frame arrives before an earlier one, unless it is reordered on purpose.
         let twice = self.settings.duplicate.happens(&mut chance.duplicate);
         let arrival = if self.settings.reorder.happens(&mut chance.reorder) {

@@ -8,6 +8,7 @@ use crate::wire::Wire;
 use base_time::{Rng, Time};
 use dataplane_api::{Device, Port};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Something that links are plugged into.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -154,6 +155,8 @@ impl<E: Copy> Network<E> {
         ends: &mut [Option<u32>],
     ) -> Result<(), BuildError> {
         let Link { plugs: [a, b], settings, queue } = link;
+        let before = self.wires.last().map(|wire| &wire.medium.settings);
+        let settings = before.filter(|known| ***known == settings).cloned().unwrap_or(Arc::new(settings));
         for (direction, (from, to)) in (0..).zip([(a, b), (b, a)]) {
             let outlet = self.outlets.len() as u32;
             self.outlets.push(Outlet::new(from.node, Some(self.wires.len() as u32), queue));

@@ -6,16 +6,17 @@ use crate::queue::PortQueue;
 use base_time::Time;
 use dataplane_api::Queued;
 
-/// The queue of a port, and its wire.
+/// The queue of a port, and its wire. In this order in memory: see [`PortQueue`].
+#[repr(C, align(64))]
 pub struct Outlet {
     /// Node with the port.
     pub node: Node,
     /// `None` for ports without a link: frames sent there are dropped.
     pub wire: Option<u32>,
-    /// Packets that wait.
-    pub queue: PortQueue<Waiting>,
     /// The calendar has a wake-up for it.
     pub(crate) is_woken: bool,
+    /// Packets that wait.
+    pub queue: PortQueue<Waiting>,
     /// Count of packets dropped because the queue was full.
     pub refused: u64,
 }
@@ -39,6 +40,6 @@ pub enum Waiting {
 
 impl Outlet {
     pub(crate) fn new(node: Node, wire: Option<u32>, depth: u32) -> Outlet {
-        Outlet { node, wire, queue: PortQueue::new(depth), is_woken: false, refused: 0 }
+        Outlet { node, wire, is_woken: false, queue: PortQueue::new(depth), refused: 0 }
     }
 }

@@ -24,17 +24,20 @@ pub(crate) fn rewind<T>(queue: &mut VecDeque<T>) {
 }
 
 /// First in first out in each priority; strict priority between them.
+///
+/// In this order in memory, so that a packet of the lowest priority touches two cache lines.
+#[repr(C)]
 pub struct PortQueue<T> {
-    queues: [VecDeque<T>; PRIORITIES],
-    /// For each priority.
-    capacity: u32,
-    len: u32,
-    /// A bit for each priority that has something.
-    filled: u8,
-    longest: u32,
     /// Packets times picoseconds, up to the last change.
     area: u128,
     changed: Time,
+    /// For each priority.
+    capacity: u32,
+    len: u32,
+    longest: u32,
+    /// A bit for each priority that has something.
+    filled: u8,
+    queues: [VecDeque<T>; PRIORITIES],
 }
 
 impl<T> PortQueue<T> {

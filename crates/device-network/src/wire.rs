@@ -6,8 +6,10 @@ use crate::place::Owner;
 use crate::queue::rewind;
 use base_time::{Rng, Time};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// One direction of a link. Frames arrive in the order they were sent, but for those that are drawn to be overtaken.
+#[repr(align(64))]
 pub struct Wire {
     /// The place of its link in the list that the network was made of.
     pub link: u32,
@@ -27,7 +29,7 @@ impl Wire {
         link: u32,
         direction: u32,
         (from, to): (Plug, Plug),
-        settings: WireSettings,
+        settings: impl Into<Arc<WireSettings>>,
         rng: &Rng,
     ) -> Wire {
         let stream = |label: &str| rng.split(label).split_index(u64::from(link) * 2 + u64::from(direction));

@@ -16,6 +16,7 @@ use crate::cuts::Cuts;
 use crate::equal::EqualDevices;
 use crate::fit::{self, Fit};
 use crate::forced::{self, Forced, Known, Opened};
+use crate::home::{Home, homes};
 use crate::label::{Cost, Label};
 use crate::least::{
     LeastRates, WHOLE, distances, followed, fraction, grows, is_certain, least_used, per_offer, ports,
@@ -86,6 +87,8 @@ pub struct Bound<'p> {
     /// Classes on which each region may run, for the multipliers of the open set.
     merged_allowed: Vec<Vec<usize>>,
     fit: Fit,
+    /// Places to which plans move.
+    homes: Vec<Home>,
     /// The open set was priced, or shown to have no plan, since it was opened.
     is_changed: bool,
     /// Bounds from the multipliers of other sets.
@@ -198,6 +201,7 @@ impl<'p> Bound<'p> {
             prices: vec![],
             room: None,
             fit: Fit::default(),
+            homes: homes(problem, equal, charges),
             is_changed: true,
             scarce: vec![],
             within_group: vec![],
@@ -219,6 +223,13 @@ impl<'p> Bound<'p> {
         bound
     }
 
+    /// Plans stay in the places where they are.
+    pub fn without_homes(mut self) -> Bound<'p> {
+        self.homes.clear();
+        self.is_changed = true;
+        self
+    }
+
     /// Opens a set of plans: from now on, bounds are for it.
     pub fn open(&mut self, counts: &Counts) {
         if !self.is_changed && self.counts == *counts {
@@ -227,6 +238,13 @@ impl<'p> Bound<'p> {
         self.is_changed = false;
         self.counts = counts.clone();
         self.allowed = (0..self.problem.nodes.len()).map(|node| self.groups(node)).collect();
+        let mut at_home = self
+            .homes
+            .iter()
+            .filter_map(|home| home.groups((&self.counts, self.charges), &self.class, &self.allowed));
+        if let Some(groups) = at_home.next() {
+            self.allowed = groups;
+        }
         self.table = match self.fit.is_misfit(&self.set()) {
             true => Table::without_plans(self.problem.order.len()),
             false => self.make_table(),
@@ -343,19 +361,28 @@ impl<'p> Bound<'p> {
 
     /// Cost of a label plus the minimum charges of the devices that must still be charged.
     pub fn nominal(&self, label: &Label, paid: &[u16]) -> Cost {
-        let mut cost = label.cost.clone();
+        self.nominal_in(&self.counts, &label.cost, paid)
+    }
+
+    fn nominal_in(&self, counts: &Counts, cost: &Cost, paid: &[u16]) -> Cost {
+        let mut cost = cost.clone();
         let mut charge = 0;
         for (at, objective) in self.problem.settings.objectives.iter().enumerate() {
             if !matches!(objective.measure, Measure::Charges(_) | Measure::Devices) {
                 continue;
             }
-            for (class, (least, paid)) in self.counts.least.iter().zip(paid).enumerate() {
+            for (class, (least, paid)) in counts.least.iter().zip(paid).enumerate() {
                 let more = i64::from(least.saturating_sub(*paid));
                 cost[at] = cost[at].saturating_add(more.saturating_mul(self.charges.opening(class)[charge]));
             }
             charge += 1;
         }
         cost
+    }
+
+    /// A lower bound on the costs of all plans of a set that need not be open: the charges of its devices.
+    pub fn charged(&self, counts: &Counts, root: &Label) -> Cost {
+        self.nominal_in(counts, &root.cost, &vec![0; counts.least.len()])
     }
 
     /// A lower bound on the costs of all completions of `label`. None if there is no completion.
@@ -564,11 +591,11 @@ impl<'p> Bound<'p> {
         table
     }
 
-    /// Minimum growth of a variable after each region on each group.
+    /// Minimum growth of a variable after each region on each group where it may run.
     fn look_ahead(&self, ahead: &mut [Vec<i64>], distances: &Distances, grows: &[Vec<i64>]) {
         let problem = self.problem;
         for &node in problem.order.iter().rev() {
-            for group in 0..self.equal.groups {
+            for &group in &self.allowed[node] {
                 let mut worst = 0;
                 for arc in &problem.nodes[node].out {
                     let to = problem.arcs[*arc].to;

@@ -97,6 +97,20 @@ impl EqualDevices {
     }
 }
 
+/// A leaf with one link: its neighbour, and all that distinguishes it from others of its class but for that neighbour and the regions it may run.
+pub fn but_for_place(problem: &Problem, device: usize) -> Option<(usize, Alike)> {
+    let model = &problem.model.devices[device];
+    let mut links = (0..problem.network.hops.len() / 2).filter_map(|link| link_of(problem, device, link));
+    let (((neighbour, figures), _), None) = (links.next()?, links.next()) else { return None };
+    let own = [CapacityOf::Device(device), CapacityOf::Frames(device)].map(|of| limit(problem, of));
+    let passes = (model.recirculates, model.transit);
+    let alike = (problem.limits[device].clone(), problem.is_single[device], own, figures, passes);
+    (!model.forwards).then_some((neighbour, alike))
+}
+
+/// Limits; whether it runs one region; what it receives; its link's figures; recirculation.
+type Alike = (Vec<i64>, bool, [Option<i64>; 2], [HopKey; 2], (bool, i64));
+
 /// Identity of a device's link: the neighbour, and its figures in both directions.
 type LinkKey = (usize, [HopKey; 2]);
 

@@ -27,6 +27,7 @@ mod front;
 mod gap;
 mod goal;
 mod head;
+mod home;
 pub mod judge;
 mod knapsack;
 mod label;

@@ -38,7 +38,7 @@ use std::rc::Rc;
 pub struct Switches {
     /// Drop labels that others dominate.
     pub dominance: bool,
-    /// Try one of equal devices.
+    /// Try one of equal devices, and one place if it suffices.
     pub symmetry: bool,
     /// Drop labels by lower bounds.
     pub bounds: bool,
@@ -135,8 +135,9 @@ pub fn search_with(
     let charges = Charges::new(problem, &equal);
     let mut expander = Expander::new(problem, &equal, &charges, &matters);
     expander.uses_symmetry = switches.symmetry;
+    let bound = Bound::new(problem, &equal, &charges);
     let search = Search {
-        bound: Bound::new(problem, &equal, &charges),
+        bound: if switches.symmetry { bound } else { bound.without_homes() },
         charges: &charges,
         front: Front::default(),
         best: None,

@@ -8,6 +8,7 @@ mod drawn;
 mod enumerate;
 #[path = "../examples/measure/fabric.rs"]
 mod fabric;
+mod home;
 mod ordered;
 mod plans;
 mod random;

@@ -25,6 +25,9 @@ pub struct Effort {
     pub has_links: bool,
 }
 
+/// Steps after which weights of resources hardly change. [`Bound::fits`] decides sets that are nearly full.
+const WEIGH: usize = 40;
+
 /// Data of the whole problem, the same for all sets of plans.
 pub(super) struct Whole {
     allowed: Vec<Vec<usize>>,
@@ -138,7 +141,7 @@ impl<'p> Bound<'p> {
         Effort { steps, has_links, .. }: Effort,
     ) -> bool {
         let mut made = Room::new(self.problem, &self.parts());
-        made.weigh(&self.parts(), root, steps);
+        made.weigh(&self.parts(), root, steps.min(WEIGH));
         let room = made.left(root, 0);
         if !made.suffices(&room, 0) {
             return false;

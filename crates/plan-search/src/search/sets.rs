@@ -221,6 +221,15 @@ impl Search<'_> {
         root: &Label,
         waiting: &mut Waiting,
     ) {
+        // Most sets are covered before they are opened, which takes longer.
+        let mut charged = self.bound.charged(counts, root);
+        charged
+            .iter_mut()
+            .zip(least.into_iter().flatten())
+            .for_each(|(end, least)| *end = (*end).max(*least));
+        if least.is_some() && self.covers(&self.raised(counts, charged)) {
+            return;
+        }
         self.bound.open(counts);
         let Some(mut end) = self.bound.end(root, 0) else { return };
         end.iter_mut().zip(least.into_iter().flatten()).for_each(|(end, least)| *end = (*end).max(*least));

@@ -1,0 +1,71 @@
+//! Plans in one place against plans in all places.
+//!
+//! Each variant breaks one condition under which plans move home: then some plan elsewhere is better than all plans at home.
+
+use crate::drawn;
+
+use drawn::Family;
+use plan_model::{Bound, Change, Compare, Effect, Model, Role, Unit};
+use plan_search::{Goal, Problem, Stop, Switches, search_with};
+
+/// The front, and the number of partial plans that it took.
+fn front(problem: &Problem, symmetry: bool) -> (Vec<Vec<i64>>, u64) {
+    let switches = Switches { symmetry, few: 0, placements: Some(0), ..Switches::default() };
+    let found = search_with(problem, &Goal::Front, switches, &mut |_| Stop::No);
+    assert!(found.is_complete);
+    (found.plans.into_iter().map(|(cost, _)| cost).collect(), found.labels)
+}
+
+fn steps(unit: Unit, text: &str) -> i64 {
+    unit.parse(text).unwrap()
+}
+
+/// Helpers at the first switch are far from it.
+fn far(model: &mut Model) {
+    let first = model.links.iter_mut().filter(|link| link.ends[0].0 == 0 && link.ends[1].1 == 0);
+    first.for_each(|link| link.delay = steps(Unit::Seconds, "3us"));
+}
+
+/// The first switch receives little.
+fn limited(model: &mut Model) {
+    let rate = model.signature.role(Role::Rate).unwrap();
+    let value = steps(Unit::BitsPerSecond, "5Gbit/s");
+    model.devices[0].bounds.push(Bound { var: rate, compare: Compare::AtMost, value });
+}
+
+/// Packets that come late are processed faster.
+fn late(model: &mut Model) {
+    let latency = model.signature.role(Role::Latency).unwrap();
+    let value = steps(Unit::Seconds, "2us");
+    for rule in &mut model.rules {
+        let of_latency = |effect: &&mut Effect| effect.var == latency;
+        if rule.name.ends_with("10G") {
+            rule.bounds = vec![Bound { var: latency, compare: Compare::Greater, value }];
+            rule.effects.iter_mut().filter(of_latency).for_each(|effect| {
+                effect.change = Change::Add(steps(Unit::Seconds, "100ns"));
+            });
+        }
+    }
+}
+
+#[test]
+fn plans_at_home_are_as_good_as_plans_elsewhere() {
+    let variants: [&dyn Fn(&mut Model); 4] = [&|_| {}, &far, &limited, &late];
+    let (mut plans, mut labels) = (0, [0; 2]);
+    for seed in 1..=6 {
+        let regions = 4 + seed as usize % 2;
+        let family = Family { regions, switches: 2, gigabits: 100, devices: 10, classes: 4, is_dense: true };
+        let drawn = drawn::of_family(seed, &family);
+        for (at, change) in variants.iter().enumerate() {
+            let mut model = drawn.model.clone();
+            change(&mut model);
+            let problem = Problem::new(model, drawn.settings.clone()).unwrap();
+            let [all, home] = [false, true].map(|symmetry| front(&problem, symmetry));
+            assert_eq!(home.0, all.0, "seed {seed}, variant {at}");
+            plans += all.0.len();
+            labels[0] += all.1;
+            labels[1] += home.1;
+        }
+    }
+    assert!(plans > 60 && labels[1] < labels[0], "{plans} plans, {labels:?}");
+}
