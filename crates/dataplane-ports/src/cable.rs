@@ -1,37 +1,29 @@
-//! Cables inside the process: in each direction a ring of frames, and one of returned buffers.
+//! Cables inside the process: in each direction a ring of trays with frames, and one of trays that return empty.
 //!
 //! ```text
-//! RingSink ── frames ───────> RingSource
-//!          <── free buffers ──            many at a time
+//! RingSink ── trays with frames ──> RingSource
+//!          <── the same trays, ────
+//!              with free buffers
 //! ```
 //!
-//! Sender and receiver exchange whole buffers: no frame is copied. Neither waits for the other: each owns one end of
-//! both rings, and keeps some free buffers of its own. Full rings refuse frames; the sender loses them, and counts.
+//! Sender and receiver exchange whole buffers: no frame is copied. The sender exchanges its frames for the free buffers of a tray, and
+//! the receiver exchanges its free buffers for the frames. Neither waits for the other: each owns one end of both rings. A full ring
+//! refuses frames; the sender loses them, and counts.
 //!
-//! The cost of a frame is the cache lines that move from one core to the other, 25 to 200 ns each. So few lines move:
-//! buffers are returned many at a time, the ones used last are used first, and a frame's place in a ring is half a
-//! line. And lines move together: each step requests all lines that it will touch before it touches the first.
+//! The cost of a frame is the cache lines that move from one core to the other, 25 to 200 ns each. So few lines move: in
+//! each direction one for the frame and half a line for its place in the tray. The trays that returned last are used
+//! first. And lines move together: each step requests all lines that it will touch before it touches the first.
 
 use crate::batch::Batch;
 use crate::port::{Sink, Source, Wait};
+use crate::tray::{TRAY, Tray};
 use base_time::Time;
 use dataplane_api::Port;
-use dataplane_tables::{prefetch, prefetch_to_write};
-use rtrb::chunks::{ChunkError, ReadChunk, WriteChunkUninit};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
-use target_native::{MOST_BYTES, Packet};
-
-/// Frames, or buffers, in a cache line of a ring.
-const IN_A_LINE: usize = 2;
-
-/// Buffers that go back at a time.
-const RETURNED: usize = 64;
-
-/// Places of frames that are fetched before they are needed.
-const PLACES: usize = 16;
+use target_native::Packet;
 
 /// One end of a cable inside the process.
 pub struct Cable {
@@ -43,25 +35,26 @@ pub struct Cable {
 
 /// The end of a ring that sends.
 pub struct RingSink {
-    frames: Producer<Frame>,
-    free: Consumer<Packet>,
-    /// Buffers for frames that are yet to come, the one used last on top: it is the nearest to the processor.
-    spare: Vec<Packet>,
+    full: Producer<Tray>,
+    back: Consumer<Tray>,
+    /// Empty trays, the one used last on top: it is the nearest to the processor.
+    spare: Vec<Tray>,
+    /// Frames in trays that have not returned.
+    waiting: usize,
+    /// Maximum of `waiting`.
+    length: usize,
+    /// Buffers of all trays.
+    buffers: usize,
     bell: Arc<Bell>,
 }
 
 /// The end of a ring that receives.
 pub struct RingSource {
-    frames: Consumer<Frame>,
-    free: Producer<Packet>,
-    /// Buffers that are to go back.
-    spare: Vec<Packet>,
+    full: Consumer<Tray>,
+    back: Producer<Tray>,
+    /// The tray whose frames are being taken, and how many have been.
+    tray: Option<(Tray, usize)>,
     bell: Arc<Bell>,
-}
-
-enum Frame {
-    Short(Packet),
-    Long(Vec<u8>),
 }
 
 /// State of a cable, seen from the port at its other end.
@@ -83,12 +76,12 @@ pub fn cable(length: usize) -> (Cable, Cable) {
 }
 
 fn ring(length: usize) -> (RingSink, RingSource) {
-    let (frames, came) = RingBuffer::new(length);
-    // All buffers that there can be: in the ring, and in the hands of both ends.
-    let (back, free) = RingBuffer::new(length + 4 * RETURNED);
+    // Each waiting tray has a frame.
+    let ((full, came), (empty, back)) = (RingBuffer::new(length), RingBuffer::new(length));
     let bell = Arc::<Bell>::default();
-    let sink = RingSink { frames, free, spare: vec![], bell: Arc::clone(&bell) };
-    (sink, RingSource { frames: came, free: back, spare: vec![], bell })
+    let sink =
+        RingSink { full, back, spare: vec![], waiting: 0, length, buffers: 0, bell: Arc::clone(&bell) };
+    (sink, RingSource { full: came, back: empty, tray: None, bell })
 }
 
 impl Cable {
@@ -99,15 +92,7 @@ impl Cable {
 
     /// A frame that has come; `None` if there is none.
     pub fn receive(&mut self) -> Option<Vec<u8>> {
-        Some(match self.source.frames.pop().ok()? {
-            Frame::Short(packet) => {
-                let frame = packet.frame().to_vec();
-                self.source.spare.push(packet);
-                self.source.give_back();
-                frame
-            }
-            Frame::Long(frame) => frame,
-        })
+        self.source.take()
     }
 }
 
@@ -146,69 +131,74 @@ impl Bell {
     }
 }
 
-/// Up to `most` elements; their cache lines are transferred together.
-fn read<T>(ring: &mut Consumer<T>, most: usize) -> Option<ReadChunk<'_, T>> {
-    let there = match ring.read_chunk(most) {
-        Ok(_) => most,
-        Err(ChunkError::TooFewSlots(there)) => there,
-    };
-    let chunk = ring.read_chunk(there).ok().filter(|chunk| !chunk.is_empty())?;
-    let (first, second) = chunk.as_slices();
-    first.iter().chain(second).step_by(IN_A_LINE).for_each(prefetch);
-    Some(chunk)
-}
-
-/// Room for up to `most` elements; their cache lines are transferred together.
-fn room<T>(ring: &mut Producer<T>, most: usize) -> Option<WriteChunkUninit<'_, T>> {
-    let there = match ring.write_chunk_uninit(most) {
-        Ok(_) => most,
-        Err(ChunkError::TooFewSlots(there)) => there,
-    };
-    let mut chunk = ring.write_chunk_uninit(there).ok()?;
-    let (first, second) = chunk.as_mut_slices();
-    first.iter().chain(&*second).step_by(IN_A_LINE).for_each(prefetch_to_write);
-    Some(chunk)
-}
-
-/// Puts returned buffers on top of the spare ones, so that few buffers are in use.
-fn take_back(spare: &mut Vec<Packet>, free: &mut Consumer<Packet>) {
-    spare.extend(read(free, usize::MAX).into_iter().flatten());
-}
-
 impl RingSink {
+    /// Takes returned trays back.
+    fn take_back(&mut self) {
+        while let Ok(mut tray) = self.back.pop() {
+            self.waiting -= tray.sent;
+            // Trays keep the buffers of their fullest time: not all of them at once.
+            if self.buffers > 4 * (self.length + TRAY) {
+                self.buffers -= tray.packets.len();
+                tray.packets.clear();
+            }
+            self.spare.push(tray);
+        }
+    }
+
+    /// A tray with this many free buffers at least.
+    fn tray(&mut self, buffers: usize) -> Tray {
+        let mut tray = self.spare.pop().unwrap_or_default();
+        if let Some(more) = buffers.checked_sub(tray.packets.len()) {
+            self.buffers += more;
+            tray.packets.resize_with(buffers, Packet::default);
+        }
+        tray
+    }
+
+    fn pass(&mut self, tray: Tray) {
+        self.waiting += tray.sent;
+        // There is room, because each waiting tray has a frame.
+        let _ = self.full.push(tray);
+    }
+
     fn put(&mut self, frame: &[u8]) -> bool {
-        if self.frames.is_full() || self.frames.is_abandoned() {
+        self.take_back();
+        if self.waiting == self.length || self.full.is_abandoned() {
             return false;
         }
-        take_back(&mut self.spare, &mut self.free);
-        let mut packet = self.spare.pop().unwrap_or_default();
-        let sent = self.frames.push(match packet.receive(0, frame) {
-            true => Frame::Short(packet),
-            false => Frame::Long(frame.to_vec()),
-        });
+        let mut tray = self.tray(1);
+        (tray.short, tray.sent) = (1, 1);
+        if !tray.packets[0].receive(0, frame) {
+            (tray.short, tray.long) = (0, Some(frame.to_vec()));
+        }
+        self.pass(tray);
         self.bell.ring();
-        sent.is_ok()
+        true
     }
 }
 
 impl Sink for RingSink {
+    fn prepare(&mut self, count: usize) {
+        self.take_back();
+        let tray = self.tray(count.min(TRAY));
+        tray.request(count);
+        self.spare.push(tray);
+    }
+
     fn send(&mut self, packets: &mut [Packet], which: &[usize], _: Time) -> usize {
-        if self.frames.is_abandoned() {
+        if self.full.is_abandoned() {
             return 0;
         }
-        let RingSink { frames, free: back, spare, .. } = self;
-        take_back(spare, back);
-        let frame = |at: &usize| {
-            let packet = &mut packets[*at];
-            if packet.frame().len() > MOST_BYTES {
-                return Frame::Long(packet.frame().to_vec());
-            }
-            Frame::Short(std::mem::replace(packet, spare.pop().unwrap_or_default()))
-        };
-        let sent = room(frames, which.len()).map_or(0, |room| room.fill_from_iter(which.iter().map(frame)));
-        // The receiver has read the next places last: they come over until they are needed.
-        room(frames, PLACES);
-        sent
+        self.take_back();
+        let count = which.len().min(self.length - self.waiting);
+        let mut left = &which[..count];
+        while !left.is_empty() {
+            let some = &left[..left.len().min(TRAY)];
+            let mut tray = self.tray(some.len());
+            left = &left[tray.fill(packets, some)..];
+            self.pass(tray);
+        }
+        count
     }
 
     fn wake(&mut self) {
@@ -221,50 +211,74 @@ impl Sink for RingSink {
 }
 
 impl RingSource {
-    /// Returns buffers to the other end, if there are many.
-    fn give_back(&mut self) {
-        if self.spare.len() >= RETURNED
-            && let Some(room) = room(&mut self.free, self.spare.len())
-        {
-            room.fill_from_iter(self.spare.drain(..));
+    /// The tray whose frames are next, if there is one.
+    fn next(&mut self) -> Option<&mut (Tray, usize)> {
+        if self.tray.is_none() {
+            let tray = self.full.pop().ok()?;
+            tray.request(tray.short);
+            self.tray = Some((tray, 0));
         }
+        self.tray.as_mut()
+    }
+
+    /// Returns the tray to the other end.
+    fn give_back(&mut self) {
+        if let Some((tray, _)) = self.tray.take() {
+            // There is room, because no more trays exist. An end that is gone needs none.
+            let _ = self.back.push(tray);
+        }
+    }
+
+    /// Takes one frame.
+    fn take(&mut self) -> Option<Vec<u8>> {
+        let (tray, taken) = self.next()?;
+        let frame = match tray.packets[..tray.short].get(*taken) {
+            Some(packet) => packet.frame().to_vec(),
+            None => tray.long.take().unwrap_or_default(),
+        };
+        *taken += 1;
+        if *taken == tray.sent {
+            self.give_back();
+        }
+        Some(frame)
     }
 }
 
 impl Source for RingSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
-        let (first, room) = (batch.came(), batch.room());
-        let Some(frames) = read(&mut self.frames, room.len()) else { return Ok(()) };
-        let (mut places, mut long) = (room.iter_mut(), None);
-        for frame in frames {
-            match frame {
-                Frame::Short(packet) => {
-                    let Some(place) = places.next() else { break };
-                    self.spare.push(std::mem::replace(place, packet));
-                }
-                Frame::Long(frame) => {
-                    long = Some(frame);
-                    break;
-                }
+        while !batch.room().is_empty()
+            && let Some((tray, taken)) = self.next()
+        {
+            // The sender's core wrote the frames: they come over together.
+            let frames = &mut tray.packets[*taken..tray.short];
+            let places = batch.room().iter_mut().zip(frames);
+            let mut came = 0;
+            for (place, packet) in places {
+                std::mem::swap(place, packet);
+                place.prefetch();
+                place.come_in(port);
+                came += 1;
             }
+            batch.filled(came);
+            *taken += came;
+            if *taken < tray.short {
+                break;
+            }
+            if let Some(frame) = tray.long.take() {
+                batch.push(port, &frame);
+            }
+            self.give_back();
         }
-        let left = places.len();
-        let came = batch.room().len() - left;
-        batch.filled(came);
-        // The sender's core wrote the frames: they come over together, and while the rest of the batch is taken.
-        let packets = &mut batch.packets()[first..first + came];
-        packets.iter().for_each(Packet::prefetch);
-        packets.iter_mut().for_each(|packet| packet.come_in(port));
-        if let Some(frame) = long {
-            batch.push(port, &frame);
+        // They come over while the batch runs.
+        if let Ok(tray) = self.full.peek() {
+            tray.request(tray.short);
         }
-        self.give_back();
         Ok(())
     }
 
     fn wait(&mut self, waker: &Arc<mio::Waker>) -> Wait {
         self.bell.wait(waker);
-        if !self.frames.is_empty() {
+        if self.tray.is_some() || !self.full.is_empty() {
             self.bell.ring();
         }
         Wait::Woken
@@ -275,7 +289,7 @@ impl Source for RingSource {
     }
 
     fn is_up(&self) -> bool {
-        !self.frames.is_abandoned() && !self.bell.is_down.load(Ordering::Relaxed)
+        !self.full.is_abandoned() && !self.bell.is_down.load(Ordering::Relaxed)
     }
 }
 
@@ -305,6 +319,43 @@ mod tests {
         }
         assert_eq!(one.sink.send(&mut packets, &which, Time::ZERO), 100);
         assert_eq!(one.sink.send(&mut packets, &which[..1], Time::ZERO), 0);
+    }
+
+    #[test]
+    fn long_frames_keep_their_place() {
+        let (mut one, mut other) = cable(4);
+        for length in [60, 3000, 61, 4000] {
+            assert!(one.sink.send_frame(&vec![7; length], Time::ZERO));
+        }
+        assert!(!one.send(&[7; 62]));
+        let mut batch = Batch::default();
+        for (short, long) in [(60, 3000), (61, 4000)] {
+            batch.clear();
+            other.source.receive(3, &mut batch).unwrap();
+            let came = batch.came();
+            let lengths: Vec<usize> = batch.packets()[..came].iter().map(|p| p.frame().len()).collect();
+            assert_eq!((lengths, batch.take_long().map(|frame| frame.len())), (vec![short], Some(long)));
+        }
+        assert_eq!([(); 4].map(|()| one.send(&[8; 3000])), [true; 4]);
+        assert_eq!([(); 4].map(|()| other.receive().map(|frame| frame.len())), [Some(3000); 4]);
+        assert_eq!(other.receive(), None);
+    }
+
+    #[test]
+    fn trays_keep_a_bounded_number_of_buffers() {
+        let (mut one, mut other) = cable(256);
+        let which: Vec<usize> = (0..TRAY).collect();
+        let mut packets = vec![Packet::default(); TRAY];
+        for singles in 0..190 {
+            (0..singles).for_each(|_| assert!(one.send(&[1; 60])));
+            assert_eq!(one.sink.send(&mut packets, &which, Time::ZERO), TRAY);
+            assert_eq!(std::iter::from_fn(|| other.receive()).count(), singles + TRAY);
+            one.sink.take_back();
+            let buffers: usize = one.sink.spare.iter().map(|tray| tray.packets.len()).sum();
+            assert_eq!(one.sink.buffers, buffers);
+            assert!(buffers <= 4 * (256 + TRAY) + TRAY, "{buffers}");
+        }
+        assert_eq!(one.sink.waiting, 0);
     }
 
     #[test]

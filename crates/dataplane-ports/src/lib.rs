@@ -38,6 +38,7 @@ mod port;
 mod recorded;
 mod spec;
 mod tap;
+mod tray;
 mod udp;
 
 pub use batch::{BATCH, Batch};

@@ -169,8 +169,8 @@ impl Ports {
     /// as on a wire, and counted.
     ///
     /// A lock or a fence waits until everything written before it is in the processor's own cache, and the places that
-    /// sinks write to are in other caches. So as many sinks as possible are locked first, all are written to, and then
-    /// receivers are woken: the cache lines arrive together.
+    /// sinks write to are in other caches. So as many sinks as possible are locked and prepared first, all are written to,
+    /// and then receivers are woken: the cache lines arrive together.
     pub(crate) fn send_packets(
         &self,
         touched: &mut Vec<usize>,
@@ -185,7 +185,10 @@ impl Ports {
                 let Some((port, outlet)) = self.0.all.get(*at) else { return false };
                 // No lane waits for a sink while it has another one.
                 let sink = if locked.is_empty() { Ok(outlet.lock()) } else { outlet.try_lock() };
-                let Ok(sink) = sink else { return true };
+                let Ok(mut sink) = sink else { return true };
+                if let Some(sink) = &mut sink {
+                    sink.prepare(leaving[*at].len());
+                }
                 locked.push((*at, *port, outlet, sink));
                 false
             });

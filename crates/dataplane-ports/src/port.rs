@@ -37,6 +37,9 @@ pub enum Wait {
 
 /// Destination of frames.
 pub trait Sink: Send {
+    /// Requests the memory for sending about `count` packets next. The cache lines of several sinks then arrive together.
+    fn prepare(&mut self, _count: usize) {}
+
     /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged. A receiver
     /// that waits is woken by [`wake`](Sink::wake).
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;

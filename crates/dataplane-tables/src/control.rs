@@ -1,11 +1,12 @@
 //! The control plane's side of all tables of a pipeline.
 
 use crate::exact::Direct;
-use crate::key::{EntryKey, KeyError};
+use crate::key::EntryKey;
 use crate::layout::{KeyLayout, Order};
 use crate::profile::{Profile, ProfileSpec, ProfileStore, Weighted};
 use crate::store::Store;
 use crate::table::Table;
+use crate::write_error::WriteError;
 
 /// A table, by its position in the list that [`Control::new`] was given.
 pub type TableId = usize;
@@ -77,37 +78,6 @@ impl Run {
             _ => Run::Action(number, words[1..].to_vec()),
         }
     }
-}
-
-/// Reason why a write was refused. A refused write changes nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WriteError {
-    /// The table or profile is full; its maximum number of entries or members.
-    Full(u32),
-    /// There is such an entry.
-    Duplicate,
-    /// There is no such entry.
-    NotFound,
-    /// The entry, or all entries of the table, are constant.
-    Constant,
-    /// The table has no keys: only its default action can be set.
-    NoKeys,
-    /// The key does not suit the table.
-    Key(KeyError),
-    /// There are more words of action data than the table was declared with.
-    Data,
-    /// The table has no profile, or has one and its entries must name members or groups.
-    Profile,
-    /// The profile has no such member.
-    NoMember(u32),
-    /// The profile has no such group.
-    NoGroup(u32),
-    /// The profile has no groups.
-    NoGroups,
-    /// The weights of a group's members sum up to too much.
-    Weight,
-    /// Entries or groups name it.
-    InUse,
 }
 
 /// An entry as the control plane sees it.
@@ -255,7 +225,7 @@ impl Control {
 
     /// The number of the entry with this key.
     pub fn find(&self, table: TableId, key: &EntryKey) -> Option<u32> {
-        Some(self.tables[table].find(key)).filter(|entry| *entry != crate::MISS)
+        Some(self.tables[table].find(key)).filter(|entry| *entry != crate::records::MISS)
     }
 
     /// One entry, by its number.

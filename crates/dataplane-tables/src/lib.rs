@@ -52,13 +52,15 @@ mod shared;
 mod store;
 mod table;
 mod ternary;
+mod write_error;
 
-pub use control::{Control, Entry, ProfileId, Run, TableId, TableSpec, WriteError, action_word};
+pub use control::{Control, Entry, ProfileId, Run, TableId, TableSpec, action_word};
 pub use cpu::{prefetch, prefetch_to_write};
 pub use key::{EntryKey, KeyError};
 pub use layout::{Field, KeyLayout, MatchKind, Order, Place};
 pub use lpm::FirstBits;
 pub use profile::{Profile, ProfileSpec, Spread, Weighted};
-pub use records::Records;
+pub use records::{MISS, Records};
 pub use shared::{Shared, Tables};
-pub use table::{MISS, Table};
+pub use table::Table;
+pub use write_error::WriteError;

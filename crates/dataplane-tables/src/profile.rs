@@ -9,8 +9,8 @@
 //! to slots is the [`Spread`]; members of weight 0 and those whose port is down have none. A group without slots chooses nothing,
 //! and the default action runs.
 
-use crate::WriteError;
 use crate::records::Records;
+use crate::write_error::WriteError;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the slots of a group are filled. A packet takes slot `hash % slots`.

@@ -10,6 +10,9 @@
 
 use crate::cpu::{self, Line};
 
+/// The entry number of a miss. Its record holds the default action.
+pub const MISS: u32 = 0;
+
 /// Records of the entries of a table, by entry number.
 #[derive(Clone, Debug)]
 pub struct Records {

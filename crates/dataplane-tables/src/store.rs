@@ -12,12 +12,12 @@
 //! table of `size` entries uses numbers up to twice that. State: for each entry its key (and mask), its action and
 //! data, 13 to 33 bytes.
 
-use crate::WriteError;
 use crate::hash::Seed;
 use crate::key::EntryKey;
 use crate::layout::{KeyLayout, Order};
-use crate::table::MISS;
+use crate::records::MISS;
 use crate::ternary::Rank;
+use crate::write_error::WriteError;
 use hashbrown::HashTable;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

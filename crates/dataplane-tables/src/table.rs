@@ -4,12 +4,9 @@ use crate::cpu::fast;
 use crate::exact::{Cuckoo, Direct};
 use crate::layout::{MatchKind, Order};
 use crate::lpm::{FirstBits, Lpm};
-use crate::records::Records;
+use crate::records::{MISS, Records};
 use crate::store::Store;
 use crate::ternary::Ternary;
-
-/// The entry number of a miss. Its record holds the default action.
-pub const MISS: u32 = 0;
 
 /// Bytes of a table that a core keeps near: about its second cache.
 const NEAR: usize = 1 << 20;

@@ -3,7 +3,7 @@
 use crate::annotation::{has, number, string};
 use crate::describe::{Describer, UsedAction};
 use crate::symbol::Kind;
-use crate::table::enumerator;
+use crate::types::enumerator;
 use crate::used;
 use ir::{Call, Callee, Const, Expr, ExprKind, Instance, InstanceId, Name, Type};
 use p4runtime_proto::p4::config::v1::action_profile::{SelectorSizeSemantics, SumOfMembers, SumOfWeights};

@@ -5,9 +5,9 @@ use crate::annotation::{documentation, has, structured, unstructured};
 use crate::describe::Describer;
 use crate::numbering::field_ids;
 use crate::symbol::Kind;
-use crate::types;
+use crate::types::{self, enumerator};
 use base_bits::Bits;
-use ir::{Const, Control, Expr, ExprKind, InstanceId, MatchKind, Program, Table, TableKey, Type, TypeKind};
+use ir::{Const, Control, Expr, ExprKind, InstanceId, MatchKind, Program, Table, TableKey};
 use p4runtime_proto::p4::config::v1::{
     self, ActionRef, MatchField, TableActionCall,
     action_ref::Scope,
@@ -155,13 +155,4 @@ fn idle_timeout(program: &Program, table: &Table) -> IdleTimeoutBehavior {
         _ => false,
     });
     if notifies { IdleTimeoutBehavior::NotifyControl } else { IdleTimeoutBehavior::NoTimeout }
-}
-
-/// The name of an enum's member.
-pub(crate) fn enumerator<'p>(program: &'p Program, ty: &Type, index: u32) -> Option<&'p str> {
-    let Type::Named(id) = ty else { return None };
-    match &program.type_decl(*id).kind {
-        TypeKind::Enum(members) => members.get(index as usize).map(|name| name.as_str()),
-        _ => None,
-    }
 }

@@ -369,3 +369,12 @@ pub(crate) fn translation(annotations: &Annotations) -> Option<Translation> {
         _ => None,
     }
 }
+
+/// The name of an enum's member.
+pub(crate) fn enumerator<'p>(program: &'p Program, ty: &Type, index: u32) -> Option<&'p str> {
+    let Type::Named(id) = ty else { return None };
+    match &program.type_decl(*id).kind {
+        TypeKind::Enum(members) => members.get(index as usize).map(|name| name.as_str()),
+        _ => None,
+    }
+}

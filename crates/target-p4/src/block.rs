@@ -26,7 +26,7 @@ impl<'p> Printer<'p> {
             return;
         }
         let mut called = vec![];
-        crate::local::note_calls(&function.body.stmts, &mut |callee| {
+        crate::calls::note_calls(&function.body.stmts, &mut |callee| {
             if let Callee::Function(id) = callee {
                 called.push(*id);
             }
@@ -106,7 +106,7 @@ impl<'p> Printer<'p> {
     ) {
         let program = self.program;
         let mut calls = false;
-        crate::local::each_call(locals, &mut |_| calls = true);
+        crate::calls::each_call(locals, &mut |_| calls = true);
         let mut all = instances.iter().filter_map(|id| program.instances.get(id.index()));
         let locals_first = !calls && all.any(|i| program.captures(i).next().is_some());
         if locals_first {

@@ -1,6 +1,6 @@
 //! Constructs that P4 source cannot express.
 
-use crate::local::{note_calls, note_exprs};
+use crate::calls::{note_calls, note_exprs};
 use base_bits::Bits;
 use base_diag::codes::elaborate::NOT_PRINTABLE;
 use base_diag::{Diagnostic, Span};

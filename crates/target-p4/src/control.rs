@@ -72,7 +72,7 @@ impl<'p> Printer<'p> {
         let control = &program.controls[c];
         let action = &control.actions[a];
         let mut called = vec![];
-        crate::local::note_calls(&action.body.stmts, &mut |callee| {
+        crate::calls::note_calls(&action.body.stmts, &mut |callee| {
             if let Callee::Action(id) = callee {
                 called.push(id.index());
             }
@@ -98,7 +98,7 @@ fn callees_first(control: &Control) -> Vec<usize> {
             return;
         }
         seen[index] = true;
-        crate::local::note_calls(&control.actions[index].body.stmts, &mut |callee| {
+        crate::calls::note_calls(&control.actions[index].body.stmts, &mut |callee| {
             if let Callee::Action(id) = callee {
                 visit(control, id.index(), order, seen);
             }

@@ -25,11 +25,11 @@ fn reaches_control(control: &Control, action: &Action, seen: &mut Vec<ActionId>)
         StmtKind::For { init, .. } => own.extend(init.iter().filter_map(declared)),
         _ => {}
     });
-    crate::local::note_exprs(&action.body.stmts, &mut |e| {
+    crate::calls::note_exprs(&action.body.stmts, &mut |e| {
         found |= matches!(e.kind, ExprKind::Var(var) if !own.contains(&var));
     });
     let mut called = vec![];
-    crate::local::note_calls(&action.body.stmts, &mut |callee| {
+    crate::calls::note_calls(&action.body.stmts, &mut |callee| {
         if let Callee::Action(id) = callee {
             called.push(*id);
         }

@@ -1,7 +1,7 @@
 //! Externs that the program declares, and instances.
 
 use crate::annotation::{annotation, inline, named};
-use crate::local::each_call;
+use crate::calls::each_call;
 use crate::print::Printer;
 use ir::{
     Callee, Direction, Expr, ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Signature,

@@ -217,12 +217,12 @@ fn shared_instances(program: &Program) -> BTreeSet<InstanceId> {
 }
 
 fn note_instances(stmts: &[ir::Stmt], f: &mut dyn FnMut(InstanceId)) {
-    crate::local::note_calls(stmts, &mut |callee| {
+    crate::calls::note_calls(stmts, &mut |callee| {
         if let ir::Callee::Method(id, _) = callee {
             f(*id);
         }
     });
-    crate::local::note_exprs(stmts, &mut |expr| {
+    crate::calls::note_exprs(stmts, &mut |expr| {
         if let ExprKind::Const(Const::Instance(id)) = expr.kind {
             f(id);
         }

@@ -9,6 +9,7 @@
 
 mod annotation;
 mod block;
+mod calls;
 mod check;
 mod control;
 mod copies;

@@ -13,8 +13,7 @@
 
 use crate::cpu;
 use crate::hash::Seed;
-use crate::records::Records;
-use crate::table::MISS;
+use crate::records::{MISS, Records};
 
 /// Moves before an insertion gives up.
 const KICKS: usize = 256;

@@ -5,7 +5,7 @@
 //! Cost: one read; insert and remove one write.
 
 use crate::layout::KeyLayout;
-use crate::table::MISS;
+use crate::records::MISS;
 
 /// Keys of more bits never go into an array.
 const MOST_BITS: u32 = 16;

@@ -21,7 +21,7 @@
 use super::arena::Arena;
 use super::bits::{BitString, STRIDE};
 use crate::cpu;
-use crate::table::MISS;
+use crate::records::MISS;
 
 /// A node of the tree bitmap.
 #[derive(Clone, Copy, Default, Debug)]

@@ -50,7 +50,7 @@ impl Ternary {
         Ternary { layout: layout.clone(), seed, rules, structure, chosen_at: FEW }
     }
 
-    /// The best entry that fits, or [`MISS`](crate::MISS).
+    /// The best entry that fits, or [`MISS`](crate::records::MISS).
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {
         match &self.structure {

@@ -19,7 +19,7 @@ use super::rules::{Rank, Rules};
 use crate::hash::Seed;
 use crate::layout::KeyLayout;
 use crate::masked::with_masked;
-use crate::table::MISS;
+use crate::records::MISS;
 
 /// Rules of one tag in a chain at which a further one looks for a more special tuple.
 const LONG_CHAIN: usize = 4;

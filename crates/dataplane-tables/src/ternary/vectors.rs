@@ -15,7 +15,7 @@
 //! four bits are Baker's field split (StrideBV, 2012).
 
 use super::rules::{Rank, Rules};
-use crate::table::MISS;
+use crate::records::MISS;
 
 /// Rules of a block.
 const BLOCK: usize = 256;

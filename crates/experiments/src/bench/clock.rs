@@ -1,15 +1,36 @@
 //! The clocks: the only place of this crate that reads one.
 
-use std::time::Duration;
+use nix::sys::time::TimeValLike;
+use std::time::{Duration, Instant};
 
 /// Since some moment.
 pub fn wall() -> Duration {
     read(rustix::time::ClockId::Monotonic)
 }
 
+/// This moment, for lanes.
+#[allow(clippy::disallowed_methods)]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
 /// Processor time of the calling thread.
 pub fn thread() -> Duration {
     read(rustix::time::ClockId::ThreadCPUTime)
+}
+
+/// Processor time of all threads of this process.
+pub fn process() -> Duration {
+    read(rustix::time::ClockId::ProcessCPUTime)
+}
+
+/// Processor time of processes that this one has started and that have ended.
+pub fn children() -> Duration {
+    let used = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_CHILDREN);
+    used.map_or(Duration::ZERO, |used| {
+        let time = used.user_time() + used.system_time();
+        Duration::from_micros(time.num_microseconds().unsigned_abs())
+    })
 }
 
 fn read(clock: rustix::time::ClockId) -> Duration {

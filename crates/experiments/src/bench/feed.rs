@@ -22,9 +22,18 @@ impl Feed {
     /// The packets that `takes` takes; all of them if it takes none.
     pub(super) fn new(load: &Load, takes: impl Fn(&[u8]) -> bool) -> Feed {
         let any = load.packets.iter().any(|packet| takes(&packet.bytes));
-        let packets = vec![Packet::default(); BATCH];
+        Feed::with(load, BATCH, |frame| !any || takes(frame))
+    }
+
+    /// All packets, with buffers for `most` at a time.
+    pub(super) fn of(load: &Load, most: usize) -> Feed {
+        Feed::with(load, most, |_| true)
+    }
+
+    fn with(load: &Load, most: usize, takes: impl Fn(&[u8]) -> bool) -> Feed {
+        let packets = vec![Packet::default(); most];
         let mut feed = Feed { bytes: vec![], ends: vec![], packets, next: 0 };
-        for packet in load.packets.iter().filter(|packet| !any || takes(&packet.bytes)) {
+        for packet in load.packets.iter().filter(|packet| takes(&packet.bytes)) {
             feed.bytes.extend(&packet.bytes);
             feed.ends.push((packet.port.into(), feed.bytes.len()));
         }
@@ -42,7 +51,7 @@ impl Feed {
         self.next = 0;
     }
 
-    /// The next packets in their buffers, a batch at most.
+    /// The next packets in their buffers, as many as there are buffers at most.
     pub(super) fn receive(&mut self, count: usize) -> &mut [Packet] {
         let mut packets = std::mem::take(&mut self.packets);
         for packet in &mut packets[..count] {

@@ -101,7 +101,7 @@ impl Ready {
 
 /// Measures one program.
 pub fn measure(settings: &Settings, program: &'static Program) -> std::result::Result<Result, String> {
-    let shape = Shape { skew: settings.skew.unwrap_or(program.skew), ..settings.shape };
+    let shape = settings.shape_of(program);
     let load = Arc::new((program.load)(&shape));
     let wanted = Arc::new(Interp::new(program, &load)?.check()?);
     let dropped = wanted.sent.iter().filter(|sent| sent.is_empty()).count();

@@ -4,6 +4,7 @@
 //! its packets; each contestant must give the same bytes before it is timed. Then they take turns, a slice of time
 //! each, so that other load on the machine affects all alike. Time is processor time.
 
+mod captures;
 mod clock;
 mod contestant;
 mod dpdk;
@@ -11,6 +12,7 @@ mod events;
 mod feed;
 mod handler;
 mod interp;
+mod lane;
 mod measure;
 mod native;
 mod peer;
@@ -18,6 +20,7 @@ mod report;
 mod sharing;
 mod simple_switch;
 mod source;
+mod targets;
 
 pub(crate) use clock::{thread, wall};
 pub use contestant::{Contestant, Setup, Timing, Updates};
@@ -28,6 +31,7 @@ pub use measure::{Measured, Outcome, Result as ProgramResult, Run, Speed, measur
 pub use native::Native;
 pub use report::{json, text};
 pub use sharing::Sharing;
+pub use targets::{Target, head, targets};
 
 use bench_load::{Program, Shape};
 
@@ -74,4 +78,11 @@ pub struct Settings {
     pub shape: Shape,
     /// The exponent of the flows' popularity in thousandths.
     pub skew: Option<u32>,
+}
+
+impl Settings {
+    /// Parameters of a program's load.
+    pub fn shape_of(&self, program: &Program) -> Shape {
+        Shape { skew: self.skew.unwrap_or(program.skew), ..self.shape }
+    }
 }

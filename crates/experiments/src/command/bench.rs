@@ -14,6 +14,7 @@ use serde_json::Value;
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
   p4rack bench --program router --peers none
+  p4rack bench --targets --seconds 2
   p4rack bench handler snat.p4 --handlers snat.c"
 )]
 pub struct Args {
@@ -49,6 +50,9 @@ pub struct Args {
     /// Packet size on the wire in bytes, 64 to 1518, or `imix`
     #[arg(long, default_value = "64", value_parser = size)]
     size: Size,
+    /// Print the rates that the project wants next to the measured ones: two workers, in-process ports, C, captures, the emulator
+    #[arg(long, conflicts_with_all = ["engine", "peers", "workers"])]
+    targets: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -162,6 +166,9 @@ pub fn run(args: &Args) -> ExitCode {
         shape,
         skew: args.skew.map(|skew| (skew.clamp(0.0, 4.0) * 1000.0).round() as u32),
     };
+    if args.targets {
+        return run_targets(&settings, args.format);
+    }
     let mut values = vec![];
     let mut faults = false;
     for program in &settings.programs {
@@ -183,6 +190,25 @@ pub fn run(args: &Args) -> ExitCode {
         output::json(&Value::Array(values));
     }
     if faults { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Exit status 1 if something could not be measured.
+fn run_targets(settings: &Settings, format: Format) -> ExitCode {
+    let (mut values, mut is_whole) = (vec![], true);
+    if format == Format::Text {
+        output::print(&bench::head());
+    }
+    bench::targets(settings, |target| {
+        is_whole &= target.measured.is_ok();
+        match format {
+            Format::Text => output::print(&target.text()),
+            Format::Json => values.push(target.json()),
+        }
+    });
+    if format == Format::Json {
+        output::json(&Value::Array(values));
+    }
+    if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Exit status 1 if the program or a handler is wrong.

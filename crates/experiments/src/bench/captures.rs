@@ -1,0 +1,125 @@
+//! Whole commands, as processes: `p4rack run` from capture to capture, and `p4rack up` of a generated rack.
+//!
+//! Start, compilation and entries are not part of a rate: a run with little to do is subtracted.
+
+use super::peer::Scratch;
+use super::{Settings, clock, source};
+use base_pcap::{Record, Writer};
+use bench_load::{HEADERS, Load, Program};
+use ir_fill::Resolver;
+use p4rack::bmv2::fill_commands;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How often the load is in the captures.
+const REPEATED: usize = 32;
+
+/// Times that each command runs: the fastest counts.
+const TURNS: usize = 3;
+
+/// Frames of the stream through the emulated rack.
+const FRAMES: u64 = 200_000;
+
+/// Switches on the path of each frame.
+const HOPS: u64 = 5;
+
+/// Millions of packets a second of processor time of `p4rack run`, with one capture in and one out for each port.
+pub fn run(program: &'static Program, settings: &Settings) -> Result<(f64, String), String> {
+    let (p4rack, scratch) = (p4rack()?, Scratch::new()?);
+    let load = (program.load)(&settings.shape_of(program));
+    let source = scratch.write(&format!("{0}/{0}.p4", program.name), program.p4.as_bytes())?;
+    scratch.write("headers.p4", HEADERS.as_bytes())?;
+    let ir = source::compile(program)?;
+    let mut resolver = Resolver::new(&ir).map_err(source::first)?;
+    let mut writes = vec![];
+    for statement in &load.entries {
+        let placed = resolver.statement(statement).map_err(source::first)?;
+        writes.extend(placed.into_iter().map(|placed| placed.write));
+    }
+    let entries = scratch.write("entries.txt", fill_commands(&ir, &writes).as_bytes())?;
+    let time = |repeated: usize| {
+        let dir = scratch.path().join(format!("in{repeated}"));
+        let said = |error: std::io::Error| format!("`{}`: {error}", dir.display());
+        let ports = write_packets(&load, &dir, repeated).map_err(said)?;
+        let mut command = Command::new(&p4rack);
+        command.arg("run").arg(&source).arg("--entries").arg(&entries);
+        command.args(["--entries-form", "commands", "--output"]).arg(scratch.path().join("out"));
+        for port in ports {
+            let file = dir.join(format!("{port}.pcap"));
+            command.arg("--interface").arg(format!("{port}@{}", file.display()));
+        }
+        fastest(&mut command)
+    };
+    let (little, all) = (time(1)?, time(1 + REPEATED)?);
+    let packets = (REPEATED * load.packets.len()) as f64;
+    let took = all.saturating_sub(little).as_secs_f64();
+    Ok((packets / 1e6 / took, format!("{packets} packets in {took:.3} s")))
+}
+
+/// A capture for each port, with the load's packets `repeated` times; times say in which order they come.
+fn write_packets(load: &Load, dir: &Path, repeated: usize) -> std::io::Result<BTreeSet<u16>> {
+    fs::create_dir_all(dir)?;
+    let ports: BTreeSet<u16> = load.packets.iter().map(|packet| packet.port).collect();
+    let mut captures = BTreeMap::new();
+    for port in &ports {
+        let file = File::create(dir.join(format!("{port}.pcap")))?;
+        captures.insert(*port, Writer::new(BufWriter::new(file))?);
+    }
+    let all = (0..repeated).flat_map(|_| &load.packets);
+    for (packet, at) in all.zip(1..) {
+        let original = packet.bytes.len() as u32;
+        let record = Record { nanos: 1000 * at, frame: packet.bytes.clone(), original };
+        captures.get_mut(&packet.port).map_or(Ok(()), |capture| capture.write(&record))?;
+    }
+    captures.values_mut().try_for_each(Writer::flush)?;
+    Ok(ports)
+}
+
+/// Millions of hops a second of processor time in an emulated fat tree of 20 switches that run the router: the rack of docs/emulator.md.
+pub fn hops() -> Result<(f64, String), String> {
+    let (p4rack, scratch) = (p4rack()?, Scratch::new()?);
+    let rack = scratch.path().join("tree");
+    fastest(Command::new(&p4rack).args(["generate-rack", "fat-tree", "--k", "4", "-o"]).arg(&rack))?;
+    let file = rack.join("RACK.toml");
+    let said = |error: std::io::Error| format!("`{}`: {error}", file.display());
+    let text = fs::read_to_string(&file).map_err(said)?;
+    let stream = text.find("name = \"background\"").ok_or("the rack has no stream")?;
+    let time = |count: u64| {
+        let wanted = format!("count = {count}\nsize = 22\nrate = \"250Mbit/s\"\n");
+        let keys = ["count", "size", "rate"];
+        let is_other = |line: &&str| !keys.iter().any(|key| line.starts_with(&format!("{key} = ")));
+        let others: Vec<&str> = text[stream..].lines().filter(is_other).collect();
+        let stream = format!("{}{wanted}{}\n", &text[..stream], others.join("\n"));
+        fs::write(&file, stream).map_err(said)?;
+        fastest(Command::new(&p4rack).arg("up").arg(&rack))
+    };
+    let took = time(1 + FRAMES)?.saturating_sub(time(1)?).as_secs_f64();
+    let hops = (HOPS * FRAMES) as f64;
+    Ok((hops / 1e6 / took, format!("{hops} hops in {took:.3} s")))
+}
+
+/// The command beside this program.
+fn p4rack() -> Result<PathBuf, String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let file = own.with_file_name("p4rack");
+    if file.is_file() { Ok(file) } else { Err(format!("there is no `{}`", file.display())) }
+}
+
+/// Processor time of the fastest of some runs of a command.
+fn fastest(command: &mut Command) -> Result<Duration, String> {
+    let mut best = Duration::MAX;
+    for _ in 0..TURNS {
+        let before = clock::children();
+        let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("{command:?}: {}", said.lines().next().unwrap_or_default()));
+        }
+        best = best.min(clock::children() - before);
+    }
+    Ok(best)
+}
