@@ -54,7 +54,7 @@ impl<S: Switch> Services<S> {
         })
     }
 
-    /// Entries, groups and sessions go; registers, counters and default actions begin anew.
+    /// Entries, groups and sessions go; registers, counters and default actions are reset.
     fn reset_state(&mut self) -> Answer {
         for table in self.info.tables.clone() {
             let entries = self.entries(&table)?.into_iter().filter(|entry| !entry.is_const);

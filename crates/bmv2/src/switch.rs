@@ -26,7 +26,7 @@ pub trait Switch {
     /// Reads the entities that match the queries.
     fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status>;
 
-    /// Registers and counters begin anew.
+    /// Registers and counters are reset.
     fn reset(&mut self) -> Result<(), Status>;
 
     /// The ports.

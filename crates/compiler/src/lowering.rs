@@ -56,7 +56,7 @@ pub fn text(program: &Program, form: &Form) -> Result<String, NoText> {
 
 /// The forms of the generated code, each with a description.
 const CODE: [(&str, &str); 2] = [
-    ("clif", "the code as Cranelift gets it; of PSA that of each half"),
+    ("clif", "the code that Cranelift gets; for PSA, that of each half"),
     ("machine-code", "the instructions for this machine, as Cranelift prints them"),
 ];
 

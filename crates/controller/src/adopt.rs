@@ -71,8 +71,8 @@ pub(crate) async fn adopt<P: Planner>(
     let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
     if entities.iter().any(|entity| prepared.says_strings(entity)) {
         let why = format!(
-            "the devices hold {} entities, some with values that stand for strings (`@p4runtime_translation`): which strings, \
-             the controller that has ended knew alone; `--fresh` erases them",
+            "the devices hold {} entities, some with values that stand for strings (`@p4runtime_translation`): only \
+             the previous controller knew the strings; `--fresh` erases the entities",
             entities.len()
         );
         return Err(Status::new(Code::FailedPrecondition, why));

@@ -321,7 +321,7 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().merged.taken(device.0, incarnation)
     }
 
-    /// A device has begun anew: it runs nothing.
+    /// A device has restarted: it runs no program.
     pub fn restarted(&mut self, now: Time, device: DeviceId) -> Vec<Output> {
         self.doubt(now, device, "it has restarted")
     }

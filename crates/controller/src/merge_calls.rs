@@ -56,7 +56,7 @@ pub(crate) async fn settle<P: Planner>(shared: &Shared<P>) -> Option<usize> {
     wait(shared, TRIES, |merged, _| merged.behind()).await
 }
 
-/// Waits a while until a device has said what it had counted when this began: it is to begin anew.
+/// Waits a while until a device has said what it had counted when this began: it is to restart.
 pub(crate) async fn hear_out<P: Planner>(shared: &Shared<P>, device: usize) {
     let missing = |merged: &Merged, since: u64| {
         merged.heard.get(&device).filter(|round| **round < since).map(|_| device)

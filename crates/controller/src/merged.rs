@@ -290,8 +290,8 @@ impl Merged {
         message.round <= self.round && message.hub == self.hub && message.objects.iter().all(holds)
     }
 
-    /// A device begins anew, with zeros.
-    pub(crate) fn begins_anew(&mut self, device: usize) {
+    /// A device restarts, with zeros.
+    pub(crate) fn restarted(&mut self, device: usize) {
         if let Some(heard) = self.heard.get_mut(&device) {
             *heard = 0;
             self.clean = None;

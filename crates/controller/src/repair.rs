@@ -317,7 +317,7 @@ async fn set<P: Planner>(
     load(shared, rollout, [(device, contents)].into()).await?;
     let committed = shared.ask(device, Ask::Commit(vec![])).await;
     // Even if its answer is lost.
-    shared.state().merged.begins_anew(device);
+    shared.state().merged.restarted(device);
     all_done(rollout, vec![(device, committed)])?;
     match device == rollout.origin {
         true => {

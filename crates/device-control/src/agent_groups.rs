@@ -4,11 +4,11 @@
 //!
 //! ```text
 //! server   front ── Said { here | report } ── a frame ──> switch   GroupControl ── entries ──> its tables
-//!                <── orders, as frames, after the entries ──────────────────────┘
+//!                <── instructions, as frames, after the entries ──────────────────────┘
 //! ```
 //!
-//! **Invariant: a server that was taken for dead begins anew before it is a member again**, since its flows are elsewhere by then. The
-//! same holds after a new start of the switch, which knows no flows. Orders have a *term* for this: a server that has an order of another
+//! **Invariant: a server that was taken for dead restarts before it is a member again**, since its flows are elsewhere by then. The
+//! same holds after a new start of the switch, which knows no flows. Instructions have a *term* for this: a server that has an instruction of another
 //! term forgets its flows.
 
 use super::group_control::{front_settings, us};
@@ -22,7 +22,7 @@ use p4runtime_proto::p4rack::v1::Group;
 use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
 use p4runtime_server::Status;
 use server_groups::wire::{Counts, Said, Says};
-use server_groups::{Counters, Frame, Member, Order};
+use server_groups::{Counters, Frame, Instruction, Member};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -72,7 +72,7 @@ struct Known {
     start: Option<u32>,
     at: Time,
     counts: Counts,
-    /// Term of orders for the server.
+    /// Term of instructions for the server.
     term: u16,
     /// True if the server was taken for dead and has not restarted.
     is_fenced: bool,
@@ -83,7 +83,7 @@ struct Served {
     said: ServedGroup,
     front: Front,
     start: u32,
-    /// Term of the last order.
+    /// Term of the last instruction.
     term: Option<u16>,
     next: Time,
     /// Counters of fronts before.
@@ -96,7 +96,7 @@ fn after(term: u16) -> u16 {
 }
 
 impl AgentGroups {
-    /// Follows a change of the program; gives frames that leave. A switch has the entries of its groups, and has sent its orders, before a
+    /// Follows a change of the program; gives frames that leave. A switch has the entries of its groups, and has sent its instructions, before a
     /// frame reaches it.
     pub fn follow(&mut self, target: &mut Controlled, now: Time) -> Vec<Output> {
         if self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, target.token())) {
@@ -105,7 +105,7 @@ impl AgentGroups {
         self.of = Some(Arc::clone(target.token()));
         let (said, starts) = (target.groups().clone(), target.starts());
         self.served = said.served.map(|said| Served::new(said, starts, target, now));
-        // The same group goes on: its servers have their flows still, or begin anew themselves.
+        // The same group goes on: its servers have their flows still, or restart themselves.
         let mut before = std::mem::take(&mut self.led);
         let led = |said: LedGroup| match before.iter().position(|led| led.said == said) {
             Some(at) => before.swap_remove(at),
@@ -122,6 +122,7 @@ impl AgentGroups {
 
     /// Runs a frame that comes to the device; gives the frames that leave.
     pub fn process(&mut self, target: &mut Controlled, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
+        // Messages of servers to the group are removed before the device sees them.
         for led in &mut self.led {
             if let Some(said) = led.said(port, frame) {
                 if let Some(said) = said {
@@ -194,14 +195,16 @@ impl AgentGroups {
                             let _ = write_group(&mut target.switch(), &entries);
                             target.publish();
                         }
-                        GroupStep::HandIn(port, frame) => left.extend(led.order(target, port, frame, now)),
+                        GroupStep::HandIn(port, frame) => {
+                            left.extend(led.instruction(target, port, frame, now))
+                        }
                     }
                 }
             }
             for (member, port) in led.fenced() {
-                let nobody = Order::Members { version: 0, alive: BTreeSet::new() };
-                for frame in led.said.edge.wire.write(member, Frame::Order(nobody)) {
-                    left.extend(led.order(target, port, frame, now));
+                let nobody = Instruction::Members { version: 0, alive: BTreeSet::new() };
+                for frame in led.said.edge.wire.write(member, Frame::Instruction(nobody)) {
+                    left.extend(led.instruction(target, port, frame, now));
                 }
             }
         }
@@ -262,7 +265,7 @@ impl Led {
         self.control.poll(now);
     }
 
-    /// Servers that are there but have not begun anew since they were taken for dead, with their ports.
+    /// Servers that are there but have not restarted since they were taken for dead, with their ports.
     fn fenced(&self) -> Vec<(Member, u32)> {
         let fenced = self.known.iter().filter(|(_, known)| known.is_fenced);
         fenced
@@ -272,8 +275,8 @@ impl Led {
             .collect()
     }
 
-    /// Hands in an order, as if it came from a server.
-    fn order(&self, target: &mut Controlled, port: u32, mut frame: Vec<u8>, now: Time) -> Vec<Output> {
+    /// Hands in an instruction, as if it came from a server.
+    fn instruction(&self, target: &mut Controlled, port: u32, mut frame: Vec<u8>, now: Time) -> Vec<Output> {
         let is_it = |(_, known): &(Member, u32)| *known == port;
         let member = (0..).map(Member).zip(&self.said.edge.members);
         let mut member = member.map(|(member, (_, port))| (member, *port as u32));
@@ -308,7 +311,7 @@ impl Served {
             && let Some(term) = self.said.wire.term(frame)
             && self.term.replace(term).is_some_and(|known| known != term)
         {
-            self.begin_anew(target, now);
+            self.restart(target, now);
         }
         let mut left = self.front.process(&mut *target.switch(), port, frame.to_vec(), now);
         self.report(&mut left);
@@ -316,7 +319,7 @@ impl Served {
     }
 
     /// Restarts the server without flows: they are elsewhere by now.
-    fn begin_anew(&mut self, target: &mut Controlled, now: Time) {
+    fn restart(&mut self, target: &mut Controlled, now: Time) {
         self.past = self.counts();
         self.past.no_answer += self.front.server().held() as u64;
         self.front = Served::front(&self.said, target);

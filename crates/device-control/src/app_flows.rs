@@ -190,12 +190,12 @@ impl AppFlows {
 
     /// Begins anew with these entries in the full tables, and nothing at the switch: moves that are under way end, and flows that were there come
     /// again.
-    pub fn begin_anew(&mut self, now: Time, entries: &[Write<Name>]) -> Result<(), Vec<Diagnostic>> {
+    pub fn restart(&mut self, now: Time, entries: &[Write<Name>]) -> Result<(), Vec<Diagnostic>> {
         let moves = self.of.moves(entries, 1)?;
         let there: Vec<_> =
             self.moves.flows().at_switch().map(|flow| (now, flow.clone(), Side::Switch)).collect();
         there.into_iter().rev().for_each(|one| self.yet.push_front(one));
-        self.moves.begin_anew(now, moves);
+        self.moves.restart(now, moves);
         Ok(())
     }
 

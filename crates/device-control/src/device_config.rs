@@ -35,7 +35,7 @@ pub(crate) fn device_config(given: &[u8]) -> Result<DeviceConfig<'_>, Status> {
     let Ok(text) = std::str::from_utf8(given) else {
         return Err(Status::new(
             Code::InvalidArgument,
-            "`p4_device_config` is no text: it has to be a P4-16 program, with what it includes beside the built-in \
+            "`p4_device_config` is not text: it must be a P4-16 program, with everything that it includes besides the built-in \
              architectures",
         ));
     };

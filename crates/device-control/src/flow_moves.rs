@@ -151,8 +151,10 @@ impl FlowMoves {
     ///
     /// Why nothing is begun.
     pub fn write(&mut self, now: Time, change: &Change) -> Result<WriteNumber, Refusal> {
-        let unknown =
-            || EntryError { message: "the program lacks what it refers to".to_string(), help: None };
+        let unknown = || EntryError {
+            message: "the program lacks an object that it refers to".to_string(),
+            help: None,
+        };
         let write = self.named(change).ok_or_else(|| Refusal::Write(unknown()))?;
         let number = self.flows.write(write)?;
         self.hear(now);
@@ -195,11 +197,11 @@ impl FlowMoves {
         self.flows.next_written()
     }
 
-    /// All devices have begun anew, with nothing of these flows: everything under way ends, and its replies are ignored.
-    pub fn begin_anew(&mut self, now: Time, mut with: FlowMoves) {
+    /// All devices have restarted, with nothing of these flows: everything under way ends, and its replies are ignored.
+    pub fn restart(&mut self, now: Time, mut with: FlowMoves) {
         for (flow, asked) in std::mem::take(&mut self.asked) {
             for Asked { to, at } in asked {
-                let end = End::Undone("the program has begun anew");
+                let end = End::Undone("the program has restarted");
                 self.ended.push(Moved { flow: flow.clone(), to, asked: at, took: now.since(at), end });
             }
         }

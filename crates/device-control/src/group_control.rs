@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! fronts ── reports ──> GroupControl ── entries ──────────────────────> tables of the switch
-//!                                    └─ orders, as frames, after them ─> a port of the switch
+//!                                    └─ instructions, as frames, after them ─> a port of the switch
 //! ```
 //!
-//! Entries of the controller replace those that the split has made. A switch that begins anew gets all of them at once ([`GroupControl::refill`]), before a
+//! Entries of the controller replace those that the split has made. A switch that restarts gets all of them at once ([`GroupControl::refill`]), before a
 //! frame reaches it.
 
 use crate::group_load::GroupLoad;
@@ -147,9 +147,9 @@ impl GroupControl {
             Command::Write(writes) => {
                 vec![GroupStep::Write(writes.iter().map(|write| self.edge.entry(write)).collect())]
             }
-            Command::Order { to, order } => {
+            Command::Instruction { to, instruction } => {
                 let port = self.edge.members.get(usize::from(to.0)).map_or(0, |(_, port)| *port as u32);
-                let frames = self.edge.wire.write(to, Frame::Order(order));
+                let frames = self.edge.wire.write(to, Frame::Instruction(instruction));
                 frames.into_iter().map(|frame| GroupStep::HandIn(port, frame)).collect()
             }
         })
@@ -179,7 +179,7 @@ impl GroupControl {
         Ok(())
     }
 
-    /// Looks at a server. `is_up`: it runs its program. `began`: it has begun anew since the last look, and knows no flows. Gives its new
+    /// Looks at a server. `is_up`: it runs its program. `began`: it has restarted since the last look, and knows no flows. Gives its new
     /// standing, if that has changed.
     pub fn look(&mut self, member: Member, is_up: bool, began: bool, now: Time) -> Option<Standing> {
         let Some(known) = self.group.standing(member) else {
@@ -308,7 +308,7 @@ pub fn group_refusal(why: Refusal) -> &'static str {
     match why {
         Refusal::Present => "it is a member already",
         Refusal::Unknown => "it is no member",
-        Refusal::Last => "nobody else would be left that takes flows",
+        Refusal::Last => "no other server would take new flows",
         Refusal::NoWeight => "its weight is 0",
     }
 }

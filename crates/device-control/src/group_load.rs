@@ -54,7 +54,7 @@ impl GroupLoad {
         self.last = Some(now);
         let before = std::mem::replace(&mut self.before, handled.clone());
         let load = |(member, count): (&Member, &u64)| {
-            // A server that began anew counts from 0; one that is new has no count before.
+            // A server that restarted counts from 0; one that is new has no count before.
             let calls = count.saturating_sub(*before.get(member).unwrap_or(count));
             (*member, load_of(calls, span, self.rules.capacity))
         };

@@ -197,7 +197,7 @@ impl<C: Channel> RackSwitch<C> {
         self.controller.stale().into_iter().map(|(device, why)| (name(device), why)).collect()
     }
 
-    /// A device has begun anew: it runs nothing.
+    /// A device has restarted: it runs no program.
     pub fn restart(&mut self, now: Time, device: usize) -> Vec<Event> {
         if let Some(agent) = self.agents.get_mut(device) {
             agent.restart();

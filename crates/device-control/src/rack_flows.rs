@@ -219,12 +219,12 @@ impl RackFlows {
         let program = rollout.parts().find_map(|(_, part)| part.config.cookie);
         let found = match program == Some(self.program) {
             true => controller.with_store(|store| found(store, &rollout, self.app.moves())).flatten(),
-            false => return self.end(now, "another program runs than that of the rack's file"),
+            false => return self.end(now, "the running program is not that of the rack's file"),
         };
         let Some(Found { entries, left }) = found else {
             return self.end(now, "the program has value sets or entries that cannot be followed");
         };
-        match self.app.begin_anew(now, &entries) {
+        match self.app.restart(now, &entries) {
             Ok(()) => self.phase = Phase::Clearing { left: left.into(), call: None, at: now },
             Err(found) => {
                 let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
@@ -236,7 +236,7 @@ impl RackFlows {
     fn end(&mut self, now: Time, why: &str) {
         self.phase = Phase::Off(why.to_string());
         // Everything that waits for a move is notified.
-        let _ = self.app.begin_anew(now, &[]);
+        let _ = self.app.restart(now, &[]);
     }
 
     /// An operator moves a flow.

@@ -124,8 +124,8 @@ impl<E: Copy> Network<E> {
         }
         let counts = state.medium.counts;
         let message = format!(
-            "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} on \
-             the way",
+            "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} in \
+             flight",
             counts.taken,
             counts.duplicated,
             counts.lost,

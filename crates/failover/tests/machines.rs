@@ -206,7 +206,7 @@ fn what_an_operator_keeps_out_comes_back_by_him_alone() {
 }
 
 #[test]
-fn generations_of_a_sender_that_begins_anew_are_after_all_earlier_ones() {
+fn generations_of_a_sender_that_restarts_are_after_all_earlier_ones() {
     let mut known = Generations::default();
     let first = known.next(1_700_000_000);
     assert_eq!(first, 1_700_000_000);

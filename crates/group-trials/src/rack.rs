@@ -307,9 +307,9 @@ impl<'p> Rack<'p> {
         while let Some(command) = self.group.command() {
             match command {
                 Command::Write(writes) => self.write(&writes)?,
-                Command::Order { to, order } => {
+                Command::Instruction { to, instruction } => {
                     // As an agent hands it in beside the switch.
-                    for frame in self.programs.edge.wire.write(to, Frame::Order(order)) {
+                    for frame in self.programs.edge.wire.write(to, Frame::Instruction(instruction)) {
                         self.at_switch(FIRST_LINK, frame)?;
                     }
                 }

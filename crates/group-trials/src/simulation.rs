@@ -194,7 +194,7 @@ impl Simulation {
                     }
                     self.counts.pins = self.counts.pins.max(self.table.pins().count());
                 }
-                Command::Order { to, order } => self.down(to, Frame::Order(order)),
+                Command::Instruction { to, instruction } => self.down(to, Frame::Instruction(instruction)),
             }
         }
     }

@@ -18,7 +18,7 @@ fn seeds(short: u64) -> std::ops::Range<u64> {
     if std::env::var_os("P4RACK_ALL").is_some() { 0..short * 100 } else { 0..short }
 }
 
-/// Traffic over a group that changes; `deaths`: servers die and begin anew, too. Gives the rack and the number of deaths.
+/// Traffic over a group that changes; `deaths`: servers die and restart, too. Gives the rack and the number of deaths.
 fn run<'p>(programs: &'p Programs, seed: u64, ticks: u64, deaths: bool) -> Result<(Rack<'p>, u32), String> {
     let mut rack = Rack::new(programs, &[Member(0), Member(1)], seed)?;
     let mut flows: Vec<(u16, u64, u64)> = vec![];

@@ -46,6 +46,7 @@ pub(crate) fn data(
         Args::AndPriority(given) => {
             let ranked = table.has_priorities;
             match given.split_last() {
+                // BMv2 requires a priority for such tables. There, the smallest number wins; here, the largest.
                 _ if ranked && given.len() == params.len() => return Err(no_priority(action.span)),
                 Some((last, rest)) if ranked && given.len() == params.len() + 1 => {
                     let least = i64::try_from(&last.value);

@@ -396,6 +396,7 @@ impl<'a> Walk<'a> {
             after.insert(match progress {
                 Progress::Untouched if writes => Progress::Done { at: call.span },
                 Progress::Untouched => Progress::Read { at: call.span, index: index.clone() },
+                // A read and a write of the same cell are one access; any other second access is refused.
                 Progress::Read { at, index: known } if writes && known.is_some() && known == index => {
                     Progress::Done { at }
                 }

@@ -80,7 +80,7 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
         {
             let label = "more than emitting the program's headers";
             let title = format!("`{}` cannot be merged with other programs", app.name);
-            let why = "a deparser does not see metadata: it does not know whose packet it has";
+            let why = "a deparser does not see metadata: it cannot determine the app of its packet";
             found.push(Diagnostic::error(codes::NOT_MERGED, title).at(span, label).note(why));
         }
     }

@@ -102,7 +102,7 @@ pub fn check_stale(flow: &Flow, hidden: &LeafSet) -> Vec<Diagnostic> {
         let name = &flow.places.header(*header).name;
         let what = format!(
             "the parser may leave values in `{name}` while it is not valid, egress reads them, and ingress clones packets \
-             behind a cut"
+             after a cut"
         );
         unsupported(base_diag::Span::NONE, &what)
     };

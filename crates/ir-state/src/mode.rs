@@ -141,7 +141,7 @@ fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagn
         return Some(
             Diagnostic::error(BAD_ANNOTATION, title)
                 .at(span, "this value is not worked out of the cell's")
-                .at(instance.span, "its copies are added up: each device counts what it has added")
+                .at(instance.span, "its copies are added up: each device counts its own additions")
                 .note("a packet at one device cannot take back what packets at others have added meanwhile")
                 .help("read the cell into a local variable, add to it, and write that back")
                 .help("a control plane may write the cell, which all devices then show; or use `@merge(\"max\")`, `\"min\"` or `\"or\"`"),
@@ -155,7 +155,7 @@ fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagn
         Diagnostic::error(STALE_READS, format!("what packets read from `{name}` shows"))
             .at(span, label)
             .at(instance.span, "its copies are merged at an interval")
-            .note("a packet at one device does not see what packets at others wrote until then, so what it does depends on time")
+            .note("a packet at one device does not see earlier writes by packets at other devices, so its effect depends on time")
             .help(format!("write `@merge(\"{}\", reads = \"stale\")` if that is right", merge.name()))
             .help("or keep the value in a local variable that only becomes the next value of the cell"),
     )

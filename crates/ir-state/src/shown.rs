@@ -112,6 +112,7 @@ impl Taken {
                 }
             });
         }
+        // A value may pass through several local variables: repeat until no further variable has one.
         loop {
             let before = taken.vars.len();
             for block in blocks(control) {

@@ -49,7 +49,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The first generation comes of the time: a compressor that begins anew is not taken for the one before.
+    /// The first generation comes of the time: a compressor that restarts is not taken for the one before.
     fn beginning(now: Time) -> Context {
         let scattered = now.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Context { generation: (scattered >> 56) as u8, ..Context::default() }

@@ -56,9 +56,9 @@ fn a_context_that_changes_hands_has_another_generation() {
     assert_eq!(receiver.counted(), Counted { whole: 24, unknown: 296 * 3, ..Counted::default() });
 }
 
-/// The first reference of a compressor that begins anew does not have the number that the one before had.
+/// The first reference of a compressor that restarts does not have the number that the one before had.
 #[test]
-fn a_compressor_that_begins_anew_has_other_generations() {
+fn a_compressor_that_restarts_has_other_generations() {
     let mut rng = Rng::new(1);
     let first = |rng: &mut Rng, now: Time| {
         let mut sender = Compressor::new(4, 0);

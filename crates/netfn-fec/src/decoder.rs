@@ -255,7 +255,7 @@ impl Work<'_> {
         } else if (1..=FAR).contains(&ahead.wrapping_neg()) {
             return self.counted.late += 1;
         } else {
-            self.begin_anew(tag.block);
+            self.restart(tag.block);
         }
         let at = tag.block.wrapping_sub(self.stream.first) as usize;
         if self.stream.blocks.len() <= at {
@@ -391,7 +391,7 @@ impl Work<'_> {
     }
 
     /// The stream goes on at `block`, whatever was before.
-    fn begin_anew(&mut self, block: u32) {
+    fn restart(&mut self, block: u32) {
         while !self.stream.blocks.is_empty() {
             self.give_up_block();
         }

@@ -118,7 +118,7 @@ impl Encoder {
 }
 
 impl Stream {
-    /// The first block's number comes of the time: an encoder that begins anew is not taken for the one before.
+    /// The first block's number comes of the time: an encoder that restarts is not taken for the one before.
     fn beginning(now: Time) -> Stream {
         let scattered = now.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15);
         Stream { block: (scattered >> 32) as u32, ..Stream::default() }

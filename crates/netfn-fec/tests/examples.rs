@@ -124,7 +124,7 @@ fn doubles_and_late_frames_end() {
 }
 
 #[test]
-fn an_encoder_that_begins_anew_is_followed_at_once() {
+fn an_encoder_that_restarts_is_followed_at_once() {
     let mut receiver = decoder(100, 2, 0, 0);
     received(&mut *receiver, &on_the_link(500, 5, 1), &[0, 1, 2, 3, 4, 5, 6]);
     let mut anew = encoder(100);

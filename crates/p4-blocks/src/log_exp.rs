@@ -63,7 +63,7 @@ pub(crate) static DIVIDE: Block = Block {
     name: "divide",
     control: "Divide",
     about: "quotient of two values, 0 below the smallest step; the largest value for division by 0",
-    error: "that of `multiply`, plus half a step of the result: small quotients need bits after the binary point",
+    error: "the error of `multiply`, plus half a step of the result: small quotients need bits after the binary point",
     parameters: &[BITS, MANTISSA, STEPS, POINT],
     check,
     ports: |values| operands(values, "quotient"),

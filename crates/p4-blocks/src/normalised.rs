@@ -52,7 +52,7 @@ pub(crate) static DIVIDE: Block = Block {
     name: "divide-normalised",
     control: "DivideNormalised",
     about: "quotient of two values, 0 below half of the smallest step; the largest value for division by 0",
-    error: "that of `multiply-normalised`, plus half a step of the result: small quotients need bits after the binary point",
+    error: "the error of `multiply-normalised`, plus half a step of the result: small quotients need bits after the binary point",
     parameters: &[BITS, MANTISSA, POINT],
     check,
     ports: |values| operands(values, "quotient"),

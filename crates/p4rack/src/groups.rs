@@ -141,7 +141,7 @@ fn check_regions(
     Ok(wrong)
 }
 
-/// A flow that the group has forgotten may begin anew at another server: by then its handler must have forgotten it, too.
+/// A flow that the group has forgotten may begin again at another server: by then its handler must have forgotten it, too.
 fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
     let name = &group.name.value;
     match handler.keeps {

@@ -168,7 +168,7 @@ fn what_is_not_the_same_for_a_clone_decides_in_the_parser() {
     // A field that the parser writes while the header is invalid would be lost.
     let stale = clones_after("packet.extract(hdr.h); hdr.g.a = hdr.h.b; transition accept;")
         .replace("if (hdr.g.isValid()) {", "hdr.h.b = hdr.g.a; if (hdr.g.isValid()) {");
-    expect!["the parser may leave values in `g` while it is not valid, egress reads them, and ingress clones packets behind a cut"]
+    expect!["the parser may leave values in `g` while it is not valid, egress reads them, and ingress clones packets after a cut"]
         .assert_eq(&refused(&stale));
 }
 

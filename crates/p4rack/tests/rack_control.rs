@@ -79,7 +79,7 @@ fn a_plan_takes_the_place_of_another_under_load_and_no_packet_is_lost_or_wrong()
 }
 
 #[test]
-fn a_device_that_begins_anew_is_led_back_and_what_it_counted_is_lost() {
+fn a_device_that_restarts_is_restored_and_what_it_counted_is_lost() {
     let mut racked = slice();
     let kind = FaultKind::DeviceDown(NIC);
     let lasts = Some(Duration::from_ms(3));

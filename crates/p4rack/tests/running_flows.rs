@@ -594,7 +594,7 @@ fn a_controller_that_pushes_the_program_finds_flows_that_move() {
     }
 }
 
-/// Registers and counters begin anew, entries stay, and so does what is at the switch.
+/// Registers and counters are reset; entries and flows at the switch stay.
 #[test]
 fn after_a_reset_flows_come_to_the_switch_again() {
     let (mut rig, scene, mut alone, at) = firewall();

@@ -1001,7 +1001,7 @@ pub mod steer_request {
         /// Drop a program that was saved and not committed.
         #[prost(message, tag = "4")]
         ForgetSaved(ForgetSaved),
-        /// Registers and counters begin anew; what controllers have written stays.
+        /// Registers and counters are reset; entities written by controllers stay.
         #[prost(message, tag = "5")]
         Reset(Reset),
         /// Regions run elsewhere. What was written and counted goes with them.

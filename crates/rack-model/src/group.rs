@@ -273,7 +273,7 @@ fn check_name(r: &mut Reader, name: &Spanned<String>, names: &Names, known: &[Gr
 fn check_servers(r: &mut Reader, servers: &Spanned<Vec<Spanned<DeviceId>>>, known: &[Group]) {
     if servers.value.is_empty() && !r.diagnostics.has_errors() {
         r.push(
-            refuse("the group has no servers", servers.span, "nobody would get its packets")
+            refuse("the group has no servers", servers.span, "no server would get its packets")
                 .help("name the devices that may be members: `servers = [\"s1\", \"s2\"]`"),
         );
     }
@@ -306,7 +306,7 @@ fn check_members(
 ) -> Vec<DeviceId> {
     if members.value.is_empty() && !r.diagnostics.has_errors() {
         r.push(
-            refuse("the group has no members", members.span, "nobody would get its packets at first")
+            refuse("the group has no members", members.span, "no server would get its packets at first")
                 .help("name at least one server, or leave `members` out: all are members then"),
         );
     }
@@ -418,7 +418,7 @@ pub(crate) fn check(r: &mut Reader, groups: &[Group], memberships: &[Membership]
                 MemberChange::Remove | MemberChange::Drain if takes && taking.len() == 1 => {
                     let title = format!("the last member of group `{}` cannot go", group.name.value);
                     r.push(
-                        refuse(title, "nobody would be left that takes flows")
+                        refuse(title, "no server would be left that takes new flows")
                             .help("add another server before"),
                     );
                 }

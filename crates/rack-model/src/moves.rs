@@ -81,7 +81,7 @@ fn app_of(r: &mut Reader, named: Option<Spanned<String>>, span: Span, apps: &[Ap
         }
         let title = match movable.is_empty() {
             true => "no app has flows that move",
-            false => "it is not said whose flow moves",
+            false => "the app of the flow is not stated",
         };
         let names: Vec<String> = movable.iter().map(|app| format!("`{}`", app.name.value)).collect();
         let diagnostic = Diagnostic::error(codes::BAD_VALUE, title).at(span, "this move");

@@ -9,7 +9,7 @@
 //! moved to its bucket's server in the same steps, and then its pin is deleted; meanwhile its bucket does not move.
 
 use crate::row_state::{Phase, RowState};
-use crate::{Member, Order, Report, Row, RowId, Write, spread::spread};
+use crate::{Instruction, Member, Report, Row, RowId, Write, spread::spread};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Bounds and times of a group. Times are in the caller's unit.
@@ -21,9 +21,9 @@ pub struct Limits {
     pub pins_of_bucket: usize,
     /// From a move to the first question whether the previous server can retire, and from one question to the next.
     pub settle_after: u64,
-    /// An order without an answer is given again after this time.
+    /// An instruction without an answer is given again after this time.
     pub patience: u64,
-    /// Rows whose servers are asked at one time, each by one order: a port's queue has to take them.
+    /// Rows whose servers are asked at one time, each by one instruction: a port's queue has to take them.
     pub open: usize,
 }
 
@@ -33,14 +33,14 @@ impl Default for Limits {
     }
 }
 
-/// A command to the controller. Commands are carried out in order: an order to a server leaves after the writes before it are made.
+/// A command to the controller. Commands are carried out in order: an instruction to a server leaves after the writes before it are made.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Command<F> {
     /// Written to the switch together.
     Write(Vec<Write<F>>),
     /// Sent to a server through the switch's port, after the packets that the switch has sent there.
-    Order { to: Member, order: Order<F> },
+    Instruction { to: Member, instruction: Instruction<F> },
 }
 
 /// Why a member is not added or taken away.
@@ -339,8 +339,8 @@ impl<F: Clone + Ord> Group<F> {
                 }
                 _ => continue,
             }
-            if let Some((to, order)) = state.order(&id) {
-                self.commands.push_back(Command::Order { to, order });
+            if let Some((to, instruction)) = state.instruction(&id) {
+                self.commands.push_back(Command::Instruction { to, instruction });
             }
         }
         if self.pins.len() * 4 > pins * 3 {
@@ -366,7 +366,7 @@ impl<F: Clone + Ord> Group<F> {
         let stays = id.pin.is_some() && !kept.is_empty();
         let mut writes: Vec<Write<F>> = vec![];
         let row = state.close(stays, drops, kept.clone(), now);
-        let order = state.order(&id);
+        let instruction = state.instruction(&id);
         match id.pin {
             Some(flow) if drops => writes.push(Write::Unpin { flow }),
             Some(flow) => {
@@ -385,8 +385,8 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         self.write(writes);
-        if let Some((to, order)) = order {
-            self.commands.push_back(Command::Order { to, order });
+        if let Some((to, instruction)) = instruction {
+            self.commands.push_back(Command::Instruction { to, instruction });
         }
     }
 
@@ -460,9 +460,10 @@ impl<F: Clone + Ord> Group<F> {
         {
             flows.entry(pin.state.row.current).or_default().push((pin.bucket, flow.clone()));
         }
-        let orders =
-            flows.into_iter().map(|(to, flows)| Command::Order { to, order: Order::Check { flows } });
-        self.commands.extend(orders);
+        let instructions = flows
+            .into_iter()
+            .map(|(to, flows)| Command::Instruction { to, instruction: Instruction::Check { flows } });
+        self.commands.extend(instructions);
     }
 
     fn wish(&mut self, now: u64) {
@@ -491,8 +492,8 @@ impl<F: Clone + Ord> Group<F> {
     fn announce(&mut self, to: Member, now: u64) {
         self.unreported.insert(to, now);
         let alive = self.members.keys().copied().collect();
-        let order = Order::Members { version: self.version, alive };
-        self.commands.push_back(Command::Order { to, order });
+        let instruction = Instruction::Members { version: self.version, alive };
+        self.commands.push_back(Command::Instruction { to, instruction });
     }
 
     fn write(&mut self, writes: Vec<Write<F>>) {

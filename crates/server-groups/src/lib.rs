@@ -13,7 +13,7 @@
 //!         ── Close ───> current  ── Closed ──>               nothing is between the two any more: the bucket may move again
 //! ```
 //!
-//! Links keep the order of frames; all orders of the controller pass through the switch, after the packets that it sent before.
+//! Links keep the order of frames; all instructions of the controller pass through the switch, after the packets that it sent before.
 //! `docs/internals/groups.md` gives the reasons.
 //!
 //! | module | holds |
@@ -86,14 +86,14 @@ pub enum Frame<F, P> {
     Ask { flow: F, bucket: u32, from: Member, number: u16, is_last: bool },
     /// The answer to a probe or to [`Frame::Ask`].
     Answer { flow: F, bucket: u32, from: Member, number: u16, owns: bool },
-    /// An order of the controller.
-    Order(Order<F>),
+    /// An instruction of the controller.
+    Instruction(Instruction<F>),
 }
 
-/// An order of the controller. Each may come more than once.
+/// An instruction of the controller. Each may come more than once.
 #[allow(missing_docs)]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Order<F> {
+pub enum Instruction<F> {
     /// The servers that are alive. Those that are missing now have died, or have nothing left.
     Members { version: u32, alive: BTreeSet<Member> },
     /// To the previous server, after the last packet that it got as the current one: report the flows of the row, if they are at most

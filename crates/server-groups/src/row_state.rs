@@ -1,6 +1,6 @@
 //! A row as the controller moves it from one server to the next.
 
-use crate::{Member, Order, Row, RowId};
+use crate::{Instruction, Member, Row, RowId};
 
 /// Progress of a row's move.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -80,16 +80,16 @@ impl<F: Clone> RowState<F> {
         if let Phase::Settling { most, .. } = self.phase { most } else { 0 }
     }
 
-    /// The order that belongs to the phase, and the server that gets it.
-    pub fn order(&self, row: &RowId<F>) -> Option<(Member, Order<F>)> {
+    /// The instruction that belongs to the phase, and the server that gets it.
+    pub fn instruction(&self, row: &RowId<F>) -> Option<(Member, Instruction<F>)> {
         let Row { current, previous, epoch } = self.row;
         let row = row.clone();
         match &self.phase {
             Phase::Settling { most, .. } => {
-                Some((previous?, Order::Settle { row, epoch, current, most: *most }))
+                Some((previous?, Instruction::Settle { row, epoch, current, most: *most }))
             }
             Phase::Closing { at, previous, kept, .. } => {
-                Some((*at, Order::Close { row, epoch, previous: *previous, kept: kept.clone() }))
+                Some((*at, Instruction::Close { row, epoch, previous: *previous, kept: kept.clone() }))
             }
             Phase::Steady | Phase::Moved { .. } => None,
         }

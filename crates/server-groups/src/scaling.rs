@@ -114,7 +114,7 @@ mod tests {
         let mut scaling = Scaling::new(RULES);
         let step = |scaling: &mut Scaling, now, all: &[u32]| scaling.step(now, &loads(all));
         assert_eq!(step(&mut scaling, 0, &[800, 900]), None);
-        assert_eq!(step(&mut scaling, 10, &[800, 600]), None, "the time begins anew");
+        assert_eq!(step(&mut scaling, 10, &[800, 600]), None, "the time starts again");
         assert_eq!(step(&mut scaling, 15, &[800, 900]), None);
         assert_eq!(step(&mut scaling, 34, &[800, 900]), None);
         assert_eq!(step(&mut scaling, 35, &[800, 900]), Some(Wanted::Grow));

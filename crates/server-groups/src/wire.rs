@@ -1,4 +1,4 @@
-//! Frames of a group on the wire: fields of a hand-over's header, and orders after it.
+//! Frames of a group on the wire: fields of a hand-over's header, and instructions after it.
 //!
 //! ```text
 //! kind        to        other                  number     flag      bucket, flow      after the header
@@ -8,14 +8,14 @@
 //! RETURNED    member    previous                                    of the packet     the packet
 //! ASK         member    who asks               question   is last   asked about
 //! ANSWER      member    who answers            question   owns      asked about
-//! ORDER       member                                  term                            the order
+//! INSTRUCTION member                                  term                            the instruction
 //! REPORTED                                                                            to the switch (`reports`)
 //! ```
 //!
 //! A member is its number plus 1, and 0 is none. A hand-over that leaves the program has `to` 0 until the switch has found its row.
 
 mod bits;
-mod orders;
+mod instructions;
 mod reports;
 mod text;
 
@@ -35,7 +35,7 @@ pub const MEMBER_BITS: u32 = 8;
 pub const NUMBER_BITS: u32 = 16;
 /// Bits of a bucket.
 pub const BUCKET_BITS: u32 = 16;
-/// The most bits of a flow: an order names several.
+/// The most bits of a flow: an instruction names several.
 pub const MOST_FLOW_BITS: u32 = 512;
 /// Members of one group at most.
 pub const MOST_MEMBERS: usize = 64;
@@ -46,7 +46,7 @@ const FORWARDED: u64 = 2;
 const RETURNED: u64 = 3;
 const ASK: u64 = 4;
 const ANSWER: u64 = 5;
-const ORDER: u64 = 6;
+const INSTRUCTION: u64 = 6;
 
 /// Where the fields of a group are, and which frames are its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -118,15 +118,15 @@ impl Wire {
         self.is_alike(frame) && !self.is_own(frame)
     }
 
-    /// The term of an order's controller, as [`Wire::set_term`] has set it; none of other frames, and none if it is 0.
+    /// The term of an instruction's controller, as [`Wire::set_term`] has set it; none of other frames, and none if it is 0.
     pub fn term(&self, frame: &[u8]) -> Option<u16> {
-        let is_order = self.is_own(frame) && get(frame, self.kind) == Some(ORDER);
-        get(frame, self.number).filter(|term| is_order && *term > 0).map(|term| term as u16)
+        let is_instruction = self.is_own(frame) && get(frame, self.kind) == Some(INSTRUCTION);
+        get(frame, self.number).filter(|term| is_instruction && *term > 0).map(|term| term as u16)
     }
 
-    /// Sets the term of an order's controller: a server that has orders of another term begins anew.
-    pub fn set_term(&self, order: &mut [u8], term: u16) {
-        set(order, self.number, term.into());
+    /// Sets the term of an instruction's controller: a server that has instructions of another term restarts.
+    pub fn set_term(&self, instruction: &mut [u8], term: u16) {
+        set(instruction, self.number, term.into());
     }
 
     fn parse(&self, frame: Vec<u8>) -> Option<Frame<Flow, Vec<u8>>> {
@@ -145,9 +145,9 @@ impl Wire {
             ANSWER => {
                 return Some(Frame::Answer { flow, bucket, from: other?, number: question, owns: flag });
             }
-            ORDER => {
-                let order = orders::read(frame.get(self.header.len()..)?, self.flow.bytes())?;
-                return Some(Frame::Order(order));
+            INSTRUCTION => {
+                let instruction = instructions::read(frame.get(self.header.len()..)?, self.flow.bytes())?;
+                return Some(Frame::Instruction(instruction));
             }
             _ => return None,
         };
@@ -186,11 +186,11 @@ impl Wire {
             Frame::Answer { flow, bucket, from, number, owns } => {
                 about(ANSWER, from, number, owns, bucket, &flow)
             }
-            Frame::Order(order) => {
-                let texts = orders::write(&order, self.flow.bytes());
+            Frame::Instruction(instruction) => {
+                let texts = instructions::write(&instruction, self.flow.bytes());
                 let frame = |text: Vec<u8>| {
                     let mut bytes = self.header.clone();
-                    fill(&mut bytes, ORDER, None, 0, false);
+                    fill(&mut bytes, INSTRUCTION, None, 0, false);
                     bytes.extend(text);
                     bytes
                 };
@@ -212,7 +212,7 @@ fn member(number: u64) -> Option<Member> {
 #[cfg(test)]
 mod tests {
     use super::{Counts, Flow, Place, Read, Said, Says, Wire};
-    use crate::{Frame, Hop, Member, Order, Report, RowId};
+    use crate::{Frame, Hop, Instruction, Member, Report, RowId};
     use std::collections::BTreeSet;
 
     fn wire() -> Wire {
@@ -264,14 +264,14 @@ mod tests {
         all.push(Frame::Answer { flow: flow(2), bucket: 0, from: me, number: 0, owns: false });
         let row = RowId { bucket: 12, pin: Some(flow(3)) };
         let kept = vec![(12, flow(3)), (12, flow(4))];
-        let orders = [
-            Order::Members { version: 70_000, alive: BTreeSet::from([me, other]) },
-            Order::Settle { row: row.clone(), epoch: 1, current: other, most: 16 },
-            Order::Close { row: RowId::bucket(7), epoch: u32::MAX, previous: me, kept },
-            Order::Close { row, epoch: 0, previous: other, kept: vec![] },
-            Order::Check { flows: vec![(1, flow(1)), (2, flow(2))] },
+        let instructions = [
+            Instruction::Members { version: 70_000, alive: BTreeSet::from([me, other]) },
+            Instruction::Settle { row: row.clone(), epoch: 1, current: other, most: 16 },
+            Instruction::Close { row: RowId::bucket(7), epoch: u32::MAX, previous: me, kept },
+            Instruction::Close { row, epoch: 0, previous: other, kept: vec![] },
+            Instruction::Check { flows: vec![(1, flow(1)), (2, flow(2))] },
         ];
-        all.extend(orders.into_iter().map(Frame::Order));
+        all.extend(instructions.into_iter().map(Frame::Instruction));
         all
     }
 
@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn damaged_frames_are_refused() {
         for frame in all() {
-            let is_order = matches!(frame, Frame::Order(_));
+            let is_instruction = matches!(frame, Frame::Instruction(_));
             let [bytes] = wire().write(Member(4), frame).try_into().expect("one frame");
-            for length in (32..bytes.len()).filter(|_| is_order) {
+            for length in (32..bytes.len()).filter(|_| is_instruction) {
                 assert_eq!(wire().read(Member(4), bytes[..length].to_vec()), Read::Wrong, "{length}");
             }
             // Nothing panics, whatever the bytes.
@@ -354,12 +354,12 @@ mod tests {
     }
 
     #[test]
-    fn orders_have_a_term() {
+    fn instructions_have_a_term() {
         for frame in all() {
-            let is_order = matches!(frame, Frame::Order(_));
+            let is_instruction = matches!(frame, Frame::Instruction(_));
             let mut bytes = wire().write(Member(4), frame.clone()).remove(0);
             assert_eq!(wire().term(&bytes), None);
-            if is_order {
+            if is_instruction {
                 wire().set_term(&mut bytes, 0xfedc);
                 assert_eq!(wire().term(&bytes), Some(0xfedc));
                 assert_eq!(wire().read(Member(4), bytes), Read::Frame(frame));
@@ -386,10 +386,10 @@ mod tests {
     #[test]
     fn long_lists_of_checks_go_in_several_frames() {
         let flows: Vec<_> = (0..200u8).map(|n| (u32::from(n), flow(n))).collect();
-        let frames = wire().write(Member(1), Frame::Order(Order::Check { flows: flows.clone() }));
+        let frames = wire().write(Member(1), Frame::Instruction(Instruction::Check { flows: flows.clone() }));
         assert!(frames.len() > 1 && frames.iter().all(|frame| frame.len() < 1400));
         let read = frames.into_iter().flat_map(|frame| match wire().read(Member(1), frame) {
-            Read::Frame(Frame::Order(Order::Check { flows })) => flows,
+            Read::Frame(Frame::Instruction(Instruction::Check { flows })) => flows,
             other => panic!("{other:?}"),
         });
         assert_eq!(read.collect::<Vec<_>>(), flows);

@@ -2,7 +2,9 @@
 
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
-use server_groups::{Command, Effect, Frame, Group, Hop, Member, Order, Refusal, Report, RowId, Server};
+use server_groups::{
+    Command, Effect, Frame, Group, Hop, Instruction, Member, Refusal, Report, RowId, Server,
+};
 
 type Flow = u32;
 
@@ -11,8 +13,8 @@ fn a_server_refuses_what_it_is_not_to_get() {
     let mut server: Server<Flow, u32> =
         Server::new(Member(0), ServerLimits { flows: 2, ..ServerLimits::default() });
     let mut out = vec![];
-    let order = Order::Members { version: 1, alive: [Member(0), Member(1)].into() };
-    server.receive(Frame::Order(order), 0, &mut out);
+    let instruction = Instruction::Members { version: 1, alive: [Member(0), Member(1)].into() };
+    server.receive(Frame::Instruction(instruction), 0, &mut out);
     out.clear();
     let packet = |flow: Flow, hop: Hop| Frame::Packet { flow, bucket: 0, hop, packet: 0 };
     server.receive(packet(1, Hop::Probe { back: Member(9), number: 0 }), 0, &mut out);
@@ -34,8 +36,8 @@ fn a_hold_is_bounded_and_ends_though_nobody_answers() {
     let limits = ServerLimits { held: 3, patience: 10, tries: 2, ..ServerLimits::default() };
     let mut server: Server<Flow, u32> = Server::new(Member(0), limits);
     let mut out = vec![];
-    let order = Order::Members { version: 1, alive: [Member(0), Member(1)].into() };
-    server.receive(Frame::Order(order), 0, &mut out);
+    let instruction = Instruction::Members { version: 1, alive: [Member(0), Member(1)].into() };
+    server.receive(Frame::Instruction(instruction), 0, &mut out);
     let hop = Hop::First { previous: Some(Member(1)) };
     for packet in 0..6 {
         server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet }, 0, &mut out);
@@ -88,13 +90,18 @@ fn whatever_comes_memory_stays_bounded() {
             5 => Frame::Packet { flow, bucket, hop: Hop::Returned { from }, packet },
             6 => Frame::Ask { flow, bucket, from, number, is_last },
             7 => Frame::Answer { flow, bucket, from, number, owns: is_last },
-            8 => Frame::Order(Order::Close { row, epoch, previous: from, kept }),
+            8 => Frame::Instruction(Instruction::Close { row, epoch, previous: from, kept }),
             _ => match draw(3) {
-                0 => Frame::Order(Order::Settle { row, epoch, current: from, most: draw(30) as usize }),
-                1 => Frame::Order(Order::Check { flows: kept }),
+                0 => Frame::Instruction(Instruction::Settle {
+                    row,
+                    epoch,
+                    current: from,
+                    most: draw(30) as usize,
+                }),
+                1 => Frame::Instruction(Instruction::Check { flows: kept }),
                 _ => {
                     let alive = (0..4).filter(|_| draw(2) == 0).map(Member).collect();
-                    Frame::Order(Order::Members { version: now as u32, alive })
+                    Frame::Instruction(Instruction::Members { version: now as u32, alive })
                 }
             },
         };
@@ -160,11 +167,14 @@ fn buckets_of_a_stateless_group_move_at_once() {
     group.drain(Member(2), true, 0).expect("others are left");
     assert!(group.rows().iter().all(|row| row.previous.is_none()));
     assert!(group.standing(Member(2)).is_none());
-    let mut orders = std::iter::from_fn(|| group.command());
+    let mut instructions = std::iter::from_fn(|| group.command());
     let is_about_members = |command: Command<Flow>| {
-        matches!(command, Command::Write(_) | Command::Order { order: Order::Members { .. }, .. })
+        matches!(
+            command,
+            Command::Write(_) | Command::Instruction { instruction: Instruction::Members { .. }, .. }
+        )
     };
-    assert!(orders.all(is_about_members));
+    assert!(instructions.all(is_about_members));
 }
 
 #[test]
@@ -193,7 +203,7 @@ fn pinned_flows_do_not_keep_a_bucket_from_settling() {
     let mut server: Server<Flow, u32> = Server::new(Member(0), ServerLimits::default());
     let mut out = vec![];
     server.receive(
-        Frame::Order(Order::Members { version: 1, alive: [Member(0), Member(1)].into() }),
+        Frame::Instruction(Instruction::Members { version: 1, alive: [Member(0), Member(1)].into() }),
         0,
         &mut out,
     );
@@ -201,14 +211,14 @@ fn pinned_flows_do_not_keep_a_bucket_from_settling() {
     server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet: 0 }, 0, &mut out);
     let mut settle = |server: &mut Server<Flow, u32>, row: RowId<Flow>, most: usize| {
         out.clear();
-        let order = Order::Settle { row, epoch: 1, current: Member(1), most };
-        server.receive(Frame::Order(order), 0, &mut out);
+        let instruction = Instruction::Settle { row, epoch: 1, current: Member(1), most };
+        server.receive(Frame::Instruction(instruction), 0, &mut out);
         out.pop()
     };
     let (bucket, pin) = (RowId::bucket(0), RowId { bucket: 0, pin: Some(1) });
     let busy = Report::Busy { row: bucket, epoch: 1, count: 1 };
     assert_eq!(settle(&mut server, bucket, 0), Some(Effect::Report(busy)));
-    server.receive(Frame::Order(Order::Check { flows: vec![(0, 1)] }), 0, &mut vec![]);
+    server.receive(Frame::Instruction(Instruction::Check { flows: vec![(0, 1)] }), 0, &mut vec![]);
     let settled = |row, kept| Some(Effect::Report(Report::Settled { row, epoch: 1, kept }));
     assert_eq!(settle(&mut server, bucket, 0), settled(bucket, vec![]));
     assert_eq!(settle(&mut server, pin, 1), settled(pin, vec![(0, 1)]));
@@ -218,7 +228,7 @@ fn pinned_flows_do_not_keep_a_bucket_from_settling() {
 fn third_of_three() -> Server<Flow, u32> {
     let mut server = Server::new(Member(0), ServerLimits::default());
     let alive = [Member(0), Member(1), Member(2)].into();
-    server.receive(Frame::Order(Order::Members { version: 1, alive }), 0, &mut vec![]);
+    server.receive(Frame::Instruction(Instruction::Members { version: 1, alive }), 0, &mut vec![]);
     server
 }
 
@@ -232,7 +242,11 @@ fn only_the_last_question_of_the_right_server_ends_a_hold() {
     let mut out = vec![];
     server.receive(first(None, 0), 0, &mut out);
     let row = RowId::bucket(0);
-    server.receive(Frame::Order(Order::Settle { row, epoch: 1, current: Member(1), most: 1 }), 0, &mut out);
+    server.receive(
+        Frame::Instruction(Instruction::Settle { row, epoch: 1, current: Member(1), most: 1 }),
+        0,
+        &mut out,
+    );
     server.receive(first(None, 1), 0, &mut out);
     for (from, is_last, held) in [(2, true, 1), (1, false, 1), (1, true, 0)] {
         let ask = Frame::Ask { flow: 1, bucket: 0, from: Member(from), number: 9, is_last };
@@ -256,7 +270,11 @@ fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
     assert_eq!((server.waiting(), server.counters.refused), (1, 1));
     server.receive(answer(number), 0, &mut out);
     let (row, kept) = (RowId::bucket(0), vec![]);
-    server.receive(Frame::Order(Order::Close { row, epoch: 2, previous: Member(1), kept }), 0, &mut out);
+    server.receive(
+        Frame::Instruction(Instruction::Close { row, epoch: 2, previous: Member(1), kept }),
+        0,
+        &mut out,
+    );
     let asks = out.iter().any(|effect| {
         matches!(effect, Effect::Send { to: Member(1), frame: Frame::Ask { is_last: true, .. } })
     });

@@ -95,7 +95,7 @@ const KNOWN: [(&[&str], &str, &str); 6] = [
             "fputs",
         ],
         "it uses a file",
-        "give what is to be known in the response",
+        "return the value in the response",
     ),
 ];
 

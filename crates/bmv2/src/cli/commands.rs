@@ -244,7 +244,7 @@ pub const COMMANDS: &[Command] = &[
         Does::Time("get_time_elapsed_us"),
     ),
     command("get_time_since_epoch", "", "microseconds since 1970", Does::Time("get_time_since_epoch_us")),
-    command("reset_state", "", "remove all entries, and begin objects anew", Does::Runs(device::reset_state)),
+    command("reset_state", "", "remove all entries, and reset objects", Does::Runs(device::reset_state)),
 ];
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn a_doubtful_device_is_barred_if_another_one_is_usable() {
 }
 
 #[test]
-fn a_sender_that_begins_anew_knows_who_is_barred() {
+fn a_sender_that_restarts_knows_who_is_barred() {
     let mut edges = edges();
     edges.bar(1, at(0));
     written(&mut edges, at(0));

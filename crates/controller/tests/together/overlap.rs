@@ -251,7 +251,7 @@ fn two_answers_that_are_lost_are_given_up_one_after_the_other() {
 }
 
 #[test]
-fn a_device_that_begins_anew_is_brought_back_beside_writes_to_others() {
+fn a_device_that_restarts_is_brought_back_beside_writes_to_others() {
     let mut rig = Rig::started();
     let first = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
     rig.settle();

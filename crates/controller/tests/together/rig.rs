@@ -244,7 +244,7 @@ impl Rig {
         self.call(Call::Read(request))
     }
 
-    /// A device begins anew, and says so.
+    /// A device restarts, and says so.
     pub fn restart(&mut self, device: usize) {
         self.agents[device].restart();
         self.send(Message::BeganAnew(DeviceId(device)));

@@ -88,7 +88,7 @@ fn a_controller_reads_what_all_devices_have_counted_and_writes_what_all_show() {
     rig.truth.insert(1, 1011);
     rig.settle().unwrap();
     rig.after().unwrap();
-    // A device that begins anew gets it, too.
+    // A device that restarts gets it, too.
     rig.restart(2);
     rig.settle().unwrap();
     rig.after().unwrap();

@@ -191,7 +191,7 @@ fn a_server_that_dies_takes_its_flows_with_it_and_no_others() {
 
 /// While a server gets no time, the others have its flows; when it is back, it must not have them, too.
 #[test]
-fn a_server_that_was_taken_for_dead_begins_anew() {
+fn a_server_that_was_taken_for_dead_restarts() {
     let mut world = World::new();
     world.counts();
     world.counts();
@@ -212,9 +212,9 @@ fn a_server_that_was_taken_for_dead_begins_anew() {
     before.iter().for_each(|flow| assert_eq!(world.count(*flow), Some(4), "flow {flow}"));
 }
 
-/// A switch that begins anew knows no flows: its servers forget theirs, and the group can change as before.
+/// A switch that restarts knows no flows: its servers forget theirs, and the group can change as before.
 #[test]
-fn a_switch_that_begins_anew_has_a_group() {
+fn a_switch_that_restarts_has_a_group() {
     let mut world = World::new();
     world.change("s3", Change::Add);
     world.wait(50);

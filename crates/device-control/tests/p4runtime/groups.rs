@@ -96,14 +96,14 @@ fn what_cannot_be_is_refused() {
         "`s9` is no server of group `count`; its servers are `s1`, `s2`, `s3`",
     );
     assert_eq!(change(&mut bench, "s1", Change::Remove), "OK\n");
-    is(refused(&mut bench, "s2", Change::Drain), "nobody else would be left that takes flows");
+    is(refused(&mut bench, "s2", Change::Drain), "no other server would take new flows");
     let other = ChangeGroup { group: "nat".to_string(), device: "s1".to_string(), change: 0, weight: 0 };
     is(bench.steer(Steer::ChangeGroup(other)), "there is no group `nat`; there is `count`");
     assert_eq!(count(&mut bench, 7), 1);
 }
 
 #[test]
-fn a_server_that_begins_anew_has_lost_its_flows_alone() {
+fn a_server_that_restarts_has_lost_its_flows_alone() {
     let mut bench = bench();
     let counts =
         |bench: &mut Bench| (0..40).map(|flow| (flow, count(bench, flow))).collect::<BTreeMap<_, _>>();
@@ -120,9 +120,9 @@ fn a_server_that_begins_anew_has_lost_its_flows_alone() {
     assert_eq!(standings(&mut bench), are([("member", 8), ("member", 8), ("out", 0)]));
 }
 
-/// The switch begins anew: it has the rows that the group has now, not those of its program.
+/// The switch restarts: it has the rows that the group has now, not those of its program.
 #[test]
-fn a_switch_that_begins_anew_leads_flows_to_where_they_are() {
+fn a_switch_that_restarts_leads_flows_to_where_they_are() {
     let mut bench = bench();
     assert_eq!(change(&mut bench, "s3", Change::Add), "OK\n");
     bench.wait(Duration::from_ms(50));
@@ -132,7 +132,7 @@ fn a_switch_that_begins_anew_leads_flows_to_where_they_are() {
     (0..40).for_each(|flow| assert_eq!(count(&mut bench, flow), 2));
 }
 
-/// A program that is reset has another plan: the group begins anew, and can change as before.
+/// A program that is reset has another plan: the group starts again, and can change as before.
 #[test]
 fn a_group_can_change_after_a_reset() {
     let mut bench = bench();

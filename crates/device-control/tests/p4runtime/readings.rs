@@ -301,7 +301,7 @@ fn requests_come_between_the_slices_of_a_new_program() {
         }
         assert!(slices > 40, "{slices}");
         if !takes_along {
-            // Counts begin anew, but for those that were written meanwhile; these are not.
+            // Counts are reset, except those that were written meanwhile.
             let reset = |all: Vec<String>| -> Vec<String> {
                 all.into_iter()
                     .map(|one| one.replace("packet_count: 5", "").replace("byte_count: 7", ""))

@@ -405,7 +405,7 @@ impl Bench {
         }
     }
 
-    /// A device of a rack begins anew, and is repaired.
+    /// A device of a rack restarts, and is repaired.
     pub fn restart(&mut self, device: usize) {
         let World::Rack(rack) = &mut self.world else { panic!("no rack") };
         rack.restart(self.now, device);

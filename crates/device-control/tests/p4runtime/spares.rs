@@ -67,7 +67,7 @@ fn devices_without_edges_are_not_kept_out() {
 }
 
 #[test]
-fn devices_that_begin_anew_are_used_when_they_may_be() {
+fn devices_that_restart_are_used_when_they_may_be() {
     let mut bench = bench();
     assert_eq!(bench.packet(1, FRAME), LEFT);
     // A helper waits for the hold-down.
@@ -126,7 +126,7 @@ fn an_operator_sets_thresholds_which_stay() {
         }
     };
     check(&mut bench);
-    // Devices that begin anew have them, and so has the next program.
+    // Devices that restart have them, and so has the next program.
     bench.restart(0);
     bench.restart(1);
     check(&mut bench);

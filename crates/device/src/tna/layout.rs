@@ -73,7 +73,7 @@ pub(crate) fn check_pipes(program: &Program) -> Result<(), Diagnostic> {
     }
     if pipe.args.iter().any(|(param, _)| param == "ghost") {
         return Err(Diagnostic::error(codes::PIPES, "a ghost thread cannot be run")
-            .note("it is told the depth of each queue in each clock cycle, which the device does not model")
+            .note("it gets the depth of each queue in each clock cycle, which the device does not model")
             .help("leave the last argument of `Pipeline` out"));
     }
     Ok(())

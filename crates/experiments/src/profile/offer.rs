@@ -34,7 +34,7 @@ pub trait Handler {
 /// How frames come.
 #[derive(Clone, Debug)]
 pub struct Load<'a> {
-    /// Bytes of the frames. Behind the last the handler begins anew, and the first comes again.
+    /// Bytes of the frames. After the last one, the handler restarts and the first one comes again.
     pub lengths: &'a [usize],
     /// Frames that may wait.
     pub queue: usize,

@@ -9,7 +9,7 @@ use rack_emulator::{Emulator, RunReport, Table, time_words};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig18",
     about: "Round-trip times of pings beside ten TCP streams, with the forwarding table on the switch and on another switch.",
-    set: "10 Gbit/s everywhere; the streams go the way of the pings; a ping each 100 us from 5 ms to 40 ms; a Tofino takes 500 ns for each pass, cables 50 ns between switches and \
+    set: "10 Gbit/s everywhere; the streams take the path of the pings; a ping each 100 us from 5 ms to 40 ms; a Tofino takes 500 ns for each pass, cables 50 ns between switches and \
           500 ns to hosts.",
     leaves_out: "time in hosts. What the paper's queues hold, which it does not say: here 8,000 frames at each port, so that nothing is lost and the streams always have 2.6 MB under way (`window`), \
                  wherever that waits.",

@@ -138,7 +138,7 @@ fn another_hub_is_reported_all_that_the_one_before_has_named() {
 }
 
 #[test]
-fn a_retired_cell_is_banked_once_and_begins_anew() {
+fn a_retired_cell_is_banked_once_and_starts_again() {
     let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
     exchange(&mut hub, [&a.push([('x', 4)]), &b.push([('x', 1)])], 0);
     a.retire('x', 6);

@@ -207,6 +207,7 @@ impl Sender {
             self.is_limited = true;
             return None;
         }
+        // Lost segments are sent before new data (RFC 6675, NextSeg).
         if self.lost > 0
             && let Some(at) = self.segments.iter().position(|segment| segment.state == State::Lost)
         {
@@ -258,6 +259,7 @@ impl Sender {
             }
             if segment.state != State::Sacked {
                 delivered += 1;
+                // Only segments that were sent once give a round-trip time (Karn's algorithm).
                 if !segment.was_resent {
                     latest = Some(segment.at);
                     self.reorders |= self.first + 1 < self.sacked_up_to;

@@ -29,7 +29,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
     @merge("max") register<bit<8>, bit<32>>(4) full_too;
     @merge("add") register<bit<8>, bit<32>>(4) hidden;
     @merge("add", reads = "stale") register<bit<8>, bit<32>>(4) ends;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its copies are added up: each device counts what it has added
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its copies are added up: each device counts its own additions
     @merge("max") register<bit<8>, bit<32>>(4) overwritten_too;
     @merge("or") register<bit<200>, bit<32>>(4) wide;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: its cells have 200 bits

@@ -74,6 +74,7 @@ impl Checker {
                 Slot::Given(i) => self.first_look(&args[*i], *i, want, *direction, rule),
             });
         }
+        // Arguments that need a type from their context come second: the others may have fixed type variables.
         for (p, (want, _)) in pending.iter_mut().zip(&wanted) {
             if let Pending::Hint(i) = p {
                 let e = self.expr_as(&args[*i].value, want);

@@ -180,6 +180,7 @@ impl Checker {
             return Expr::error(span);
         }
         let ty = self.infer.shallow(&a.ty);
+        // P4 has no division of `int<N>`, and no saturating arithmetic of `int`.
         let fits = match ty {
             Type::Bit(_) => true,
             Type::Signed(_) => !matches!(op, BinaryOp::Div | BinaryOp::Mod),

@@ -367,7 +367,7 @@ impl Control {
             app.sample(emulator.now(), &|| emulator.link_reports());
         }
         for device in emulator.take_restarted() {
-            self.begin_anew(device.0 as usize, emulator, now)?;
+            self.restart(device.0 as usize, emulator, now)?;
         }
         // A group's controller asks agents through `self`, so it is taken out for the call.
         let mut groups = std::mem::take(&mut self.groups);
@@ -438,7 +438,7 @@ impl Control {
     }
 
     /// A device is up again, and has forgotten everything; its agent says so.
-    fn begin_anew(&mut self, device: usize, emulator: &mut Emulator, now: Time) -> Result<(), Violation> {
+    fn restart(&mut self, device: usize, emulator: &mut Emulator, now: Time) -> Result<(), Violation> {
         if self.agents[device].is_none() {
             return Ok(());
         }

@@ -28,7 +28,7 @@ impl Grouped {
         self.began = true;
     }
 
-    /// Reports for the group's controller, and true if it has begun anew, since the last call.
+    /// Reports for the group's controller, and true if it has restarted, since the last call.
     pub(super) fn look(&mut self) -> (Vec<Report<Flow>>, bool) {
         (self.front.take_reports(), std::mem::take(&mut self.began))
     }

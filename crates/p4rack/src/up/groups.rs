@@ -1,10 +1,10 @@
 //! Server groups while a rack runs: each group's controller beside the agent of its switch, and the fronts of its servers.
 //!
 //! ```text
-//! front of a server ── report ── channel ──> GroupControl ── entries, orders ──> the switch, at the same moment
+//! front of a server ── report ── channel ──> GroupControl ── entries, instructions ──> the switch, at the same moment
 //! ```
 //!
-//! The agents of the servers are asked at an interval; a server that is down for `hold`, or begins anew, has died. The state of the switch is
+//! The agents of the servers are asked at an interval; a server that is down for `hold`, or restarts, has died. The state of the switch is
 //! written again when its program is new ([`Groups::refill`]).
 
 use super::control::Control;

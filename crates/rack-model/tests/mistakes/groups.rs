@@ -25,7 +25,7 @@ fn a_group_has_servers_and_members() {
           --> RACK.toml:24:11
            |
         24 | servers = []
-           |           ^^ nobody would get its packets
+           |           ^^ no server would get its packets
            |
            = help: name the devices that may be members: `servers = ["s1", "s2"]`
     "#]],
@@ -61,7 +61,7 @@ fn a_group_has_servers_and_members() {
           --> RACK.toml:26:11
            |
         26 | members = []
-           |           ^^ nobody would get its packets at first
+           |           ^^ no server would get its packets at first
            |
            = help: name at least one server, or leave `members` out: all are members then
     "#]],
@@ -356,7 +356,7 @@ fn members_come_and_go_in_order() {
               --> RACK.toml:29:10
                |
             29 | remove = "s2"
-               |          ^^^^ nobody would be left that takes flows
+               |          ^^^^ no server would be left that takes new flows
                |
                = help: add another server before
         "#]],

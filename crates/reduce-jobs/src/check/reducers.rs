@@ -230,7 +230,7 @@ impl Checker<'_> {
         };
         if said.len() > 1 {
             let title = "the mappers give different numbers of values";
-            self.error(codes::JOB_SETTING, name.span, title, "name as many columns in each");
+            self.error(codes::JOB_SETTING, name.span, title, "name the same number of columns in each");
         }
         if let Err(problem) = layout.check() {
             self.error(codes::JOB_SETTING, name.span, problem.to_string(), "choose other sizes");

@@ -129,7 +129,7 @@ impl Member {
                     (Message::Done { report, is_signed }, body) => {
                         return Ok(Answer { report, is_signed, body });
                     }
-                    _ => return Err(problem("rank 0 says what is of no use here", "start the group again")),
+                    _ => return Err(problem("rank 0 sends an unexpected message", "start the group again")),
                 }
             }
         }

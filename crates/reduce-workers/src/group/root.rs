@@ -224,7 +224,7 @@ impl Root {
             if let Some(link) = self.links.iter_mut().find(|link| link.has_news()) {
                 link.receive(patience, pulse)?;
                 return Err(problem(
-                    format!("{} says what is of no use here", link.peer),
+                    format!("{} sends an unexpected message", link.peer),
                     "start the group again",
                 ));
             }

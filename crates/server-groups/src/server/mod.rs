@@ -11,11 +11,11 @@
 //! The packets of a flow stay in order because each step waits for what went before: packets are held while a probe is out, and when
 //! a flow has ended at the previous server, packets are held until all that went there have come back.
 
-mod orders;
+mod instructions;
 
 use crate::flows::{Entry, Flows, Key, Wait};
 use crate::{Counters, Frame, Hop, Member, Report, RowId};
-use orders::Closing;
+use instructions::Closing;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Bounds of a server's memory, and its patience.
@@ -117,7 +117,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
             Frame::Answer { flow, bucket, from, number, owns } => {
                 self.answered((bucket, flow), from, number, owns, now, out);
             }
-            Frame::Order(order) => self.ordered(order, now, out),
+            Frame::Instruction(instruction) => self.instructed(instruction, now, out),
         }
     }
 

@@ -5,7 +5,7 @@
 //! REPORTED    none    the server        its start, a byte for the kind, the report
 //! ```
 
-use super::orders::{number, put_flow, put_keys, put_row, take_flow, take_keys, take_row};
+use super::instructions::{number, put_flow, put_keys, put_row, take_flow, take_keys, take_row};
 use super::{Flow, Wire, get, set};
 use crate::{Member, Report};
 

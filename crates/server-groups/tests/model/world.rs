@@ -2,7 +2,9 @@
 
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
-use server_groups::{Command, Effect, Frame, Group, Hop, Member, Order, Report, Row, Server, Table, Write};
+use server_groups::{
+    Command, Effect, Frame, Group, Hop, Instruction, Member, Report, Row, Server, Table, Write,
+};
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -283,38 +285,38 @@ impl World {
     fn command(&mut self) {
         match self.group.command() {
             Some(Command::Write(writes)) => writes.iter().for_each(|write| self.table.write(write)),
-            Some(Command::Order { to, order }) => self.order(to, order),
+            Some(Command::Instruction { to, instruction }) => self.instruction(to, instruction),
             None => {}
         }
     }
 
-    fn order(&mut self, to: Member, order: Order<Flow>) {
+    fn instruction(&mut self, to: Member, instruction: Instruction<Flow>) {
         if !self.servers.contains_key(&to) {
             return;
         }
-        let at_once = match &order {
-            Order::Settle { row, epoch, .. } if self.is(Mutant::RetiredUnasked) => {
+        let at_once = match &instruction {
+            Instruction::Settle { row, epoch, .. } if self.is(Mutant::RetiredUnasked) => {
                 let report = Report::Settled { row: *row, epoch: *epoch, kept: vec![] };
                 self.push(Link::Up(to), Message::Report(report));
                 return;
             }
-            Order::Members { version, .. }
+            Instruction::Members { version, .. }
                 if self.is(Mutant::JoinUnreported) || self.had_death && self.is(Mutant::DeathUnreported) =>
             {
                 self.group.report(to, Report::Members { version: *version }, 0);
                 return;
             }
-            Order::Close { row, epoch, .. } if self.is(Mutant::ClosedUnasked) => {
+            Instruction::Close { row, epoch, .. } if self.is(Mutant::ClosedUnasked) => {
                 let report = Report::Closed { row: *row, epoch: *epoch };
                 self.push(Link::Up(to), Message::Report(report));
                 return;
             }
-            Order::Settle { .. } => self.is(Mutant::SettledWithoutMarker),
-            Order::Close { .. } => self.is(Mutant::ClosedWithoutMarker),
+            Instruction::Settle { .. } => self.is(Mutant::SettledWithoutMarker),
+            Instruction::Close { .. } => self.is(Mutant::ClosedWithoutMarker),
             _ => false,
         };
         let link = self.links.entry(Link::Down(to)).or_default();
-        let message = Message::Frame(to, Frame::Order(order));
+        let message = Message::Frame(to, Frame::Instruction(instruction));
         if at_once { link.push_front(message) } else { link.push_back(message) }
     }
 
@@ -357,7 +359,7 @@ impl World {
             _ => None,
         };
         let settled = match &frame {
-            Frame::Order(Order::Settle { current, .. }) => Some(*current),
+            Frame::Instruction(Instruction::Settle { current, .. }) => Some(*current),
             _ => None,
         };
         server.receive(frame, 0, &mut out);

@@ -3,7 +3,7 @@
 //! The program leaves the flow in a field of its metadata that says so, `@flow("REGION", BUCKETS)`; for handlers, `handler-calls` does.
 //! `group.p4` finds the server: by the pin of the flow, or by the row of its bucket, and names the row's previous server. The fields of a
 //! hand-over that begin with `group_` are for the servers, which are in front of their devices (crate `group-front`); frames between servers and
-//! orders of the controller come to the switch with a receiver, and pass. `docs/internals/groups.md` describes the protocol.
+//! instructions of the controller come to the switch with a receiver, and pass. `docs/internals/groups.md` describes the protocol.
 //!
 //! ```text
 //! origin   if (p4rack.group_to == 0) { p4rack.group_flow = meta.flow }

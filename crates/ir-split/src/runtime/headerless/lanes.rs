@@ -127,7 +127,7 @@ pub fn passes(a: &Analysis<'_>) -> Vec<Diagnostic> {
     vec![
         Diagnostic::error(codes::TOO_FEW_LINKS, title)
             .at(super::place_of(a, leg.section), format!("`{}` is reached over `{over}`", section.name))
-            .note("a device in between could not know whose packet it forwards")
+            .note("a device in between could not determine the app of a packet that it forwards")
             .help("add a link between the two devices, or use `runtime = \"full\"`"),
     ]
 }

@@ -73,8 +73,7 @@ fn refused(a: &Analysis<'_>, id: SectionId, leaf: Leaf, witnesses: &Witnesses, r
         found = found.note("the header may be invalid there, with something in its fields");
     }
     if name.contains(&a.prefix) {
-        found =
-            found.note("it stands for a digest, a clone or another effect that was asked for before the cut");
+        found = found.note("a digest, a clone or another effect that was requested before the cut needs it");
     }
     let found = match (writer, reader) {
         (None, _) if a.places().standard(Meaning::InPort) == Some(leaf) => {

@@ -3,7 +3,7 @@
 
 use super::{Effect, Server};
 use crate::flows::{Entry, Key, Wait};
-use crate::{Member, Order, Report, RowId};
+use crate::{Instruction, Member, Report, RowId};
 use std::collections::{BTreeSet, VecDeque};
 use std::mem::take;
 
@@ -19,9 +19,9 @@ pub(super) struct Closing<F> {
 }
 
 impl<F: Clone + Ord, P> Server<F, P> {
-    pub(super) fn ordered(&mut self, order: Order<F>, now: u64, out: &mut Vec<Effect<F, P>>) {
-        match order {
-            Order::Members { version, alive } => {
+    pub(super) fn instructed(&mut self, instruction: Instruction<F>, now: u64, out: &mut Vec<Effect<F, P>>) {
+        match instruction {
+            Instruction::Members { version, alive } => {
                 if version >= self.version {
                     self.version = version;
                     self.alive = alive;
@@ -30,8 +30,8 @@ impl<F: Clone + Ord, P> Server<F, P> {
                 }
                 out.push(Effect::Report(Report::Members { version: self.version }));
             }
-            Order::Settle { row, epoch, current, most } => self.settle(row, epoch, current, most, out),
-            Order::Close { row, epoch, previous, kept } => {
+            Instruction::Settle { row, epoch, current, most } => self.settle(row, epoch, current, most, out),
+            Instruction::Close { row, epoch, previous, kept } => {
                 let is_old = self.closing.get(&row).is_some_and(|closing| epoch < closing.epoch);
                 let has_room = self.closing.len() < self.limits.waiting || self.closing.contains_key(&row);
                 if !is_old && has_room && kept.len() <= self.limits.waiting {
@@ -41,7 +41,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                     self.counters.refused += 1;
                 }
             }
-            Order::Check { flows } => {
+            Instruction::Check { flows } => {
                 for key in flows {
                     match self.flows.get_mut(&key) {
                         Some(Entry::Owned { pinned, .. }) => *pinned = true,

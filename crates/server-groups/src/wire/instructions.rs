@@ -1,8 +1,8 @@
-//! Orders as bytes: a byte for the kind, then the fields, most significant byte first; a list follows its length. Padding by links is
+//! Instructions as bytes: a byte for the kind, then the fields, most significant byte first; a list follows its length. Padding by links is
 //! ignored.
 
 use super::Flow;
-use crate::{Member, Order, RowId};
+use crate::{Instruction, Member, RowId};
 use std::collections::BTreeSet;
 
 const MEMBERS: u8 = 1;
@@ -10,34 +10,34 @@ const SETTLE: u8 = 2;
 const CLOSE: u8 = 3;
 const CHECK: u8 = 4;
 
-/// Bytes of a list in one order: frames of 1,500 bytes carry it after a header.
+/// Bytes of a list in one instruction: frames of 1,500 bytes carry it after a header.
 const MOST_LIST: usize = 1200;
 
-/// One order, or several that say the same together. `width`: bytes of a flow.
-pub fn write(order: &Order<Flow>, width: usize) -> Vec<Vec<u8>> {
+/// One instruction, or several that say the same together. `width`: bytes of a flow.
+pub fn write(instruction: &Instruction<Flow>, width: usize) -> Vec<Vec<u8>> {
     let mut out = vec![];
-    match order {
-        Order::Members { version, alive } => {
+    match instruction {
+        Instruction::Members { version, alive } => {
             out.push(MEMBERS);
             out.extend(version.to_be_bytes());
             out.extend((alive.len() as u16).to_be_bytes());
             out.extend(alive.iter().flat_map(|member| member.0.to_be_bytes()));
         }
-        Order::Settle { row, epoch, current, most } => {
+        Instruction::Settle { row, epoch, current, most } => {
             out.push(SETTLE);
             put_row(&mut out, row, width);
             out.extend(epoch.to_be_bytes());
             out.extend(current.0.to_be_bytes());
             out.extend((*most as u32).to_be_bytes());
         }
-        Order::Close { row, epoch, previous, kept } => {
+        Instruction::Close { row, epoch, previous, kept } => {
             out.push(CLOSE);
             put_row(&mut out, row, width);
             out.extend(epoch.to_be_bytes());
             out.extend(previous.0.to_be_bytes());
             put_keys(&mut out, kept, width);
         }
-        Order::Check { flows } => {
+        Instruction::Check { flows } => {
             let several = flows.chunks((MOST_LIST / (4 + width)).max(1)).map(|part| {
                 let mut out = vec![CHECK];
                 put_keys(&mut out, part, width);
@@ -69,29 +69,29 @@ pub(super) fn put_row(out: &mut Vec<u8>, row: &RowId<Flow>, width: usize) {
     put_flow(out, row.pin.as_ref().unwrap_or(&vec![]), width);
 }
 
-/// An order; none if the bytes are not one.
-pub fn read(bytes: &[u8], width: usize) -> Option<Order<Flow>> {
+/// An instruction; none if the bytes are not one.
+pub fn read(bytes: &[u8], width: usize) -> Option<Instruction<Flow>> {
     let mut rest = bytes;
     Some(match number::<1>(&mut rest)? as u8 {
         MEMBERS => {
             let version = number::<4>(&mut rest)?;
             let count = number::<2>(&mut rest)?;
             let alive = (0..count).map(|_| take_member(&mut rest)).collect::<Option<BTreeSet<_>>>()?;
-            Order::Members { version, alive }
+            Instruction::Members { version, alive }
         }
         SETTLE => {
             let row = take_row(&mut rest, width)?;
             let epoch = number::<4>(&mut rest)?;
             let current = take_member(&mut rest)?;
-            Order::Settle { row, epoch, current, most: number::<4>(&mut rest)? as usize }
+            Instruction::Settle { row, epoch, current, most: number::<4>(&mut rest)? as usize }
         }
         CLOSE => {
             let row = take_row(&mut rest, width)?;
             let epoch = number::<4>(&mut rest)?;
             let previous = take_member(&mut rest)?;
-            Order::Close { row, epoch, previous, kept: take_keys(&mut rest, width)? }
+            Instruction::Close { row, epoch, previous, kept: take_keys(&mut rest, width)? }
         }
-        CHECK => Order::Check { flows: take_keys(&mut rest, width)? },
+        CHECK => Instruction::Check { flows: take_keys(&mut rest, width)? },
         _ => return None,
     })
 }
