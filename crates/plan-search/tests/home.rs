@@ -26,11 +26,12 @@ fn far(model: &mut Model) {
     first.for_each(|link| link.delay = steps(Unit::Seconds, "3us"));
 }
 
-/// The first switch receives little.
+/// The switches receive little.
 fn limited(model: &mut Model) {
     let rate = model.signature.role(Role::Rate).unwrap();
     let value = steps(Unit::BitsPerSecond, "5Gbit/s");
-    model.devices[0].bounds.push(Bound { var: rate, compare: Compare::AtMost, value });
+    let switches = model.devices.iter_mut().take(2);
+    switches.for_each(|switch| switch.bounds.push(Bound { var: rate, compare: Compare::AtMost, value }));
 }
 
 /// Packets that come late are processed faster.
@@ -48,9 +49,17 @@ fn late(model: &mut Model) {
     }
 }
 
+/// A switch has area for one region.
+fn full(model: &mut Model) {
+    let area = model.signature.find("Area").unwrap();
+    let change = Change::Add(steps(Unit::Percent, "60"));
+    let of_switches = model.rules.iter_mut().filter(|rule| rule.name.starts_with("c0 "));
+    of_switches.for_each(|rule| rule.effects.push(Effect { var: area, change }));
+}
+
 #[test]
 fn plans_at_home_are_as_good_as_plans_elsewhere() {
-    let variants: [&dyn Fn(&mut Model); 4] = [&|_| {}, &far, &limited, &late];
+    let variants: [&dyn Fn(&mut Model); 5] = [&|_| {}, &far, &limited, &late, &full];
     let (mut plans, mut labels) = (0, [0; 2]);
     for seed in 1..=6 {
         let regions = 4 + seed as usize % 2;

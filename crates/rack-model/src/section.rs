@@ -152,7 +152,9 @@ impl<'t> Section<'t> {
 
     /// The entry of `key`, which from now on is a known key.
     pub fn entry(&mut self, key: &'static str) -> Option<Entry<'t>> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.find(key)
     }
 

@@ -33,6 +33,24 @@ fn syntax() {
     );
 }
 
+/// A key that is read twice, as a link's `rate`, is listed once.
+#[test]
+fn known_keys_are_listed_once() {
+    check_changed(
+        "rate = \"1Gbit/s\"\n",
+        "rate = \"1Gbit/s\"\nbetween = 1\n",
+        expect![[r#"
+            error[P4R0602]: unknown key `between`
+              --> RACK.toml:13:1
+               |
+            13 | between = 1
+               | ^^^^^^^ this link has no such key
+               |
+               = note: its keys are `ends`, `rate`, `full_rate`, `delay`, `jitter`, `loss`, `corrupt`, `duplicate`, `reorder`, `reorder_delay`, `mtu`, `queue` and 2 more
+        "#]],
+    );
+}
+
 #[test]
 fn keys() {
     check_changed(
