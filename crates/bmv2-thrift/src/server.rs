@@ -10,14 +10,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, warn};
 
-/// Connections. A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
+/// Connections at a time.
+pub const CONNECTIONS: usize = 64;
+
+/// A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
 const RULES: Rules = Rules {
-    connections: 64,
-    per_address: 64,
+    connections: CONNECTIONS,
+    per_address: CONNECTIONS,
     reserve: 0,
     first_call: Duration::from_secs(24 * 60 * 60),
     idle: Duration::from_secs(24 * 60 * 60),
     reserved_for: Duration::from_secs(24 * 60 * 60),
+    stopped: PATIENCE,
 };
 
 /// How long a client may take to read an answer, and to send the rest of a call.
@@ -46,17 +50,18 @@ pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(),
         }
     };
     std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
+    let front = front.clone();
     tokio::spawn(async move {
         let admission = Admission::new(RULES);
         loop {
             let guarded = admission.accept(&listener).await;
-            tokio::spawn(connection(guarded.answering(), calls.clone()));
+            tokio::spawn(connection(guarded.answering(), calls.clone(), front.clone()));
         }
     });
     Ok(())
 }
 
-async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
+async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front) {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
@@ -73,8 +78,16 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
                     return;
                 }
                 let Ok(answer) = answer.await else { return };
-                let Some(answer) = answer else { continue };
-                let written = tokio::time::timeout(PATIENCE, stream.write_all(&encode(&answer))).await;
+                let Some(answer) = answer.map(|answer| encode(&answer)) else { continue };
+                // A client may ask for all entries of a table and not read them.
+                let Some(_hold) = front.hold(answer.len()) else {
+                    warn!(
+                        "a Thrift connection is closed: there is not enough memory for an answer of {} bytes",
+                        answer.len()
+                    );
+                    return;
+                };
+                let written = tokio::time::timeout(PATIENCE, stream.write_all(&answer)).await;
                 if !matches!(written, Ok(Ok(()))) {
                     return;
                 }
