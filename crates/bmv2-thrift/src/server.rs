@@ -33,7 +33,8 @@ const PIECES: u32 = 4096;
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
 
-type Call = (Message, oneshot::Sender<Option<Message>>);
+/// A call, and the receiver of the encoded answer. An answer is freed by the thread that made it: an allocator may keep what another frees.
+type Call = (Message, oneshot::Sender<Option<Vec<u8>>>);
 
 /// Serves on a listener until the process ends. An error says why it cannot.
 pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(), String> {
@@ -46,7 +47,7 @@ pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(),
     let work = move || {
         while let Some((message, reply)) = called.blocking_recv() {
             // The client may be gone.
-            let _ = reply.send(services.handle(&message));
+            let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
         }
     };
     std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
@@ -78,7 +79,7 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Fro
                     return;
                 }
                 let Ok(answer) = answer.await else { return };
-                let Some(answer) = answer.map(|answer| encode(&answer)) else { continue };
+                let Some(answer) = answer else { continue };
                 // A client may ask for all entries of a table and not read them.
                 let Some(_hold) = front.hold(answer.len()) else {
                     warn!(

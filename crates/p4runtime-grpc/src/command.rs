@@ -212,3 +212,36 @@ impl Front {
         let _ = self.send_blocking(Command::Stop);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::yield_now;
+
+    /// Of a connection with many calls, one is before that of another connection, beside those that were in the queue already.
+    #[tokio::test]
+    async fn connections_get_places_in_turn() {
+        let (front, queue) = queue(2, Limits::default(), Budget::default());
+        let address = std::net::IpAddr::from([10, 0, 0, 1]);
+        let [many, one] =
+            [(); 2].map(|()| front.admission.admit(address, tokio::time::Instant::now()).unwrap());
+        let enqueue = |client: &Arc<Client>, number: u64| {
+            let (front, client) = (front.clone(), Arc::clone(client));
+            tokio::spawn(async move { front.enqueue(Some(&client), Command::Close(StreamId(number))).await })
+        };
+        let mut calls: Vec<_> = (0..10).map(|number| enqueue(&many, number)).collect();
+        yield_now().await;
+        calls.push(enqueue(&one, 100));
+        let mut order = vec![];
+        while order.len() < 11 {
+            yield_now().await;
+            if let Ok(Command::Close(StreamId(number))) = queue.try_recv().map(Queued::take) {
+                order.push(number);
+            }
+        }
+        assert_eq!(order[..5], [0, 1, 2, 100, 3]);
+        for call in calls {
+            assert!(call.await.unwrap());
+        }
+    }
+}
