@@ -52,6 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in ["WriteRequest", "ReadRequest", "SetForwardingPipelineConfigRequest"] {
         server = server.extern_path(format!(".p4.v1.{name}"), format!("crate::service::Raw{name}"));
     }
+    for name in ["SteerRequest", "TraceRequest", "MergeRequest"] {
+        server = server.extern_path(format!(".p4rack.v1.{name}"), format!("crate::service::Raw{name}"));
+    }
     server
         .extern_path(".p4.v1.ReadResponse", "crate::service::EncodedReadResponse")
         .extern_path(".p4", "::p4runtime_proto::p4")

@@ -7,7 +7,7 @@ use controller::{Answer, Ask, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
 use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
 use device_control::{Event, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition};
-use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Status, Streams};
+use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Queued, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
@@ -73,16 +73,16 @@ enum Next {
 
 /// Takes a command or a message of a lane; if both wait, a random one goes first.
 fn next(
-    commands: &Receiver<Command>,
+    commands: &Receiver<Queued>,
     passed: &Receiver<Passed>,
     commands_first: bool,
     wait: std::time::Duration,
 ) -> Next {
     if commands_first && let Ok(command) = commands.try_recv() {
-        return Next::Command(command);
+        return Next::Command(command.take());
     }
     select! {
-        recv(commands) -> command => Next::Command(command.unwrap_or(Command::Stop)),
+        recv(commands) -> command => Next::Command(command.map_or(Command::Stop, Queued::take)),
         recv(passed) -> one => one.map_or(Next::Nothing, Next::Passed),
         default(wait) => Next::Nothing,
     }
@@ -216,7 +216,7 @@ impl Owner {
     }
 
     /// Handles commands until the switch is stopped or cannot continue. Returns the counters.
-    pub(crate) fn run(mut self, commands: &Receiver<Command>) -> Result<Vec<Metric>, Status> {
+    pub(crate) fn run(mut self, commands: &Receiver<Queued>) -> Result<Vec<Metric>, Status> {
         let mut streams = Streams::default();
         let passed = self.lanes.passed().clone();
         self.perform(vec![], &mut streams);
@@ -251,7 +251,7 @@ impl Owner {
                 passed.try_iter().take(passed.len()).for_each(|one| self.passed(one, &mut streams));
                 if self.held.is_none()
                     && self.switch.is_open()
-                    && let Ok(command) = commands.try_recv()
+                    && let Ok(command) = commands.try_recv().map(Queued::take)
                 {
                     if matches!(command, Command::Stop) {
                         break Ok(());
@@ -620,11 +620,11 @@ impl Owner {
     }
 
     /// Saves the last changes, and sends the replies that wait for them.
-    fn end_keeping(&mut self, commands: &Receiver<Command>) {
+    fn end_keeping(&mut self, commands: &Receiver<Queued>) {
         let Some(mut keeper) = self.keeper.take() else { return };
         keeper.end();
         while !self.unkept.is_quiet() {
-            match commands.recv_timeout(WAKE) {
+            match commands.recv_timeout(WAKE).map(Queued::take) {
                 Ok(Command::Kept(count, kept)) => self.kept(count, kept),
                 Err(_) if keeper.has_ended() => break,
                 _ => {}

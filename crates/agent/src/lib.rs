@@ -23,7 +23,7 @@ use device_control::{
 use ir::Program;
 use ir_split::Placement;
 use memory::{Drops, Memory};
-use p4runtime_grpc::{Front, Link, LinkEnd, Place, most_files};
+use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::Update;
 use state_file::{Keeper, StateFile};
 use state_journal::Batch;
@@ -37,12 +37,12 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
 pub use p4runtime_grpc::{
-    Badge, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, most_memory,
+    Badge, Budget, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, most_files, most_memory,
 };
 pub use state_journal::FORMAT as STATE_FORMAT;
 
 /// Maximum number of commands that wait for the owner.
-const WAITING: usize = 4096;
+const WAITING: usize = 128;
 
 /// Maximum number of frames that wait for the owner: those for controllers, and all frames while workers may run none.
 const FRAMES: usize = 1 << 15;
@@ -104,6 +104,10 @@ pub struct Setup {
     pub audit: std::time::Duration,
     /// Limits for clients.
     pub limits: Limits,
+    /// Memory for requests and answers, which several switches of a process share.
+    pub budget: Budget,
+    /// Files that this switch may open.
+    pub files: usize,
     /// Returns memory of the calling thread to the system that other threads have freed: an allocator may keep it until the thread
     /// allocates more.
     pub give_back: fn(),
@@ -139,6 +143,8 @@ impl Setup {
             fresh: false,
             audit: std::time::Duration::from_secs(10),
             limits: Limits::default(),
+            budget: Budget::default(),
+            files: most_files(),
             give_back: || (),
         }
     }
@@ -233,7 +239,9 @@ fn serve_until(
     let ports_after = setup.ports_after;
     let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
-    let (front, commands) = p4runtime_grpc::queue(WAITING, setup.limits.within(most_files()));
+    let files = if setup.thrift.is_some() { bmv2_thrift::CONNECTIONS } else { 0 };
+    let limits = setup.limits.within(setup.files.saturating_sub(files));
+    let (front, commands) = p4runtime_grpc::queue(WAITING, limits, setup.budget.clone());
     let (begin, begun) = std::sync::mpsc::sync_channel(1);
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, listener) = (setup.address, setup.listener.take());

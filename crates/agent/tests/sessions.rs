@@ -11,12 +11,13 @@ use base_time::Rng;
 use compiler::{Until, compile};
 use features::setting;
 use p4rack::Disk;
-use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
+use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient, RackClient};
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
     stream_message_response::Update as ResponseUpdate,
 };
+use p4runtime_proto::p4rack::v1::{MergeRequest, SteerRequest, TraceRequest};
 use p4runtime_proto::{Message, from_text, to_binary};
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
@@ -101,6 +102,9 @@ async fn honest(address: SocketAddr, seed: u64, start: &ForwardingPipelineConfig
     let mut found = client.read(read).await.unwrap().into_inner();
     let found = found.message().await.unwrap().unwrap();
     assert_eq!(found.entities, [from_text(&entry).unwrap()], "seed {seed}");
+    // Others may hold frames.
+    let mut operator = RackClient::connect(format!("http://{address}")).await.unwrap();
+    operator.steer(from_text::<SteerRequest>("release {}").unwrap()).await.unwrap();
     while outside.receive().is_some() {}
     let frame = [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![seed as u8; 46]].concat();
     assert!(outside.send(&frame));
@@ -248,7 +252,7 @@ fn rng_pick(at: u64, all: &[String]) -> &str {
 fn call(rng: &mut Rng) -> (&'static str, Vec<u8>) {
     let (id, many) = (rng.below(5), rng.below(300) as usize);
     let head = format!("device_id: {} election_id {{ low: {id} }}", rng.below(2));
-    match rng.below(9) {
+    match rng.below(13) {
         0 => {
             let update = "updates { type: INSERT entity { table_entry { table_id: 1 } } } ";
             (
@@ -280,6 +284,45 @@ fn call(rng: &mut Rng) -> (&'static str, Vec<u8>) {
         }
         6 => ("/p4.v1.P4Runtime/Capabilities", vec![]),
         7 => ("/p4rack.v1.Rack/Show", vec![]),
+        8 | 9 => {
+            // Frames that are held come in when their lease ends.
+            let what = [
+                "hold { open_ports: 1 lease_ns: 1000000 }",
+                "stay { lease_ns: 1000 }",
+                "release {}",
+                "forget_saved {}",
+                "reset {}",
+                "replace { regions { key: \"a\" value: \"b\" } }",
+                "end_clients {}",
+                "end_clients { streams: 1 streams: 2 }",
+                "add_port { port: \"3@\" }",
+                "remove_port { number: 77 }",
+                "keep_out { device: \"nic\" }",
+                "set_thresholds { thresholds { ask_every: 0 } }",
+                "change_group { group: \"g\" device: \"s1\" change: REMOVE weight: 4000000000 }",
+                "move_flow { app: \"a\" key { key: \"k\" value: \"1\" } to_switch: true }",
+                "",
+            ];
+            let election =
+                if rng.chance(1, 3) { format!("election_id {{ low: {id} }}") } else { String::new() };
+            let what = what[rng.below(what.len() as u64) as usize];
+            let text = format!("{election} {what}");
+            // Port 1 is the honest controller's.
+            let bytes = match what.contains("_port ") {
+                true => to_binary(&from_text::<SteerRequest>(&text).unwrap()),
+                false => broken::<SteerRequest>(rng, &text),
+            };
+            ("/p4rack.v1.Rack/Steer", bytes)
+        }
+        10 => {
+            let port = [0, 1, 2, 511, u32::MAX][rng.below(5) as usize];
+            let frame = vec![rng.below(256) as u8; rng.below(20_000) as usize];
+            ("/p4rack.v1.Rack/Trace", to_binary(&TraceRequest { port, frame }))
+        }
+        11 => {
+            let text = format!("election_id {{ low: {id} }} frame: \"abcdefgh\"");
+            ("/p4rack.v1.Rack/Merge", broken::<MergeRequest>(rng, &text))
+        }
         _ => ("/p4.v1.P4Runtime/Nothing", vec![0; many]),
     }
 }

@@ -14,4 +14,4 @@ mod local;
 mod server;
 
 pub use client::Client;
-pub use server::serve;
+pub use server::{CONNECTIONS, serve};

@@ -10,14 +10,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, warn};
 
-/// Connections. A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
+/// Connections at a time.
+pub const CONNECTIONS: usize = 64;
+
+/// A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
 const RULES: Rules = Rules {
-    connections: 64,
-    per_address: 64,
+    connections: CONNECTIONS,
+    per_address: CONNECTIONS,
     reserve: 0,
     first_call: Duration::from_secs(24 * 60 * 60),
     idle: Duration::from_secs(24 * 60 * 60),
     reserved_for: Duration::from_secs(24 * 60 * 60),
+    stopped: PATIENCE,
 };
 
 /// Timeout of a client for reading an answer, and for sending the rest of a call.
@@ -29,7 +33,8 @@ const PIECES: u32 = 4096;
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
 
-type Call = (Message, oneshot::Sender<Option<Message>>);
+/// A call, and the receiver of the encoded answer. An answer is freed by the thread that made it: an allocator may keep what another frees.
+type Call = (Message, oneshot::Sender<Option<Vec<u8>>>);
 
 /// Serves on a listener until the process ends. An error says why it cannot.
 pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(), String> {
@@ -42,21 +47,22 @@ pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(),
     let work = move || {
         while let Some((message, reply)) = called.blocking_recv() {
             // The client may be gone.
-            let _ = reply.send(services.handle(&message));
+            let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
         }
     };
     std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
+    let front = front.clone();
     tokio::spawn(async move {
         let admission = Admission::new(RULES);
         loop {
             let guarded = admission.accept(&listener).await;
-            tokio::spawn(connection(guarded.answering(), calls.clone()));
+            tokio::spawn(connection(guarded.answering(), calls.clone(), front.clone()));
         }
     });
     Ok(())
 }
 
-async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
+async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front) {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
@@ -74,7 +80,15 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>) {
                 }
                 let Ok(answer) = answer.await else { return };
                 let Some(answer) = answer else { continue };
-                let written = tokio::time::timeout(PATIENCE, stream.write_all(&encode(&answer))).await;
+                // A client may ask for all entries of a table and not read them.
+                let Some(_hold) = front.hold(answer.len()) else {
+                    warn!(
+                        "a Thrift connection is closed: there is not enough memory for an answer of {} bytes",
+                        answer.len()
+                    );
+                    return;
+                };
+                let written = tokio::time::timeout(PATIENCE, stream.write_all(&answer)).await;
                 if !matches!(written, Ok(Ok(()))) {
                     return;
                 }

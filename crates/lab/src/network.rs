@@ -15,7 +15,7 @@ use base_time::Rng;
 use dataplane_ports::{Cable, CaptureSink, PortKind, PortSpec, Tap};
 use ir::Program;
 use lab_model::{Lab, Origin};
-use p4runtime_grpc::Front;
+use p4runtime_grpc::{Budget, Front, Limits, most_files};
 use rack_model::{End as Plug, NodeId};
 use std::fs::File;
 use std::io;
@@ -43,6 +43,10 @@ pub struct Settings {
     pub pcaps: Option<PathBuf>,
     /// The seed of all chance.
     pub seed: u64,
+    /// Memory for the programs and entries of all switches, in bytes.
+    pub memory: u64,
+    /// Returns memory of the calling thread to the system that other threads have freed.
+    pub give_back: fn(),
     /// Files that controllers of the description's kind look for are written.
     pub for_controllers: bool,
 }
@@ -70,6 +74,36 @@ pub struct Network {
     pub(crate) processes: Vec<Process>,
     /// Entry of the lab in the registry.
     pub registry: Registry,
+}
+
+/// A switch's share of what the process may use.
+struct Share {
+    seed: u64,
+    limits: Limits,
+    budget: Budget,
+    /// Files that each switch may open.
+    files: usize,
+    give_back: fn(),
+}
+
+impl Share {
+    fn of(settings: &Settings, switches: usize) -> Share {
+        // The address of all switches is one more.
+        let files = most_files() / (switches + 1);
+        let memory = settings.memory / switches.max(1) as u64;
+        Share {
+            seed: settings.seed,
+            limits: Limits { memory, ..Limits::default() },
+            budget: Budget::default(),
+            files,
+            give_back: settings.give_back,
+        }
+    }
+
+    /// Limits of the address of all switches.
+    fn of_address(&self) -> (Limits, Budget) {
+        (self.limits.within(self.files), self.budget.clone())
+    }
 }
 
 /// How a link is made.
@@ -105,15 +139,19 @@ impl Network {
         network.make_hosts()?;
         let mut plugged = network.plug(settings)?;
         let (front, fronts) = std::sync::mpsc::channel();
+        let share = Share::of(settings, switches.len());
         for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
             let cables = std::mem::take(&mut plugged.cables[number]);
             let queues = Arc::clone(&plugged.queues[number]);
-            network.start_switch(number, ready, port, (cables, queues), settings.seed, front.clone())?;
+            network.start_switch(number, ready, port, (cables, queues), &share, front.clone())?;
         }
         drop(front);
         let devices: Vec<u64> = network.lab.switches.iter().map(|switch| switch.device_id).collect();
-        let shared_address =
-            SharedAddress::serve(devices.into_iter().zip(fronts), settings.grpc_port == Some(0));
+        let shared_address = SharedAddress::serve(
+            devices.into_iter().zip(fronts),
+            settings.grpc_port == Some(0),
+            share.of_address(),
+        );
         network.shared_address =
             Some(shared_address.map_err(|error| format!("P4Runtime for all switches: {error}"))?);
         for (link, ends) in network.lab.links.iter().zip(plugged.ends) {
@@ -282,7 +320,7 @@ impl Network {
         ready: Ready,
         port: u16,
         (cables, queue_depths): (Vec<(u32, Cable)>, Arc<QueueDepths>),
-        seed: u64,
+        share: &Share,
         front: Sender<Front>,
     ) -> Result<(), String> {
         let control = self.control(number);
@@ -298,7 +336,11 @@ impl Network {
             cables,
             queue_depths,
             cpu_port: switch.cpu_port,
-            seed: seed.wrapping_add(number as u64),
+            seed: share.seed.wrapping_add(number as u64),
+            limits: share.limits,
+            budget: share.budget.clone(),
+            files: share.files,
+            give_back: share.give_back,
             ..Setup::new(Runs::Filled(ready.program, ready.updates))
         };
         let (stop, stopped) = oneshot::channel::<()>();

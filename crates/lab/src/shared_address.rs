@@ -1,6 +1,6 @@
 //! One address with P4Runtime for all switches of a lab: requests name the device.
 
-use p4runtime_grpc::{Devices, Front, Limits, serve_devices};
+use p4runtime_grpc::{Budget, Devices, Front, Limits, serve_devices};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::thread::JoinHandle;
@@ -24,6 +24,7 @@ impl SharedAddress {
     pub(crate) fn serve(
         fronts: impl IntoIterator<Item = (u64, Front)>,
         any: bool,
+        limits: (Limits, Budget),
     ) -> io::Result<SharedAddress> {
         let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
         let listener = bind(if any { 0 } else { PORT }).or_else(|_| bind(0))?;
@@ -39,7 +40,7 @@ impl SharedAddress {
             });
             let served = runtime.block_on(async {
                 tokio::select! {
-                    served = serve_devices(listener, devices, Limits::default(), stop) => served,
+                    served = serve_devices(listener, devices, limits, stop) => served,
                     // Connections that stay open are abandoned.
                     () = async { drop(ending.await); tokio::time::sleep(PATIENCE).await } => Ok(()),
                 }

@@ -1,9 +1,11 @@
 //! Limits on connections: in total, per address, and in time.
 //!
-//! A connection is closed if it makes no call for too long. If there are too many connections, the one that has been idle longest
-//! is closed, those that never made a call first; connections with open calls stay. The last connections are a reserve for
-//! operators: they may make calls but open no streams, and are closed soon.
+//! A connection is closed if it makes no call for too long, or does not read an answer. If there are too many connections, the one that has
+//! been idle longest is closed, those that never made a call first; connections with open calls stay, unless they leave all answers unread.
+//! The last connections, in total and beyond those of one address, are a reserve for operators: they may make calls but open no streams,
+//! and are closed soon, or when another one comes.
 
+use crate::budget::Budget;
 use crate::limits::Rules;
 use std::collections::BTreeMap;
 use std::io;
@@ -15,11 +17,25 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tonic::transport::server::Connected;
 
 /// Interval between checks for connections that have been open too long.
 const SWEEP: Duration = Duration::from_millis(500);
+
+/// A request of which nothing comes for so long, or an answer of which nothing is read, is no reason to keep a connection if there are too
+/// many, or if memory is used up.
+const STOPPED: Duration = Duration::from_secs(2);
+
+/// Connections that use less memory are not closed for it, in bytes.
+const LARGE: usize = 4 << 20;
+
+/// Bytes of answers to operators that a connection may leave unread; one answer may be larger.
+pub(crate) const ANSWERS: usize = 1 << 20;
+
+/// Calls of a connection in the device's queue.
+const TURNS: usize = 16;
 
 /// Pause after the process has run out of file descriptors.
 const NO_FILES: Duration = Duration::from_millis(50);
@@ -48,6 +64,13 @@ pub struct Client {
     waker: Mutex<Option<Waker>>,
     /// Memory used by its requests and answers, in bytes.
     pub(crate) used: AtomicUsize,
+    /// Memory used by answers to operators.
+    pub(crate) answers: Budget,
+    /// Places in the device's queue that it may have, and the place in the line of those who wait for one.
+    pub(crate) turns: Arc<Semaphore>,
+    pub(crate) line: Semaphore,
+    /// By the number of the call, for requests that are incomplete and answers that have begun: when some of it was last sent.
+    moved: Mutex<BTreeMap<u64, Instant>>,
     of: Admission,
 }
 
@@ -60,6 +83,8 @@ struct Activity {
     /// Open calls, including streams.
     calls: usize,
     streams: usize,
+    /// Calls that it has made.
+    made: u64,
     /// When the last call began or ended.
     last: Instant,
 }
@@ -123,29 +148,35 @@ impl Admission {
     }
 
     /// Registers a connection, closing another one to make room if necessary. `None` if there is no room.
-    fn admit(&self, address: IpAddr, now: Instant) -> Option<Arc<Client>> {
+    pub(crate) fn admit(&self, address: IpAddr, now: Instant) -> Option<Arc<Client>> {
         let rules = &self.0.rules;
         let mut clients = lock(&self.0.clients);
         let alike = clients.values().filter(|client| client.address == address).count();
-        let victim = match (alike >= rules.per_address, clients.len() >= rules.connections) {
-            (true, _) => Some(victim(&clients, Some(address))),
-            (false, true) => Some(victim(&clients, None)),
-            (false, false) => None,
-        };
-        match victim {
-            None => {}
-            Some(Some(victim)) => {
-                clients.remove(&victim.id);
-                self.end(&victim);
-            }
-            Some(None) => {
-                self.0.refused.fetch_add(1, Ordering::Relaxed);
-                return None;
+        let is_crowd = alike >= rules.per_address;
+        let is_full = clients.len() >= rules.connections;
+        let within = is_crowd.then_some(address);
+        let mut is_guest = false;
+        if is_crowd || is_full {
+            match victim(&clients, within, now) {
+                Some(victim) => self.remove(&mut clients, &victim),
+                None => {
+                    // One of the reserve, in place of the oldest of these if there are enough: whoever comes has some time for a call.
+                    if is_full || guests(&clients).count() >= rules.reserve {
+                        let alike = |client: &&Arc<Client>| within.is_none_or(|at| client.address == at);
+                        let Some(oldest) = guests(&clients).find(alike).map(Arc::clone) else {
+                            self.0.refused.fetch_add(1, Ordering::Relaxed);
+                            return None;
+                        };
+                        self.remove(&mut clients, &oldest);
+                    }
+                    is_guest = true;
+                }
             }
         }
-        let is_guest = clients.len() + rules.reserve >= rules.connections;
+        is_guest |= clients.len() + rules.reserve >= rules.connections;
+        is_guest |= crowd(&clients, address) >= rules.per_address;
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let activity = Activity { is_guest, has_called: false, calls: 0, streams: 0, last: now };
+        let activity = Activity { is_guest, has_called: false, calls: 0, streams: 0, made: 0, last: now };
         let client = Arc::new(Client {
             id,
             address,
@@ -154,19 +185,38 @@ impl Admission {
             ended: AtomicBool::default(),
             waker: Mutex::default(),
             used: AtomicUsize::default(),
+            answers: Budget::of(ANSWERS),
+            turns: Arc::new(Semaphore::new(TURNS)),
+            line: Semaphore::new(1),
+            moved: Mutex::default(),
             of: self.clone(),
         });
         clients.insert(id, Arc::clone(&client));
         Some(client)
     }
 
-    /// Closes an idle connection, if there is one.
+    /// Closes an idle connection, or the oldest of the reserve, if there is one.
     fn make_room(&self) {
         let mut clients = lock(&self.0.clients);
-        if let Some(victim) = victim(&clients, None) {
-            clients.remove(&victim.id);
-            self.end(&victim);
+        let oldest = || guests(&clients).next().map(Arc::clone);
+        if let Some(victim) = victim(&clients, None, Instant::now()).or_else(oldest) {
+            self.remove(&mut clients, &victim);
         }
+    }
+
+    /// Closes the connection that takes the most memory for requests and answers that have come to a stop.
+    pub(crate) fn end_stopped(&self) {
+        let (mut clients, now) = (lock(&self.0.clients), Instant::now());
+        let stopped = clients.values().filter(|client| client.stopped_for(STOPPED, now) > 0);
+        let largest = stopped.max_by_key(|client| client.used.load(Ordering::Relaxed)).map(Arc::clone);
+        if let Some(largest) = largest.filter(|client| client.used.load(Ordering::Relaxed) > LARGE) {
+            self.remove(&mut clients, &largest);
+        }
+    }
+
+    fn remove(&self, clients: &mut BTreeMap<u64, Arc<Client>>, client: &Client) {
+        clients.remove(&client.id);
+        self.end(client);
     }
 
     fn end(&self, client: &Client) {
@@ -193,9 +243,22 @@ impl Admission {
         });
     }
 
-    fn has_room_for_streams(&self) -> bool {
-        self.len() + self.0.rules.reserve <= self.0.rules.connections
+    /// True if a connection from there that is one of the reserve may become one of the others.
+    fn has_room_for_streams(&self, address: IpAddr) -> bool {
+        let (clients, rules) = (lock(&self.0.clients), &self.0.rules);
+        clients.len() + rules.reserve <= rules.connections && crowd(&clients, address) < rules.per_address
     }
+}
+
+/// The connections of the reserve, the oldest first.
+fn guests(clients: &BTreeMap<u64, Arc<Client>>) -> impl Iterator<Item = &Arc<Client>> {
+    clients.values().filter(|client| lock(&client.activity).is_guest)
+}
+
+/// The number of connections from an address, without those of the reserve.
+fn crowd(clients: &BTreeMap<u64, Arc<Client>>, address: IpAddr) -> usize {
+    let alike = clients.values().filter(|client| client.address == address);
+    alike.filter(|client| !lock(&client.activity).is_guest).count()
 }
 
 /// True for errors that concern one connection only.
@@ -204,16 +267,23 @@ fn is_about_one(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
-/// The connection to close to make room: one without open calls, of the address with the most connections; one that never made a call
-/// if possible; the one that has been idle longest. With `address`, only connections from there.
-fn victim(clients: &BTreeMap<u64, Arc<Client>>, address: Option<IpAddr>) -> Option<Arc<Client>> {
+/// The connection to close to make room, none of the reserve: one without open calls, or whose calls have all come to a stop, of the address
+/// with the most connections; one that never made a call if possible; the one that has been idle longest. With `address`, only connections
+/// from there.
+fn victim(
+    clients: &BTreeMap<u64, Arc<Client>>,
+    address: Option<IpAddr>,
+    now: Instant,
+) -> Option<Arc<Client>> {
     let mut alike: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for client in clients.values() {
         *alike.entry(client.address).or_default() += 1;
     }
     let idle = clients.values().filter(|client| address.is_none_or(|address| client.address == address));
-    let idle =
-        idle.map(|client| (*lock(&client.activity), client)).filter(|(activity, _)| activity.calls == 0);
+    let idle = idle.map(|client| (*lock(&client.activity), client));
+    let idle = idle.filter(|(activity, client)| {
+        !activity.is_guest && activity.calls == client.stopped_for(STOPPED, now)
+    });
     let crowd = |client: &Client| alike.get(&client.address).copied().unwrap_or_default();
     let first = idle.min_by_key(|(activity, client)| {
         (std::cmp::Reverse(crowd(client)), activity.has_called, activity.last, client.id)
@@ -227,8 +297,30 @@ impl Client {
         self.address
     }
 
+    /// The number of calls whose request or answer has come to a stop for so long.
+    fn stopped_for(&self, patience: Duration, now: Instant) -> usize {
+        lock(&self.moved).values().filter(|moved| now.duration_since(**moved) >= patience).count()
+    }
+
+    /// Some of the request or answer of a call has been sent; `None`: the request is complete, or the call has ended.
+    pub(crate) fn moved(&self, call: u64, now: Option<Instant>) {
+        let mut moved = lock(&self.moved);
+        match now {
+            Some(now) => moved.insert(call, now),
+            None => moved.remove(&call),
+        };
+    }
+
+    /// Memory is used up: closes a connection whose requests or answers have come to a stop.
+    pub(crate) fn make_room(&self) {
+        self.of.end_stopped();
+    }
+
     fn is_overdue(&self, rules: &Rules, now: Instant) -> bool {
         let activity = *lock(&self.activity);
+        if self.stopped_for(rules.stopped, now) > 0 {
+            return true;
+        }
         let open_for = now.duration_since(self.since);
         if activity.is_guest && open_for >= rules.reserved_for {
             return true;
@@ -273,7 +365,7 @@ impl Client {
         if is_stream && activity.is_guest {
             // Lock order: the list of clients before the activity of one.
             drop(activity);
-            if !self.of.has_room_for_streams() {
+            if !self.of.has_room_for_streams(self.address) {
                 return Err(
                     "too many controllers are connected: the remaining connections are reserved for operators",
                 );
@@ -285,7 +377,8 @@ impl Client {
         activity.calls += 1;
         activity.streams += usize::from(is_stream);
         activity.last = Instant::now();
-        Ok(Call { client: Arc::clone(self), is_stream })
+        activity.made += 1;
+        Ok(Call { client: Arc::clone(self), is_stream, number: activity.made })
     }
 }
 
@@ -293,10 +386,21 @@ impl Client {
 pub(crate) struct Call {
     client: Arc<Client>,
     is_stream: bool,
+    pub(crate) number: u64,
+}
+
+impl Call {
+    /// Notes that the answer has begun, or that the client has read some of it. Streams may be silent.
+    pub(crate) fn moved(&self) {
+        if !self.is_stream {
+            self.client.moved(self.number, Some(Instant::now()));
+        }
+    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
+        self.client.moved(self.number, None);
         let mut activity = lock(&self.client.activity);
         activity.calls = activity.calls.saturating_sub(1);
         activity.streams = activity.streams.saturating_sub(usize::from(self.is_stream));
@@ -427,101 +531,4 @@ impl AsyncWrite for Answering {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const S: Duration = Duration::from_secs(1);
-
-    fn admission() -> Admission {
-        Admission::new(Rules {
-            connections: 6,
-            per_address: 4,
-            reserve: 2,
-            first_call: 10 * S,
-            idle: 100 * S,
-            reserved_for: 30 * S,
-        })
-    }
-
-    fn at(last: u8) -> IpAddr {
-        [10, 0, 0, last].into()
-    }
-
-    fn ended(clients: &[Arc<Client>]) -> Vec<usize> {
-        (0..clients.len()).filter(|index| clients[*index].ended.load(Ordering::Acquire)).collect()
-    }
-
-    #[test]
-    fn the_longest_silent_makes_room_and_open_calls_stay() {
-        let (all, now) = (admission(), Instant::now());
-        let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
-        let _open = clients[0].call(true, 8, 8).unwrap();
-        drop(clients[1].call(false, 8, 8).unwrap());
-        // The third never called, and is older than the fourth.
-        let another = all.admit(at(1), now + 4 * S).unwrap();
-        assert_eq!(ended(&clients), [2]);
-        let _calls = [&clients[1], &clients[3], &another].map(|client| client.call(false, 8, 8).unwrap());
-        assert!(all.admit(at(1), now + 5 * S).is_none());
-        assert_eq!(all.turned_away(), (1, 1));
-        assert!(all.admit(at(2), now + 5 * S).is_some());
-    }
-
-    #[test]
-    fn who_has_too_many_connections_costs_nobody_else_one() {
-        let (all, now) = (admission(), Instant::now());
-        let other = [all.admit(at(2), now).unwrap()];
-        let clients: Vec<_> = (1..5).filter_map(|n| all.admit(at(1), now + n * S)).collect();
-        let _calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
-        assert!(all.admit(at(1), now + 5 * S).is_none());
-        assert_eq!((ended(&other), ended(&clients)), (vec![], vec![]));
-    }
-
-    #[test]
-    fn where_all_are_too_many_the_largest_crowd_makes_room() {
-        let (all, now) = (admission(), Instant::now());
-        let places = [2, 3, 1, 1, 1, 3];
-        let clients: Vec<_> =
-            (0..6).zip(places).filter_map(|(n, place)| all.admit(at(place), now + n * S)).collect();
-        assert!(all.admit(at(4), now + 6 * S).is_some());
-        // The first of those three, though others have been silent for longer.
-        assert_eq!(ended(&clients), [2]);
-    }
-
-    #[test]
-    fn the_last_ones_open_no_streams() {
-        let (all, now) = (admission(), Instant::now());
-        let clients: Vec<_> = (0..6).filter_map(|n| all.admit(at(n), now)).collect();
-        let streams: Vec<_> = clients.iter().map(|client| client.call(true, 8, 8)).collect();
-        assert_eq!(
-            streams.iter().map(Result::is_ok).collect::<Vec<_>>(),
-            [true, true, true, true, false, false]
-        );
-        assert!(clients[5].call(false, 8, 8).is_ok());
-        all.sweep(now + 31 * S);
-        assert_eq!(ended(&clients), [4, 5]);
-    }
-
-    #[test]
-    fn who_does_nothing_is_ended_in_time() {
-        let (all, now) = (admission(), Instant::now());
-        let clients: Vec<_> = (0..3).filter_map(|n| all.admit(at(n), now)).collect();
-        let _open = clients[0].call(true, 8, 8).unwrap();
-        drop(clients[1].call(false, 8, 8).unwrap());
-        all.sweep(now + 11 * S);
-        assert_eq!(ended(&clients), [2]);
-        all.sweep(Instant::now() + 101 * S);
-        assert_eq!(ended(&clients), [1, 2]);
-        assert_eq!(all.len(), 1);
-    }
-
-    #[test]
-    fn one_connection_has_few_calls() {
-        let all = admission();
-        let client = all.admit(at(1), Instant::now()).unwrap();
-        let calls: Vec<_> = (0..3).map(|_| client.call(false, 2, 1)).collect();
-        assert_eq!(calls.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
-        drop(calls);
-        let streams: Vec<_> = (0..2).map(|_| client.call(true, 2, 1)).collect();
-        assert_eq!(streams.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Memory used by requests and answers, per connection and in total.
 //!
-//! Nothing waits for memory: a message that does not fit is refused with `RESOURCE_EXHAUSTED`. Small messages do not
-//! count towards the total, so that clients with large messages cannot lock others out.
+//! Nothing waits for memory: a message that does not fit is refused with `RESOURCE_EXHAUSTED`, and the connection is closed that uses the most
+//! for what has come to a stop. Small messages do not count towards the total, so that clients with large messages cannot lock others out.
 
 use crate::admission::Client;
 use std::sync::Arc;
@@ -16,9 +16,12 @@ const ONE: usize = 224 << 20;
 /// Holds up to this size do not count towards the total.
 pub(crate) const SMALL: usize = 16 << 10;
 
-/// Memory in use by all. Clones share it.
-#[derive(Clone, Default)]
-pub(crate) struct Budget(Arc<AtomicUsize>);
+/// Memory in use by all. Clones share it: all addresses of a process have one.
+#[derive(Clone)]
+pub struct Budget {
+    used: Arc<AtomicUsize>,
+    most: usize,
+}
 
 /// Memory in use; given back on drop.
 pub struct Hold {
@@ -29,7 +32,19 @@ pub struct Hold {
     shared: usize,
 }
 
+impl Default for Budget {
+    /// That of all connections together.
+    fn default() -> Budget {
+        Budget::of(ALL)
+    }
+}
+
 impl Budget {
+    /// This many bytes.
+    pub(crate) fn of(most: usize) -> Budget {
+        Budget { used: Arc::default(), most }
+    }
+
     /// An empty hold, which also counts for `client`.
     pub(crate) fn hold(&self, client: Option<Arc<Client>>) -> Hold {
         Hold { budget: self.clone(), client, bytes: 0, shared: 0 }
@@ -47,9 +62,10 @@ impl Hold {
             return false;
         }
         let shared = if bytes <= SMALL { 0 } else { bytes };
-        if !take(&self.budget.0, shared - self.shared, ALL) {
+        if !take(&self.budget.used, shared - self.shared, self.budget.most) {
             if let Some(client) = &self.client {
                 client.used.fetch_sub(more, Ordering::Relaxed);
+                client.make_room();
             }
             return false;
         }
@@ -65,7 +81,7 @@ impl Hold {
             client.used.fetch_sub(less, Ordering::Relaxed);
         }
         let shared = self.shared.min(self.bytes);
-        self.budget.0.fetch_sub(self.shared - shared, Ordering::Relaxed);
+        self.budget.used.fetch_sub(self.shared - shared, Ordering::Relaxed);
         self.shared = shared;
     }
 }
@@ -90,7 +106,7 @@ mod tests {
         let budget = Budget::default();
         let mut small = budget.hold(None);
         assert!(small.grow(SMALL));
-        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
         let mut large = budget.hold(None);
         assert!(large.grow(ALL));
         assert!(!small.grow(1), "together they are more than there is");
@@ -98,8 +114,8 @@ mod tests {
         large.shrink(ALL / 2);
         assert!(small.grow(1));
         drop(large);
-        assert_eq!(budget.0.load(Ordering::Relaxed), SMALL + 1);
+        assert_eq!(budget.used.load(Ordering::Relaxed), SMALL + 1);
         drop(small);
-        assert_eq!(budget.0.load(Ordering::Relaxed), 0);
+        assert_eq!(budget.used.load(Ordering::Relaxed), 0);
     }
 }

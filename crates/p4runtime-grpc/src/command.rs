@@ -1,6 +1,6 @@
 //! Commands for the thread that owns the device.
 
-use crate::admission::Admission;
+use crate::admission::{Admission, Client};
 use crate::budget::{Budget, Hold};
 use crate::limits::{Limits, Rules};
 use crate::secret::{Gate, Secret};
@@ -15,7 +15,14 @@ use p4runtime_proto::p4rack::v1::{ShowResponse, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// Pause before looking for room in the device's queue again.
+const AGAIN: Duration = Duration::from_micros(200);
+
+/// How long a call waits for room in the device's queue.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Receiver of an answer; it may be gone.
 pub type Reply<T> = oneshot::Sender<Result<T, Status>>;
@@ -82,10 +89,26 @@ pub struct Waiting {
 /// Sender to a controller's stream.
 pub struct Listener(pub(crate) ResponseSender);
 
+/// A command in the queue, and its places there, which are free again when the owner takes it.
+pub struct Queued {
+    command: Command,
+    _room: Option<OwnedSemaphorePermit>,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl Queued {
+    /// The command.
+    pub fn take(self) -> Command {
+        self.command
+    }
+}
+
 /// Sender to the thread that owns the device.
 #[derive(Clone)]
 pub struct Front {
-    commands: Sender<Command>,
+    commands: Sender<Queued>,
+    /// Places in the queue, which those who wait get in turn.
+    room: Arc<Semaphore>,
     streams: Arc<AtomicU64>,
     pub(crate) gate: Gate,
     pub(crate) limits: Limits,
@@ -93,25 +116,24 @@ pub struct Front {
     admission: Admission,
 }
 
-/// The two ends of a queue of `commands` commands. `limits` apply to clients.
-pub fn queue(commands: usize, limits: Limits) -> (Front, Receiver<Command>) {
-    let (commands, asked) = bounded(commands);
+/// The two ends of a queue of `commands` commands. `limits` apply to clients; their requests and answers take memory of the budget.
+pub fn queue(commands: usize, limits: Limits, budget: Budget) -> (Front, Receiver<Queued>) {
+    let room = Arc::new(Semaphore::new(commands));
+    let (commands, asked) = bounded(commands + OTHERS);
     let front = Front {
         commands,
+        room,
         streams: Arc::default(),
         gate: Gate::default(),
         limits,
-        budget: Budget::default(),
+        budget,
         admission: Admission::new(Rules::calls(limits)),
     };
     (front, asked)
 }
 
-/// Reason why a command was not sent; if the queue is full, it contains the command.
-pub(crate) enum Stuck {
-    Full(Command),
-    Gone,
-}
+/// Places in the queue for threads of the process, beside those of clients.
+const OTHERS: usize = 64;
 
 impl Front {
     /// Serves only clients with this secret from now on. Without one, the secret of the first controller of a rack is kept, if `learns`
@@ -124,18 +146,44 @@ impl Front {
         StreamId(self.streams.fetch_add(1, Ordering::Relaxed))
     }
 
-    pub(crate) fn try_send(&self, command: Command) -> Result<(), Stuck> {
-        self.commands.try_send(command).map_err(|error| match error {
-            TrySendError::Full(command) => Stuck::Full(command),
-            TrySendError::Disconnected(_) => Stuck::Gone,
-        })
+    /// Waits for a place in the queue. Places are given in the order in which they are asked for, and each connection asks for one at a
+    /// time, so a connection with many calls delays others by one call only. False if the owner of the device has ended.
+    pub(crate) async fn enqueue(&self, client: Option<&Arc<Client>>, command: Command) -> bool {
+        // None of these is ever closed.
+        let (turn, line) = match client {
+            Some(client) => {
+                (Arc::clone(&client.turns).acquire_owned().await.ok(), client.line.acquire().await.ok())
+            }
+            None => (None, None),
+        };
+        let room = Arc::clone(&self.room).acquire_owned().await.ok();
+        drop(line);
+        let mut queued = Queued { command, _room: room, _turn: turn };
+        loop {
+            queued = match self.commands.try_send(queued) {
+                Ok(()) => return true,
+                Err(TrySendError::Disconnected(_)) => return false,
+                // Threads of the process have all of their places, and some more.
+                Err(TrySendError::Full(queued)) => queued,
+            };
+            tokio::time::sleep(AGAIN).await;
+        }
     }
 
     /// Metrics in Prometheus's text form; `None` if the owner is gone or overloaded.
     pub async fn metrics(&self) -> Option<String> {
         let (reply, answer) = oneshot::channel();
-        self.try_send(Command::Metrics(reply)).ok()?;
+        let sent = tokio::time::timeout(PATIENCE, self.enqueue(None, Command::Metrics(reply))).await;
+        if !sent.is_ok_and(|is_sent| is_sent) {
+            return None;
+        }
         answer.await.ok()
+    }
+
+    /// Memory for an answer to a client of another protocol, until it is dropped; `None` if there is not enough beside others.
+    pub fn hold(&self, bytes: usize) -> Option<Hold> {
+        let mut hold = self.budget.hold(None);
+        hold.grow(bytes).then_some(hold)
     }
 
     /// The connections to the P4Runtime address.
@@ -155,12 +203,45 @@ impl Front {
 
     /// Sends a command; waits for room. Returns false if the device has ended.
     pub(crate) fn send_blocking(&self, command: Command) -> bool {
-        self.commands.send(command).is_ok()
+        self.commands.send(Queued { command, _room: None, _turn: None }).is_ok()
     }
 
     /// Asks the owner to end; waits for room.
     pub fn stop(&self) {
         // A client that is gone has ended.
         let _ = self.send_blocking(Command::Stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::yield_now;
+
+    /// Of a connection with many calls, one is before that of another connection, beside those that were in the queue already.
+    #[tokio::test]
+    async fn connections_get_places_in_turn() {
+        let (front, queue) = queue(2, Limits::default(), Budget::default());
+        let address = std::net::IpAddr::from([10, 0, 0, 1]);
+        let [many, one] =
+            [(); 2].map(|()| front.admission.admit(address, tokio::time::Instant::now()).unwrap());
+        let enqueue = |client: &Arc<Client>, number: u64| {
+            let (front, client) = (front.clone(), Arc::clone(client));
+            tokio::spawn(async move { front.enqueue(Some(&client), Command::Close(StreamId(number))).await })
+        };
+        let mut calls: Vec<_> = (0..10).map(|number| enqueue(&many, number)).collect();
+        yield_now().await;
+        calls.push(enqueue(&one, 100));
+        let mut order = vec![];
+        while order.len() < 11 {
+            yield_now().await;
+            if let Ok(Command::Close(StreamId(number))) = queue.try_recv().map(Queued::take) {
+                order.push(number);
+            }
+        }
+        assert_eq!(order[..5], [0, 1, 2, 100, 3]);
+        for call in calls {
+            assert!(call.await.unwrap());
+        }
     }
 }

@@ -98,6 +98,7 @@ impl P4Runtime for Devices {
         request: Request<Streaming<StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, tonic::Status> {
         let (response_channel, hearing) = response_channel();
+        let refusal = response_channel.refusal();
         let (devices, client) = (self.clone(), client(request.extensions()));
         let caller = request.metadata().clone();
         let mut said = request.into_inner();
@@ -118,8 +119,8 @@ impl P4Runtime for Devices {
             };
             let stream = front.next_stream();
             // Without room the stream ends: the sender of the answers is dropped.
-            if front.send(Command::Open(stream, Listener(response_channel))).await.is_ok() {
-                front.listen(stream, Some(first), said, client).await;
+            if front.send(client.as_ref(), Command::Open(stream, Listener(response_channel))).await.is_ok() {
+                front.listen(stream, Some(first), said, client, refusal).await;
             }
         });
         Ok(Response::new(Box::pin(hearing)))

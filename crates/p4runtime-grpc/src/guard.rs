@@ -26,8 +26,11 @@ pub(crate) const CALLS: usize = 64;
 /// Open streams per connection.
 const STREAMS: usize = 32;
 
-/// Size limit for messages on a stream, in bytes. Packets are much shorter.
-const STREAM_BYTES: usize = 256 << 10;
+/// Size limit for messages on a stream, and for requests of operators, in bytes. Packets are much shorter.
+const SMALL_BYTES: usize = 256 << 10;
+
+/// Calls of p4rack's service that controllers make, with larger requests.
+const LARGE: [&str; 2] = ["/p4rack.v1.Rack/ReadRunning", "/p4rack.v1.Rack/Merge"];
 
 /// A request fails if no byte arrives for this long, or if it is incomplete after [`WHOLE`].
 const SILENCE: Duration = Duration::from_secs(20);
@@ -89,14 +92,23 @@ where
                 return Box::pin(async { Ok(refused) });
             }
         };
-        let most = if is_stream { STREAM_BYTES } else { self.guarding.most_bytes };
-        let hold = self.guarding.budget.hold(client);
-        let request = request.map(|body| Body::new(Measured::new(body, !is_stream, most, hold)));
+        let path = request.uri().path();
+        let is_small = is_stream || path.starts_with("/p4rack.v1.") && !LARGE.contains(&path);
+        let most = if is_small { SMALL_BYTES } else { self.guarding.most_bytes };
+        let hold = self.guarding.budget.hold(client.clone());
+        // A stream may come to a stop.
+        let of = client.zip(call.as_ref().map(|call| call.number)).filter(|_| !is_stream);
+        let request = request.map(|body| {
+            let mut measured = Measured::new(body, !is_stream, most, hold);
+            measured.of = of;
+            Body::new(measured)
+        });
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut answer = answer.await?;
             let kept = answer.extensions_mut().remove::<Kept>();
-            Ok(answer.map(|body| Body::new(Open { body, _call: call, _kept: kept })))
+            call.iter().for_each(Call::moved);
+            Ok(answer.map(|body| Body::new(Open { body, call, _kept: kept })))
         })
     }
 }
@@ -104,7 +116,7 @@ where
 /// The body of a response. The call is open until this is dropped.
 struct Open {
     body: Body,
-    _call: Option<Call>,
+    call: Option<Call>,
     _kept: Option<Kept>,
 }
 
@@ -128,6 +140,8 @@ impl HttpBody for Open {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame, Status>>> {
+        // The client has read what came before.
+        self.call.iter().for_each(Call::moved);
         Pin::new(&mut self.body).poll_frame(context)
     }
 
@@ -141,6 +155,12 @@ struct Measured {
     body: Body,
     /// The request is unary: its message is passed on when it is complete.
     is_whole: bool,
+    /// Whose call it is, and its number, until it is complete.
+    of: Option<(Arc<Client>, u64)>,
+    /// Of a stream: the size of the longest message so far. tonic keeps a buffer of that size.
+    longest: usize,
+    /// A message has begun.
+    has_begun: bool,
     most: usize,
     hold: Hold,
     /// Received bytes of an incomplete message header.
@@ -167,6 +187,9 @@ impl Measured {
         Measured {
             body,
             is_whole,
+            of: None,
+            longest: 0,
+            has_begun: false,
             most,
             hold,
             header: vec![],
@@ -194,14 +217,28 @@ impl Measured {
             if let Ok([_, length @ ..]) = <[u8; HEADER]>::try_from(self.header.as_slice()) {
                 self.header.clear();
                 self.missing = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+                self.has_begun = true;
                 if self.missing > self.most {
                     let why =
                         format!("the message has {} bytes, and the limit is {}", self.missing, self.most);
                     return Err(Status::resource_exhausted(why));
                 }
+                // The length alone makes tonic allocate that much for a message of a stream, and a copy is decoded.
+                let more = self.missing.saturating_sub(self.longest);
+                if !self.is_whole && !self.hold.grow(2 * more) {
+                    return Err(no_memory());
+                }
+                self.longest += more;
             }
         }
         Ok(())
+    }
+
+    /// The request is complete, or nobody wants it.
+    fn ended(&mut self) {
+        if let Some((client, call)) = self.of.take() {
+            client.moved(call, None);
+        }
     }
 
     fn is_complete(&self) -> bool {
@@ -220,9 +257,19 @@ impl Measured {
         }
         self.waiting.push_back(frame);
         self.is_ready = !self.is_whole || self.is_complete();
+        match &self.of {
+            Some((client, call)) if !self.is_ready => client.moved(*call, Some(Instant::now())),
+            _ => self.ended(),
+        }
         let end = Instant::now() + self.patience;
         self.silence.as_mut().reset(end.min(self.until));
         Ok(())
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        self.ended();
     }
 }
 
@@ -257,8 +304,10 @@ impl HttpBody for Measured {
                 }
                 Poll::Ready(None) if !this.waiting.is_empty() => this.is_ready = true,
                 Poll::Ready(end) => return Poll::Ready(end),
-                // A stream may be silent.
-                Poll::Pending if !this.is_whole => return Poll::Pending,
+                // A stream may be silent after its first message.
+                Poll::Pending if !this.is_whole && this.has_begun && this.is_complete() => {
+                    return Poll::Pending;
+                }
                 Poll::Pending => {
                     return this.silence.as_mut().poll(context).map(|()| {
                         this.waiting.clear();

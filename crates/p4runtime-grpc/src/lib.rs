@@ -44,12 +44,12 @@ mod trailers;
 mod weigh;
 
 pub use admission::{Admission, Answering, Client};
-pub use budget::Hold;
+pub use budget::{Budget, Hold};
 pub use codec::{Codec, Opaque};
 pub use devices::Devices;
 pub use limits::{Limits, Rules, most_files, most_memory};
 
-pub use command::{Command, Found, Front, Waiting, queue};
+pub use command::{Command, Found, Front, Queued, Waiting, queue};
 pub use link::{Link, LinkEnd, Place, Running, link};
 pub use local::Local;
 pub use metrics::{listen_for_metrics, serve_metrics};

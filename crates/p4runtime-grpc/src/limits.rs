@@ -65,6 +65,8 @@ pub struct Rules {
     pub idle: Duration,
     /// Time that a reserved connection may be open.
     pub reserved_for: Duration,
+    /// Time for which a request or answer may come to a stop.
+    pub stopped: Duration,
 }
 
 impl Rules {
@@ -81,6 +83,7 @@ impl Rules {
             first_call: Duration::from_secs(10),
             idle: Duration::from_secs(300),
             reserved_for: Duration::from_secs(30),
+            stopped: Duration::from_secs(180),
         }
     }
 
@@ -93,6 +96,7 @@ impl Rules {
             first_call: Duration::from_secs(5),
             idle: Duration::from_secs(60),
             reserved_for: Duration::from_secs(30),
+            stopped: Duration::from_secs(60),
         }
     }
 }

@@ -471,6 +471,6 @@ fn refusal(error: &tonic::Status) -> Answer {
 impl Front {
     /// Passes on a message of an agent; waits for room.
     async fn heard(&self, device: DeviceId, heard: Heard) {
-        self.send_when_possible(Command::Agent(device, Box::new(heard))).await;
+        self.enqueue(None, Command::Agent(device, Box::new(heard))).await;
     }
 }

@@ -62,17 +62,17 @@ pub fn serve<'a>(
 }
 
 /// Serves P4Runtime for several devices on one socket, without encryption, until `stop` is done. Each device keeps its
-/// secret; connections and memory have limits of their own.
+/// secret; connections have limits of their own.
 pub fn serve_devices<'a>(
     listener: std::net::TcpListener,
     devices: Devices,
-    limits: Limits,
+    (limits, budget): (Limits, Budget),
     stop: Pin<Box<dyn Future<Output = ()> + 'a>>,
 ) -> Serving<'a> {
     Box::pin(async move {
         let listener = listener.set_nonblocking(true).and_then(|()| TcpListener::from_std(listener));
         let listener = listener.map_err(|error| ServeError(error.to_string()))?;
-        let served = builder(Budget::default())
+        let served = builder(budget)
             .add_service(p4runtime(devices))
             .serve_with_incoming_shutdown(incoming(listener, &Admission::new(Rules::calls(limits))), stop);
         served.await.map_err(|error| ServeError(chain(&error)))

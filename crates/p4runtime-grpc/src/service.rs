@@ -7,19 +7,21 @@ use crate::admission::Client;
 use crate::answers::answers;
 use crate::budget::Hold;
 use crate::codec::{Encoded, Raw};
-use crate::command::{Command, Found, Front, Listener, Reply, Stuck, Waiting};
+use crate::command::{Command, Found, Front, Listener, PATIENCE, Reply, Waiting};
 use crate::generated_server::p4_runtime_server::P4Runtime;
 use crate::guard::{Kept, client, no_memory};
 use crate::head::{Head, read_head};
-use crate::streams::response_channel;
+use crate::streams::{Refusal, response_channel};
 use crate::trailers::status;
 use crate::weigh::weigh;
+use p4runtime_proto::p4::v1::stream_message_request::Update;
 use p4runtime_proto::p4::v1::{
     CapabilitiesRequest, CapabilitiesResponse, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, ReadRequest, ReadResponse, SetForwardingPipelineConfigRequest,
     SetForwardingPipelineConfigResponse, StreamMessageRequest, StreamMessageResponse, WriteRequest,
     WriteResponse,
 };
+use p4runtime_proto::p4rack::v1::{MergeRequest, SteerRequest, TraceRequest};
 use p4runtime_server::StreamId;
 use prost::{Message, Name};
 use std::pin::Pin;
@@ -35,14 +37,18 @@ pub(crate) type RawWriteRequest = Raw<WriteRequest>;
 pub(crate) type RawReadRequest = Raw<ReadRequest>;
 /// A `SetForwardingPipelineConfig` that is not decoded yet.
 pub(crate) type RawSetForwardingPipelineConfigRequest = Raw<SetForwardingPipelineConfigRequest>;
+/// A `Steer`, `Trace` or `Merge` that is not decoded yet.
+pub(crate) type RawSteerRequest = Raw<SteerRequest>;
+pub(crate) type RawTraceRequest = Raw<TraceRequest>;
+pub(crate) type RawMergeRequest = Raw<MergeRequest>;
 /// An encoded part of the answer to a `Read`.
 pub(crate) type EncodedReadResponse = Encoded<ReadResponse>;
 
-/// Pause before looking for room in the device's queue again.
-const AGAIN: Duration = Duration::from_micros(200);
+/// Pause before looking for memory for a message of a stream again.
+const AGAIN: Duration = Duration::from_millis(5);
 
-/// Longest wait of a call for room in the device's queue.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Metadata of a packet that a controller sends. An empty one has two bytes, and takes 32 when it is decoded.
+const METADATA: usize = 1024;
 
 /// Messages of one stream that may wait for the device.
 const MESSAGES: usize = 64;
@@ -86,16 +92,23 @@ async fn head<M: Message + Default + 'static>(raw: &Raw<M>) -> Result<Head, toni
 }
 
 impl Front {
-    pub(crate) async fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, tonic::Status> {
+    pub(crate) async fn ask<T>(
+        &self,
+        client: Option<&Arc<Client>>,
+        command: impl FnOnce(Reply<T>) -> Command,
+    ) -> Result<T, tonic::Status> {
         let (reply, answer) = oneshot::channel();
-        self.send(command(reply)).await?;
+        self.send(client, command(reply)).await?;
         answer.await.map_err(|_| gone())?.map_err(|error| status(&error))
     }
 
     /// Sends a command; waits a while for room.
-    pub(crate) async fn send(&self, command: Command) -> Result<(), tonic::Status> {
-        let sent = tokio::time::timeout(PATIENCE, self.send_when_possible(command)).await;
-        match sent {
+    pub(crate) async fn send(
+        &self,
+        client: Option<&Arc<Client>>,
+        command: Command,
+    ) -> Result<(), tonic::Status> {
+        match tokio::time::timeout(PATIENCE, self.enqueue(client, command)).await {
             Ok(true) => Ok(()),
             Ok(false) => Err(gone()),
             Err(_) => Err(busy()),
@@ -109,7 +122,7 @@ impl Front {
         command: impl FnOnce(Found) -> Command,
     ) -> Result<Response<Answers<EncodedReadResponse>>, tonic::Status> {
         let (reply, answer) = oneshot::channel();
-        self.send(command(reply)).await?;
+        self.send(client.as_ref(), command(reply)).await?;
         let (found, ended) = answer.await.map_err(|_| gone())?;
         let mut hold = self.budget.hold(client);
         // A piece is copied when it is sent.
@@ -119,18 +132,6 @@ impl Front {
         Ok(Response::new(answers(found.into_bytes(), hold, ended.err().map(|error| status(&error)))))
     }
 
-    /// Waits for room in the queue. False if the owner of the device has ended.
-    pub(crate) async fn send_when_possible(&self, mut command: Command) -> bool {
-        loop {
-            match self.try_send(command) {
-                Ok(()) => return true,
-                Err(Stuck::Gone) => return false,
-                Err(Stuck::Full(back)) => command = back,
-            }
-            tokio::time::sleep(AGAIN).await;
-        }
-    }
-
     /// Passes on a controller's messages until its stream ends, after the `first` if that has come already.
     pub(crate) async fn listen(
         self,
@@ -138,14 +139,30 @@ impl Front {
         mut first: Option<StreamMessageRequest>,
         mut said: Streaming<StreamMessageRequest>,
         client: Option<Arc<Client>>,
+        refusal: Refusal,
     ) {
         let waiting = Arc::new(Semaphore::new(MESSAGES));
         loop {
             let message = match first.take() {
-                Some(message) => Some(message),
-                None => said.message().await.ok().flatten(),
+                Some(message) => Ok(Some(message)),
+                None => said.message().await,
             };
-            let Some(message) = message else { break };
+            let message = match message {
+                Ok(Some(message)) => message,
+                Ok(None) => break,
+                Err(why) => {
+                    refusal.refuse(why);
+                    break;
+                }
+            };
+            if let Some(Update::Packet(packet)) = &message.update
+                && packet.metadata.len() > METADATA
+            {
+                let why =
+                    format!("the packet has {} metadata, and the limit is {METADATA}", packet.metadata.len());
+                refusal.refuse(tonic::Status::resource_exhausted(why));
+                break;
+            }
             // It is never closed.
             let Ok(permit) = Arc::clone(&waiting).acquire_owned().await else { break };
             let mut hold = self.budget.hold(client.clone());
@@ -153,11 +170,11 @@ impl Front {
                 tokio::time::sleep(AGAIN).await;
             }
             let permit = Waiting { _permit: permit, _hold: hold };
-            if !self.send_when_possible(Command::Message(stream, Box::new(message), permit)).await {
+            if !self.enqueue(client.as_ref(), Command::Message(stream, Box::new(message), permit)).await {
                 return;
             }
         }
-        self.send_when_possible(Command::Close(stream)).await;
+        self.enqueue(client.as_ref(), Command::Close(stream)).await;
     }
 
     /// Decodes a request, unless its field `field` has too many elements (called `what`), or there is not enough memory.
@@ -201,10 +218,10 @@ impl P4Runtime for Front {
         if raw.bytes.len() >= ASKED_FIRST {
             let Head { device_id, election_id, role } = head(&raw).await?;
             let head = WriteRequest { device_id, election_id, role, ..WriteRequest::default() };
-            self.ask(|reply| Command::MayWrite(Box::new(head), reply)).await?;
+            self.ask(client.as_ref(), |reply| Command::MayWrite(Box::new(head), reply)).await?;
         }
-        let (request, hold) = self.decoded(raw, client, 4, "updates").await?;
-        self.ask(|reply| Command::Write(Box::new(request), hold, reply)).await?;
+        let (request, hold) = self.decoded(raw, client.clone(), 4, "updates").await?;
+        self.ask(client.as_ref(), |reply| Command::Write(Box::new(request), hold, reply)).await?;
         Ok(Response::new(WriteResponse {}))
     }
 
@@ -233,11 +250,11 @@ impl P4Runtime for Front {
             let Head { device_id, election_id, role } = head(&raw).await?;
             let head =
                 SetForwardingPipelineConfigRequest { device_id, election_id, role, ..Default::default() };
-            self.ask(|reply| Command::MaySetConfig(Box::new(head), reply)).await?;
+            self.ask(client.as_ref(), |reply| Command::MaySetConfig(Box::new(head), reply)).await?;
         }
         // It has no list of its own; the estimate covers its P4Info.
-        let (request, hold) = self.decoded(raw, client, 0, "parts").await?;
-        self.ask(|reply| Command::SetConfig(Box::new(request), hold, reply)).await?;
+        let (request, hold) = self.decoded(raw, client.clone(), 0, "parts").await?;
+        self.ask(client.as_ref(), |reply| Command::SetConfig(Box::new(request), hold, reply)).await?;
         Ok(Response::new(SetForwardingPipelineConfigResponse {}))
     }
 
@@ -245,9 +262,10 @@ impl P4Runtime for Front {
         &self,
         request: Request<GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<GetForwardingPipelineConfigResponse>, tonic::Status> {
-        let mut hold = self.budget.hold(client(request.extensions()));
+        let client = client(request.extensions());
+        let mut hold = self.budget.hold(client.clone());
         let request = request.into_inner();
-        let config = self.ask(|reply| Command::GetConfig(request, reply)).await?;
+        let config = self.ask(client.as_ref(), |reply| Command::GetConfig(request, reply)).await?;
         // A client may ask many times and read nothing.
         if !hold.grow(4 * config.encoded_len()) {
             return Err(no_memory());
@@ -263,16 +281,17 @@ impl P4Runtime for Front {
     ) -> Result<Response<Self::StreamChannelStream>, tonic::Status> {
         let stream = self.next_stream();
         let (response_channel, hearing) = response_channel();
-        self.send(Command::Open(stream, Listener(response_channel))).await?;
+        let refusal = response_channel.refusal();
         let client = client(request.extensions());
-        tokio::spawn(self.clone().listen(stream, None, request.into_inner(), client));
+        self.send(client.as_ref(), Command::Open(stream, Listener(response_channel))).await?;
+        tokio::spawn(self.clone().listen(stream, None, request.into_inner(), client, refusal));
         Ok(Response::new(Box::pin(hearing)))
     }
 
     async fn capabilities(
         &self,
-        _request: Request<CapabilitiesRequest>,
+        request: Request<CapabilitiesRequest>,
     ) -> Result<Response<CapabilitiesResponse>, tonic::Status> {
-        self.ask(Command::Capabilities).await.map(Response::new)
+        self.ask(client(request.extensions()).as_ref(), Command::Capabilities).await.map(Response::new)
     }
 }

@@ -40,7 +40,23 @@ pub(crate) fn response_channel() -> (ResponseSender, ResponseReceiver) {
     (ResponseSender { to, waiting: Arc::clone(&waiting) }, ResponseReceiver { from, waiting })
 }
 
+/// Ends a stream with an error, unless its owner has ended it.
+pub(crate) struct Refusal(mpsc::WeakSender<(Response, usize)>);
+
+impl Refusal {
+    pub(crate) fn refuse(self, why: tonic::Status) {
+        if let Some(to) = self.0.upgrade() {
+            // A client that does not read sees the stream end without a reason.
+            let _ = to.try_send((Err(why), 0));
+        }
+    }
+}
+
 impl ResponseSender {
+    pub(crate) fn refusal(&self) -> Refusal {
+        Refusal(self.to.downgrade())
+    }
+
     /// Returns false if there is no room, or the stream has ended.
     pub(crate) fn send(&self, message: Response) -> bool {
         let bytes = message.as_ref().map_or(0, StreamMessageResponse::encoded_len);

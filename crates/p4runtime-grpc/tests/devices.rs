@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 use p4runtime_grpc::{
-    Command, Devices, Front, Limits, P4RuntimeClient, Secret, Streams, queue, serve_devices,
+    Budget, Command, Devices, Front, Limits, P4RuntimeClient, Secret, Streams, queue, serve_devices,
 };
 use p4runtime_proto::google::rpc::Status;
 use p4runtime_proto::p4::v1::{
@@ -22,11 +22,11 @@ use tonic::transport::{Channel, Endpoint};
 
 /// A device that agrees to everything, and names itself where an answer can.
 fn device(name: &'static str) -> Front {
-    let (front, incoming) = queue(64, Limits::default());
+    let (front, incoming) = queue(64, Limits::default(), Budget::default());
     thread::spawn(move || {
         let mut streams = Streams::default();
         for command in incoming {
-            match command {
+            match command.take() {
                 Command::Open(stream, listener) => streams.open(stream, listener),
                 Command::Close(stream) => streams.close(stream),
                 Command::Message(stream, message, ..) => {
@@ -73,7 +73,9 @@ async fn served(devices: Devices) -> P4RuntimeClient<Channel> {
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let forever = Box::pin(std::future::pending());
-        runtime.block_on(serve_devices(listener, devices, Limits::default(), forever)).unwrap();
+        runtime
+            .block_on(serve_devices(listener, devices, (Limits::default(), Budget::default()), forever))
+            .unwrap();
     });
     P4RuntimeClient::new(Endpoint::from_shared(address).unwrap().connect().await.unwrap())
 }

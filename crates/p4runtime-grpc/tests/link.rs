@@ -4,7 +4,7 @@
 
 use controller::{Answer, Ask, AskId, DeviceId, Heard};
 use crossbeam_channel::Receiver;
-use p4runtime_grpc::{Command, Limits, Link, Place, Streams, link, queue, serve};
+use p4runtime_grpc::{Budget, Command, Limits, Link, Place, Queued, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
     Error, MasterArbitrationUpdate, StreamMessageResponse, Update,
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// An agent that takes so long for a write.
 fn agent(busy: Duration) -> SocketAddr {
-    let (front, incoming) = queue(64, Limits::default());
+    let (front, incoming) = queue(64, Limits::default(), Budget::default());
     let (bound, address) = channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -33,7 +33,7 @@ fn agent(busy: Duration) -> SocketAddr {
     thread::spawn(move || {
         let mut streams = Streams::default();
         loop {
-            match incoming.recv_timeout(Duration::from_secs(60)) {
+            match incoming.recv_timeout(Duration::from_secs(60)).map(Queued::take) {
                 Ok(Command::Open(stream, listener)) => streams.open(stream, listener),
                 Ok(Command::Message(stream, ..)) => {
                     let status = Some(Status::default());
@@ -89,8 +89,8 @@ fn a_large_batch_that_is_refused_is_answered() {
 }
 
 /// A connection to an agent, and what is heard of it.
-fn connect(address: SocketAddr) -> (Link, Receiver<Command>) {
-    let (front, heard) = queue(1024, Limits::default());
+fn connect(address: SocketAddr) -> (Link, Receiver<Queued>) {
+    let (front, heard) = queue(1024, Limits::default(), Budget::default());
     let place = Place {
         device: DeviceId(0),
         address: address.to_string(),
@@ -108,9 +108,9 @@ fn connect(address: SocketAddr) -> (Link, Receiver<Command>) {
 }
 
 /// Next message of an agent, except what comes at intervals.
-fn next(heard: &Receiver<Command>) -> Heard {
+fn next(heard: &Receiver<Queued>) -> Heard {
     loop {
-        match heard.recv_timeout(Duration::from_secs(120)) {
+        match heard.recv_timeout(Duration::from_secs(120)).map(Queued::take) {
             Ok(Command::Agent(_, heard)) if matches!(*heard, Heard::Counted(_) | Heard::Groups(_)) => {}
             Ok(Command::Agent(_, heard)) => return *heard,
             _ => panic!("nothing is heard"),

@@ -11,8 +11,8 @@ use p4runtime_proto::p4::config::v1::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The most replicas of a group or session, with their backups.
-pub(crate) const MOST_REPLICAS: usize = 1 << 16;
+/// The most replicas of a group or session, with their backups. All copies of a packet exist at once: 40 MB for packets of 10 kB.
+pub(crate) const MOST_REPLICAS: usize = 1 << 12;
 
 /// A P4Info by ids.
 #[derive(Clone, Debug)]

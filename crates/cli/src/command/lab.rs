@@ -1,6 +1,6 @@
 //! `p4rack lab`
 
-use super::Preprocessor;
+use super::{Preprocessor, memory_of};
 use crate::ExitCode;
 use crate::log::LogArgs;
 use crate::output::{self, Format};
@@ -61,6 +61,9 @@ struct Options {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Memory for the programs and entries of all switches; docs/security.md has the default. Each switch may use the same share
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
+    max_memory: Option<u64>,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -142,6 +145,8 @@ fn up(path: &Path, options: &Options, format: Format) -> Result<Network, ExitCod
         grpc_port: options.grpc_port,
         pcaps,
         seed: options.seed,
+        memory: memory_of(options.max_memory),
+        give_back: crate::memory::give_back,
         // A description from elsewhere has none beside it.
         for_controllers: options.directory.is_none(),
     };

@@ -116,3 +116,8 @@ impl Cut {
         }
     }
 }
+
+/// Memory for programs and entries in bytes, from the option `--max-memory`.
+pub fn memory_of(mib: Option<u64>) -> u64 {
+    mib.map_or_else(|| agent::Limits::memory_of(agent::most_memory()), |mib| mib.saturating_mul(1 << 20))
+}

@@ -1,22 +1,12 @@
 //! Messages that take far more memory than they have bytes.
 
-use crate::setup::{
-    GIGABYTE, Honest, Victim, alone, at_length, connect, entries, ids, raw_call, runtime, stream,
-};
+use crate::raw::{announce, field, raw_call};
+use crate::setup::{GIGABYTE, Honest, Victim, alone, at_length, connect, entries, ids, runtime, stream};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::WriteRequest;
 use prost::Message;
-use std::io::Write;
 use std::net::TcpStream;
 use tonic::Code;
-
-/// A field with its bytes.
-fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
-    let mut out = vec![number << 3 | 2];
-    prost::encoding::encode_varint(bytes.len() as u64, &mut out);
-    out.extend(bytes);
-    out
-}
 
 fn head(election: u64) -> Vec<u8> {
     let head: WriteRequest = from_text(&format!("device_id: 1 election_id {{ low: {election} }}")).unwrap();
@@ -78,44 +68,28 @@ fn announced_messages_take_no_memory() {
     let mut victim = Victim::start(GIGABYTE, &[]);
     let honest = Honest::start(&victim, 7);
     let before = victim.memory();
-    let connections: Vec<TcpStream> = (0..16).map(|_| announce(&victim.address, 32)).collect();
+    let write = ("/p4.v1.P4Runtime/Write", 64 << 20);
+    let connections: Vec<TcpStream> = (0..16).map(|_| announce(&victim.address, 32, write)).collect();
     std::thread::sleep(std::time::Duration::from_millis(500));
     honest.end("announced messages");
     drop(connections);
     victim.is_as_before(before, "announced messages");
 }
 
-/// A connection with calls of `Write` that announce 64 MB each, and send nothing of them.
-fn announce(address: &str, calls: u32) -> TcpStream {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    let mut frame = |kind: u8, flags: u8, id: u32, payload: &[u8]| {
-        bytes.extend(&(payload.len() as u32).to_be_bytes()[1..]);
-        bytes.extend([kind, flags]);
-        bytes.extend(id.to_be_bytes());
-        bytes.extend(payload);
-    };
-    frame(4, 0, 0, &[]);
-    for call in 0..calls {
-        // POST, http, and literals without a table: the path and what gRPC wants.
-        let mut headers = vec![0x83, 0x86];
-        let fields = [
-            (":path", "/p4.v1.P4Runtime/Write"),
-            (":authority", "a"),
-            ("content-type", "application/grpc"),
-            ("te", "trailers"),
-        ];
-        for (name, value) in fields {
-            headers.extend([0, name.len() as u8]);
-            headers.extend(name.as_bytes());
-            headers.push(value.len() as u8);
-            headers.extend(value.as_bytes());
-        }
-        frame(1, 4, 2 * call + 1, &headers);
-        frame(0, 0, 2 * call + 1, &[&[0][..], &(64u32 << 20).to_be_bytes()].concat());
-    }
-    stream.write_all(&bytes).unwrap();
-    stream
+/// gRPC makes room for messages of streams, too: 192 connections with 32 streams, each with the length of one message of
+/// 256 KiB, took 1.5 GB.
+#[test]
+fn announced_messages_of_streams_take_no_memory() {
+    let _alone = alone();
+    let mut victim = Victim::start(GIGABYTE, &[]);
+    let honest = Honest::start(&victim, 7);
+    let before = victim.memory();
+    let message = ("/p4.v1.P4Runtime/StreamChannel", 256 << 10);
+    let connections: Vec<TcpStream> = (0..180).map(|_| announce(&victim.address, 32, message)).collect();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    honest.end("announced messages of streams");
+    drop(connections);
+    victim.is_as_before(before, "announced messages of streams");
 }
 
 /// From 150 updates on, details for all of them were more than clients read: they saw a broken stream, with 99,999 updates done.

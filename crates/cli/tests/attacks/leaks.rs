@@ -2,9 +2,9 @@
 //!
 //! `P4RACK_LEAK_SECONDS` says for how long; `./test --all` does it for five minutes.
 
+use crate::raw::raw_call;
 use crate::setup::{
-    Client, GIGABYTE, Honest, Victim, alone, at_length, count, entries, ids, raw_call, running, runtime,
-    stream,
+    Client, GIGABYTE, Honest, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest};

@@ -1,6 +1,6 @@
 //! A switch that is attacked, and an honest controller that is served meanwhile.
 
-use p4runtime_grpc::{Codec, Opaque, P4RuntimeClient};
+use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, ReadRequest, StreamMessageRequest,
@@ -41,6 +41,13 @@ pub fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
+/// The command under a limit of the shell.
+fn limited(limit: &str) -> Command {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("{limit} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_p4rack"));
+    command
+}
+
 /// The built command.
 pub struct Victim {
     process: Child,
@@ -56,10 +63,23 @@ impl Victim {
     }
 
     fn command(limit: &str, args: &[&str]) -> Command {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(format!("{limit} && exec \"$0\" \"$@\"")).arg(env!("CARGO_BIN_EXE_p4rack"));
+        let mut command = limited(limit);
         command.args(["switch", "--grpc-server-addr", "127.0.0.1:0"]).args(args);
         command
+    }
+
+    /// A lab in this directory, without an address, and its lines up to the one that begins with `last`.
+    pub fn lab(directory: &Path, limit: &str, args: &[&str], last: &str) -> (Victim, Vec<String>) {
+        let mut command = limited(limit);
+        command.arg("lab").args(args).current_dir(directory).env("XDG_RUNTIME_DIR", directory);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
+        let mut told = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut lines: Vec<String> = vec![];
+        while lines.last().is_none_or(|line| !line.starts_with(last)) {
+            lines.push(told.next().expect("it says where it listens").unwrap());
+        }
+        std::thread::spawn(move || told.map_while(Result::ok).for_each(drop));
+        (Victim { process, address: String::new() }, lines)
     }
 
     /// Exit status and message of a switch that is not to start.
@@ -342,14 +362,4 @@ impl Working {
         waits.sort_unstable();
         waits
     }
-}
-
-/// A unary call with the bytes that are given, whatever they are.
-pub async fn raw_call(address: &str, rpc: &'static str, bytes: Vec<u8>) -> Result<(), tonic::Status> {
-    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
-    let mut client = tonic::client::Grpc::new(channel);
-    client.ready().await.map_err(|error| tonic::Status::unknown(error.to_string()))?;
-    let path = format!("/p4.v1.P4Runtime/{rpc}").parse().unwrap();
-    let answer = client.unary(tonic::Request::new(Opaque(bytes)), path, Codec::<Opaque, Opaque>::default());
-    answer.await.map(drop)
 }

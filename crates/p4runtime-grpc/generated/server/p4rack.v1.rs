@@ -21,14 +21,14 @@ pub mod rack_server {
         >;
         async fn steer(
             &self,
-            request: tonic::Request<::p4runtime_proto::p4rack::v1::SteerRequest>,
+            request: tonic::Request<crate::service::RawSteerRequest>,
         ) -> std::result::Result<
             tonic::Response<::p4runtime_proto::p4rack::v1::SteerResponse>,
             tonic::Status,
         >;
         async fn trace(
             &self,
-            request: tonic::Request<::p4runtime_proto::p4rack::v1::TraceRequest>,
+            request: tonic::Request<crate::service::RawTraceRequest>,
         ) -> std::result::Result<
             tonic::Response<::p4runtime_proto::p4rack::v1::TraceResponse>,
             tonic::Status,
@@ -54,7 +54,7 @@ pub mod rack_server {
         /// A message of the controller's merge to an agent, and the agent's to the controller: see docs/internals/flows.md.
         async fn merge(
             &self,
-            request: tonic::Request<::p4runtime_proto::p4rack::v1::MergeRequest>,
+            request: tonic::Request<crate::service::RawMergeRequest>,
         ) -> std::result::Result<
             tonic::Response<::p4runtime_proto::p4rack::v1::MergeResponse>,
             tonic::Status,
@@ -189,9 +189,8 @@ pub mod rack_server {
                     struct SteerSvc<T: Rack>(pub Arc<T>);
                     impl<
                         T: Rack,
-                    > tonic::server::UnaryService<
-                        ::p4runtime_proto::p4rack::v1::SteerRequest,
-                    > for SteerSvc<T> {
+                    > tonic::server::UnaryService<crate::service::RawSteerRequest>
+                    for SteerSvc<T> {
                         type Response = ::p4runtime_proto::p4rack::v1::SteerResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
@@ -199,9 +198,7 @@ pub mod rack_server {
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<
-                                ::p4runtime_proto::p4rack::v1::SteerRequest,
-                            >,
+                            request: tonic::Request<crate::service::RawSteerRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
@@ -237,9 +234,8 @@ pub mod rack_server {
                     struct TraceSvc<T: Rack>(pub Arc<T>);
                     impl<
                         T: Rack,
-                    > tonic::server::UnaryService<
-                        ::p4runtime_proto::p4rack::v1::TraceRequest,
-                    > for TraceSvc<T> {
+                    > tonic::server::UnaryService<crate::service::RawTraceRequest>
+                    for TraceSvc<T> {
                         type Response = ::p4runtime_proto::p4rack::v1::TraceResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
@@ -247,9 +243,7 @@ pub mod rack_server {
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<
-                                ::p4runtime_proto::p4rack::v1::TraceRequest,
-                            >,
+                            request: tonic::Request<crate::service::RawTraceRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
@@ -332,9 +326,8 @@ pub mod rack_server {
                     struct MergeSvc<T: Rack>(pub Arc<T>);
                     impl<
                         T: Rack,
-                    > tonic::server::UnaryService<
-                        ::p4runtime_proto::p4rack::v1::MergeRequest,
-                    > for MergeSvc<T> {
+                    > tonic::server::UnaryService<crate::service::RawMergeRequest>
+                    for MergeSvc<T> {
                         type Response = ::p4runtime_proto::p4rack::v1::MergeResponse;
                         type Future = BoxFuture<
                             tonic::Response<Self::Response>,
@@ -342,9 +335,7 @@ pub mod rack_server {
                         >;
                         fn call(
                             &mut self,
-                            request: tonic::Request<
-                                ::p4runtime_proto::p4rack::v1::MergeRequest,
-                            >,
+                            request: tonic::Request<crate::service::RawMergeRequest>,
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {

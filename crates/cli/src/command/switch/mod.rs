@@ -9,7 +9,8 @@ use crate::output;
 use crate::tls::{ClientArgs, ServerArgs};
 pub use bmv2::normalized;
 
-use agent::{AgentAt, Limits, PortSpec, Setup, SplitProgram, Switch, most_memory};
+use super::memory_of;
+use agent::{AgentAt, Budget, Limits, PortSpec, Setup, SplitProgram, Switch, most_files};
 use base_diag::{Diagnostic, SourceMap, codes};
 use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
@@ -219,10 +220,10 @@ pub fn run(mut args: Args) -> ExitCode {
         limits: Limits {
             updates: args.max_updates,
             connections: args.max_connections,
-            memory: args
-                .max_memory
-                .map_or_else(|| Limits::memory_of(most_memory()), |mib| mib.saturating_mul(1 << 20)),
+            memory: memory_of(args.max_memory),
         },
+        budget: Budget::default(),
+        files: most_files(),
         give_back: crate::memory::give_back,
     };
     let device_id = setup.device_id;

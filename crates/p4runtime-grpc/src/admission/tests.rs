@@ -1,0 +1,151 @@
+use super::*;
+
+const S: Duration = Duration::from_secs(1);
+
+fn admission() -> Admission {
+    Admission::new(Rules {
+        connections: 6,
+        per_address: 4,
+        reserve: 2,
+        first_call: 10 * S,
+        idle: 100 * S,
+        reserved_for: 30 * S,
+        stopped: 180 * S,
+    })
+}
+
+fn at(last: u8) -> IpAddr {
+    [10, 0, 0, last].into()
+}
+
+fn ended(clients: &[Arc<Client>]) -> Vec<usize> {
+    (0..clients.len()).filter(|index| clients[*index].ended.load(Ordering::Acquire)).collect()
+}
+
+#[test]
+fn the_longest_silent_makes_room_and_open_calls_stay() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let _open = clients[0].call(true, 8, 8).unwrap();
+    drop(clients[1].call(false, 8, 8).unwrap());
+    // The third never called, and is older than the fourth.
+    let another = all.admit(at(1), now + 4 * S).unwrap();
+    assert_eq!(ended(&clients), [2]);
+    let _calls = [&clients[1], &clients[3], &another].map(|client| client.call(false, 8, 8).unwrap());
+    assert!(all.admit(at(2), now + 5 * S).is_some());
+    assert_eq!(all.turned_away(), (0, 1));
+}
+
+#[test]
+fn of_one_address_operators_come_in_whatever_the_others_do() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let _streams: Vec<_> = clients.iter().map(|client| client.call(true, 8, 8).unwrap()).collect();
+    let guests: Vec<_> = (4..9).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let _calls: Vec<_> = guests.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+    assert!(guests[4].call(true, 8, 8).is_err(), "they open no streams");
+    assert_eq!((ended(&clients), ended(&guests), all.len()), (vec![], vec![0, 1, 2], 6));
+    // Another address has none of these, and they are all that there are.
+    assert!(all.admit(at(2), now + 9 * S).is_some());
+    assert_eq!((ended(&clients), ended(&guests), all.len()), (vec![], vec![0, 1, 2, 3], 6));
+}
+
+#[test]
+fn calls_that_stop_keep_no_connection() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+    // The first waits for its answer, the second has begun to read, the others' answers wait.
+    calls[1..].iter().for_each(Call::moved);
+    let soon = Instant::now() + STOPPED;
+    clients[1].moved(calls[1].number, Some(soon));
+    assert!(all.admit(at(1), soon).is_some());
+    assert_eq!(ended(&clients), [2]);
+    all.sweep(soon + 179 * S);
+    assert_eq!(ended(&clients), [2, 3]);
+    all.sweep(soon + 180 * S);
+    assert_eq!(ended(&clients), [1, 2, 3]);
+}
+
+#[test]
+fn what_has_stopped_makes_room_in_memory_and_what_moves_stays() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let budget = Budget::of(100 << 20);
+    let [small, moving, stopped, honest] = [1, 40, 30, 0].map(|mib| mib << 20);
+    let calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+    let mut holds: Vec<_> = clients.iter().map(|client| budget.hold(Some(Arc::clone(client)))).collect();
+    for (hold, bytes) in holds.iter_mut().zip([small, moving, stopped, honest]) {
+        assert!(hold.grow(bytes));
+    }
+    let before = Instant::now().checked_sub(STOPPED).unwrap();
+    clients[0].moved(calls[0].number, Some(before));
+    clients[1].moved(calls[1].number, Some(Instant::now() + 100 * S));
+    clients[2].moved(calls[2].number, Some(before));
+    assert!(!holds[3].grow(60 << 20));
+    assert_eq!(ended(&clients), [2]);
+    // The connection's requests and answers are dropped with it.
+    holds.swap_remove(2);
+    assert!(holds[2].grow(50 << 20));
+    assert!(!holds[2].grow(50 << 20));
+    assert_eq!(ended(&clients), [2], "nothing else has stopped that would help");
+}
+
+#[test]
+fn who_has_too_many_connections_costs_nobody_else_one() {
+    let (all, now) = (admission(), Instant::now());
+    let other = [all.admit(at(2), now).unwrap()];
+    let clients: Vec<_> = (1..5).filter_map(|n| all.admit(at(1), now + n * S)).collect();
+    let _calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+    for n in 5..9 {
+        assert!(all.admit(at(1), now + n * S).is_some());
+    }
+    // The last of the four was one of the reserve.
+    assert_eq!((ended(&other), ended(&clients), all.len()), (vec![], vec![3], 6));
+}
+
+#[test]
+fn where_all_are_too_many_the_largest_crowd_makes_room() {
+    let (all, now) = (admission(), Instant::now());
+    let places = [2, 3, 1, 1, 1, 3];
+    let clients: Vec<_> =
+        (0..6).zip(places).filter_map(|(n, place)| all.admit(at(place), now + n * S)).collect();
+    assert!(all.admit(at(4), now + 6 * S).is_some());
+    // The first of those three, though others have been silent for longer.
+    assert_eq!(ended(&clients), [2]);
+}
+
+#[test]
+fn the_last_ones_open_no_streams() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..6).filter_map(|n| all.admit(at(n), now)).collect();
+    let streams: Vec<_> = clients.iter().map(|client| client.call(true, 8, 8)).collect();
+    assert_eq!(streams.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, true, true, false, false]);
+    assert!(clients[5].call(false, 8, 8).is_ok());
+    all.sweep(now + 31 * S);
+    assert_eq!(ended(&clients), [4, 5]);
+}
+
+#[test]
+fn who_does_nothing_is_ended_in_time() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..3).filter_map(|n| all.admit(at(n), now)).collect();
+    let _open = clients[0].call(true, 8, 8).unwrap();
+    drop(clients[1].call(false, 8, 8).unwrap());
+    all.sweep(now + 11 * S);
+    assert_eq!(ended(&clients), [2]);
+    all.sweep(Instant::now() + 101 * S);
+    assert_eq!(ended(&clients), [1, 2]);
+    assert_eq!(all.len(), 1);
+}
+
+#[test]
+fn one_connection_has_few_calls() {
+    let all = admission();
+    let client = all.admit(at(1), Instant::now()).unwrap();
+    let calls: Vec<_> = (0..3).map(|_| client.call(false, 2, 1)).collect();
+    assert_eq!(calls.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
+    drop(calls);
+    let streams: Vec<_> = (0..2).map(|_| client.call(true, 2, 1)).collect();
+    assert_eq!(streams.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+}
