@@ -17,8 +17,8 @@ use dataplane_ports::Lanes;
 pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
-    AppFlows, Boots, Direct, Handlers, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack, Served,
-    Splitter,
+    AppFlows, AppView, Boots, Direct, Handlers, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack,
+    Served, Splitter, Views,
 };
 use ir::Program;
 use ir_split::Placement;
@@ -176,7 +176,9 @@ pub struct SplitProgram {
     /// Time for which the state of a device with spares must be correct before the device is used again.
     pub hold_down: base_time::Duration,
     /// Flows that move, where all devices run in this process.
-    pub flows: Option<AppFlows>,
+    pub flows: Vec<AppFlows>,
+    /// Its apps as devices of their own.
+    pub views: Vec<AppView>,
 }
 
 /// Address of an agent.
@@ -417,22 +419,23 @@ fn owner(
             (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
         }
         Switch::Rack(mut program) => {
-            let flows = program.flows.take();
+            let (flows, views) = (std::mem::take(&mut program.flows), std::mem::take(&mut program.views));
             let (splitter, updates) = splitter(*program, maker, true)?;
             let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct).with_flows(flows);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
             }
-            (Box::new(rack), Some(updates))
+            (with_views(Box::new(rack), device_id, views), Some(updates))
         }
-        Switch::Remote(program, agents) => {
+        Switch::Remote(mut program, agents) => {
+            let views = std::mem::take(&mut program.views);
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: ports are attached at the agents")));
             }
             let (splitter, updates) = splitter(*program, maker, false)?;
             let addresses = agents.into_iter().map(|agent| agent.address).collect();
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
-            (Box::new(rack), Some(updates))
+            (with_views(Box::new(rack), device_id, views), Some(updates))
         }
     };
     let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
@@ -461,6 +464,11 @@ fn owner(
     Ok(owner)
 }
 
+/// The switch, with its apps as devices of their own.
+fn with_views(switch: Box<dyn Served>, device: u64, views: Vec<AppView>) -> Box<dyn Served> {
+    if views.is_empty() { switch } else { Box::new(Views::new(switch, device, views)) }
+}
+
 /// The planner of a split program, which does not split it again, and the updates that fill its tables. If the parts run
 /// in this process, they are compiled to machine code now.
 fn splitter(
@@ -468,7 +476,7 @@ fn splitter(
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
     runs_here: bool,
 ) -> Result<(Splitter, Vec<Update>), SetupError> {
-    let SplitProgram { whole, placement, made, updates, hold_down, flows: _ } = program;
+    let SplitProgram { whole, placement, made, updates, hold_down, flows: _, views: _ } = program;
     let maker = maker(Some(Arc::clone(&whole)));
     let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
     for (part, text) in parts {

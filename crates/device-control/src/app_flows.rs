@@ -14,6 +14,7 @@ use flow_control::flows::{Counters, Place};
 use flow_control::popularity::Costs;
 use ir::{Name, Program};
 use ir_keys::{Keys, Part};
+use ir_merge::Share;
 use ir_pin::Pinned;
 use ir_split::DeviceIndex;
 use p4runtime_store::Store;
@@ -30,12 +31,16 @@ pub struct FlowsOf {
     pub keys: Keys,
     /// The names of what it was given.
     pub pinned: Pinned,
-    /// The pinned program, which the controller presents as one switch.
+    /// The pinned program, or the merged one that it is a part of, which the controller presents as one switch.
     pub whole: Arc<Program>,
     /// Costs of moves.
     pub costs: Costs,
     /// Externs of the program.
     pub registry: Registry,
+    /// The app's part, if the pinned program was merged with others.
+    pub share: Option<Share>,
+    /// The number of the pinned program among those of the controller.
+    pub number: u16,
 }
 
 impl FlowsOf {
@@ -45,9 +50,9 @@ impl FlowsOf {
     ///
     /// Reasons why flows of this program cannot move.
     pub fn moves(&self, entries: &[Write<Name>], device: u64) -> Result<FlowMoves, Vec<Diagnostic>> {
-        let FlowsOf { program, keys, pinned, whole, costs, .. } = self;
+        let FlowsOf { program, keys, pinned, whole, costs, share, number, .. } = self;
         let flows = PinnedFlows::new(program, keys, pinned, entries, *costs, self.options())?;
-        FlowMoves::new(flows, whole, device)
+        FlowMoves::new(flows, (whole, share.clone()), device, *number)
     }
 
     fn options(&self) -> Options {
@@ -62,6 +67,8 @@ pub struct Promotion {
     pub window: Duration,
     /// Ports of the switch that lead to each helper.
     pub helpers: Vec<Vec<Port>>,
+    /// Ports of the switch that lead to any device of the rack: frames from there were counted when they came first.
+    pub inside: Vec<Port>,
 }
 
 /// The flows of an app.
@@ -105,7 +112,8 @@ impl AppFlows {
     ) -> Result<AppFlows, Vec<Diagnostic>> {
         moves.sort_by_key(|(at, ..)| *at);
         let popularity = promotion.map(|promotion| {
-            let counts = Popular::new(&of.program, &of.keys, of.options(), &promotion.helpers)?;
+            let traffic = of.share.as_ref().map(|share| share.traffic.clone());
+            let counts = Popular::new(&of.program, &of.keys, of.options(), &promotion, traffic)?;
             let ends = Time::ZERO + promotion.window;
             Ok::<_, Vec<Diagnostic>>(Popularity { counts, promotion, ends, reported: vec![] })
         });

@@ -17,21 +17,31 @@ use controller::{Call, Reply, Ticket};
 use dataplane_api::EntryError;
 use flow_control::flows::Place;
 use ir::{Name, Program};
+use ir_merge::Share;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::entity::Entity as Kind;
 use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
 use p4runtime_server::Status;
 use p4runtime_store::{Change, Described, Store};
-use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, Work, WriteNumber};
-use std::collections::{BTreeMap, VecDeque};
+use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, StepId, Work, WriteNumber};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Tickets of steps begin here: other calls have lower ones.
+/// Tickets of steps begin here: other calls have lower ones. Those of one program have its number in the bits above [`TICKET_BITS`].
 const FIRST_TICKET: u64 = 1 << 63;
 
-/// A write that could not be done is tried again after so long.
+/// Bits that tell tickets of one program apart.
+const TICKET_BITS: u32 = 48;
+
+/// A write that could not be done is tried again after so long, then after twice as long, and so on.
 const AGAIN: Duration = Duration::from_ms(10);
+
+/// The longest time until it is tried again.
+const LATEST: Duration = Duration::from_s(1);
+
+/// Refusals after which a flow is not moved to the switch, where the device will not change its mind.
+const MOST_REFUSALS: u32 = 8;
 
 /// Calls under way, at most: the controller has room for them.
 const MOST_CALLS: usize = 256;
@@ -87,29 +97,43 @@ pub struct FlowMoves {
     info: Arc<P4Info>,
     /// Without entries: it says updates.
     catalog: Store,
+    /// The app's names in a merged program; none if the program is the app's alone.
+    share: Option<Share>,
+    /// Tickets of the calls begin here.
+    first: u64,
     /// Id of the device that the controller presents.
     device: u64,
     tickets: u64,
-    sent: BTreeMap<Ticket, Step>,
+    /// Steps under way, each with the number of earlier tries.
+    sent: BTreeMap<Ticket, (Step, u32)>,
     /// Steps that are tried again, by time.
-    again: VecDeque<(Time, Step)>,
+    again: BTreeMap<(Time, StepId), (Step, u32)>,
     asked: BTreeMap<Flow, Vec<Asked>>,
     count: usize,
     ended: Vec<Moved>,
 }
 
 impl FlowMoves {
-    /// `whole` is the pinned program that the controller presents as this device.
-    pub fn new(flows: PinnedFlows, whole: &Program, device: u64) -> Result<FlowMoves, Vec<Diagnostic>> {
+    /// `whole` is the pinned program, or the merged one that the pinned program is a part of, which the controller presents as this device.
+    /// Each pinned program of a controller has a number of its own.
+    pub fn new(
+        flows: PinnedFlows,
+        (whole, share): (&Program, Option<Share>),
+        device: u64,
+        number: u16,
+    ) -> Result<FlowMoves, Vec<Diagnostic>> {
         let info = Arc::new(p4info::p4info(whole)?);
+        let first = FIRST_TICKET + (u64::from(number & 0x7fff) << TICKET_BITS);
         Ok(FlowMoves {
             flows,
             catalog: Store::new(Arc::clone(&info)),
             info,
+            share,
             device,
-            tickets: FIRST_TICKET,
+            first,
+            tickets: first,
             sent: BTreeMap::new(),
-            again: VecDeque::new(),
+            again: BTreeMap::new(),
             asked: BTreeMap::new(),
             count: 0,
             ended: vec![],
@@ -166,12 +190,28 @@ impl FlowMoves {
         self.device
     }
 
-    /// Ids and names of all tables.
+    /// Ids and names of all tables of the pinned program.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (u32, &str)> + Clone {
-        self.info.tables.iter().map(|table| (table.id(), table.name()))
+        self.info.tables.iter().filter_map(|table| Some((table.id(), self.own_name(table.name())?)))
     }
 
-    /// Name of a table.
+    /// True for the id of a value set of the pinned program.
+    pub(crate) fn is_value_set(&self, id: u32) -> bool {
+        self.value_sets().any(|known| known == id)
+    }
+
+    /// Ids of all value sets of the pinned program.
+    pub(crate) fn value_sets(&self) -> impl Iterator<Item = u32> {
+        let own = self.info.value_sets.iter().filter(|set| self.own_name(set.name()).is_some());
+        own.map(Described::id)
+    }
+
+    /// The pinned program's name of something; none if it belongs to another app.
+    fn own_name<'n>(&self, name: &'n str) -> Option<&'n str> {
+        self.share.as_ref().map_or(Some(name), |share| share.own_name(name))
+    }
+
+    /// Name of a table; none if it belongs to another app.
     pub(crate) fn table(&self, id: u32) -> Option<&str> {
         self.tables().find(|(known, _)| *known == id).map(|(_, name)| name)
     }
@@ -184,12 +224,20 @@ impl FlowMoves {
 
     /// The write with names; none if the program lacks something.
     pub(crate) fn named(&self, change: &Change) -> Option<Write<Name>> {
-        change.refer(|kind, id| self.catalog.catalog().name_of(kind, *id).map(Name::from)).ok()
+        let name = |kind, id: &u32| {
+            let name = self.catalog.catalog().name_of(kind, *id).map_err(drop)?;
+            self.own_name(name).map(Name::from).ok_or(())
+        };
+        change.refer(name).ok()
     }
 
     /// The write with ids; none if the program lacks something.
     pub(crate) fn numbered(&self, write: &Write<Name>) -> Option<Change> {
-        write.refer(|kind, name| self.id(kind, name).ok_or(())).ok()
+        let merged = match &self.share {
+            Some(share) => share.write(write).ok().flatten()?,
+            None => write.clone(),
+        };
+        merged.refer(|kind, name| self.id(kind, name).ok_or(())).ok()
     }
 
     /// A write that all devices have.
@@ -226,9 +274,9 @@ impl FlowMoves {
     pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
         let mut calls = vec![];
         while self.sent.len() < MOST_CALLS {
-            let is_due = self.again.front().is_some_and(|(at, _)| *at <= now);
-            let again = if is_due { self.again.pop_front().map(|(_, step)| step) } else { None };
-            let Some(step) = again.or_else(|| self.flows.next_step()) else { break };
+            let again = self.again.first_entry().filter(|first| first.key().0 <= now);
+            let again = again.map(|first| first.remove());
+            let Some((step, tries)) = again.or_else(|| Some((self.flows.next_step()?, 0))) else { break };
             let updates = match &step.work {
                 // A packet passes ingress, where all copies are, at one moment, and none comes to ingress again.
                 Work::Flush => Some(vec![]),
@@ -250,18 +298,25 @@ impl FlowMoves {
             self.tickets += 1;
             let request = WriteRequest { device_id: self.device, updates, ..WriteRequest::default() };
             calls.push((ticket, Call::Operate(Box::new(request))));
-            self.sent.insert(ticket, step);
+            self.sent.insert(ticket, (step, tries));
         }
         self.hear(now);
         calls
     }
 
+    /// True for the ticket of a call of these moves.
+    fn is_own(&self, ticket: Ticket) -> bool {
+        ticket.0 >> TICKET_BITS == self.first >> TICKET_BITS
+    }
+
     /// The reply to a call. False if the ticket is somebody else's.
     pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
-        let Some(step) = self.sent.remove(&ticket) else { return ticket.0 >= FIRST_TICKET };
+        let Some((step, tries)) = self.sent.remove(&ticket) else { return self.is_own(ticket) };
+        let stays_away = |status: &Status| is_full(status) || tries >= MOST_REFUSALS && is_final(status);
         match reply {
-            Reply::Done(Err(status)) if !is_full(status) || !step.may_be_full => {
-                self.again.push_back((now + AGAIN, step));
+            Reply::Done(Err(status)) if !step.may_be_full || !stays_away(status) => {
+                let wait = (AGAIN * (1 << tries.min(7))).min(LATEST);
+                self.again.insert((now + wait, step.id), (step, tries.saturating_add(1)));
             }
             Reply::Done(Err(_)) => self.flows.ended(step.id, Ended::Full),
             _ => self.flows.ended(step.id, Ended::Done),
@@ -272,7 +327,7 @@ impl FlowMoves {
 
     /// When [`calls`](FlowMoves::calls) has something to do without a reply.
     pub fn deadline(&self) -> Option<Time> {
-        self.again.front().map(|(at, _)| *at)
+        self.again.keys().next().map(|(at, _)| *at)
     }
 
     /// True if a move is under way.
@@ -366,6 +421,13 @@ impl FlowMoves {
 fn is_full(status: &Status) -> bool {
     let code = status.cause().map_or(status.code as i32, |(_, error)| error.canonical_code);
     code == Code::ResourceExhausted as i32
+}
+
+/// True if the device would say the same again.
+fn is_final(status: &Status) -> bool {
+    let code = status.cause().map_or(status.code as i32, |(_, error)| error.canonical_code);
+    let all = [Code::InvalidArgument, Code::PermissionDenied, Code::Unimplemented, Code::FailedPrecondition];
+    all.iter().any(|known| *known as i32 == code)
 }
 
 /// Why a request is refused.

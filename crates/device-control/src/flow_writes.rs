@@ -5,7 +5,7 @@
 //! Write ──> tried on the desired state ──> updates that no copy is of, as they are ──> the others, through FlowMoves ──> reply
 //! ```
 
-use super::{FlowMoves, Splitter};
+use super::{AppFlows, FlowMoves, Splitter};
 use base_time::Time;
 use controller::{Call, Controller, Reply, Ticket};
 use p4runtime_proto::google::rpc::Code;
@@ -38,13 +38,13 @@ impl Asked {
     }
 }
 
-/// The requests to one pinned program.
+/// The requests to the pinned programs of a rack.
 #[derive(Default)]
 pub(super) struct FlowWrites {
     waiting: VecDeque<Asked>,
     current: Option<Current>,
-    /// Writes that all copies have.
-    pub done: u64,
+    /// Writes that all copies have, by app.
+    done: BTreeMap<usize, u64>,
 }
 
 /// A request in progress.
@@ -55,9 +55,10 @@ struct Current {
     ended: Vec<Option<Error>>,
     /// The call with the updates that no copy is of.
     plain: Option<(Ticket, Vec<usize>)>,
-    /// Updates that are not begun.
-    left: VecDeque<(usize, Change)>,
-    open: BTreeMap<WriteNumber, usize>,
+    /// Updates that are not begun, each with its place in the request and the app whose table it writes.
+    left: VecDeque<(usize, usize, Change)>,
+    /// Places of updates in progress, by app.
+    open: BTreeMap<(usize, WriteNumber), usize>,
 }
 
 impl FlowWrites {
@@ -68,6 +69,11 @@ impl FlowWrites {
             self.waiting.push_back(asked);
         }
         has_room
+    }
+
+    /// Writes to an app's tables that all copies have.
+    pub fn done(&self, app: usize) -> u64 {
+        self.done.get(&app).copied().unwrap_or(0)
     }
 
     /// Requests that have not begun: they go where no flow moves.
@@ -86,7 +92,7 @@ impl FlowWrites {
     pub fn go_on(
         &mut self,
         now: Time,
-        moves: &mut FlowMoves,
+        apps: &mut [AppFlows],
         controller: &Controller<Splitter>,
         tickets: &mut impl FnMut() -> Ticket,
         replies: &mut Vec<(Ticket, Reply)>,
@@ -94,13 +100,15 @@ impl FlowWrites {
         let mut calls = vec![];
         loop {
             if let Some(current) = &mut self.current {
-                while let Some(number) = moves.next_written() {
-                    self.done += 1;
-                    if let Some(at) = current.open.remove(&number) {
-                        current.ended[at] = Some(Error::default());
+                for (of, app) in apps.iter_mut().enumerate() {
+                    while let Some(number) = app.moves_mut().next_written() {
+                        *self.done.entry(of).or_default() += 1;
+                        if let Some(at) = current.open.remove(&(of, number)) {
+                            current.ended[at] = Some(Error::default());
+                        }
                     }
                 }
-                current.begin_more(now, moves);
+                current.begin_more(now, apps);
                 if current.is_over() {
                     replies.extend(self.current.take().map(Current::reply));
                     continue;
@@ -108,7 +116,7 @@ impl FlowWrites {
                 break;
             }
             let Some(asked) = self.waiting.pop_front() else { break };
-            match begin(asked, moves, controller, tickets) {
+            match begin(asked, apps, controller, tickets) {
                 Begun::Pass(asked) => calls.push(asked.call()),
                 Begun::Refused(ticket, status) => replies.push((ticket, Reply::Done(Err(status)))),
                 Begun::Current(current, call) => {
@@ -148,13 +156,13 @@ impl FlowWrites {
 
 impl Current {
     /// Begins updates for which there is room.
-    fn begin_more(&mut self, now: Time, moves: &mut FlowMoves) {
+    fn begin_more(&mut self, now: Time, apps: &mut [AppFlows]) {
         if self.plain.is_some() {
             return;
         }
-        while let Some((at, change)) = self.left.front() {
-            match moves.write(now, change) {
-                Ok(number) => drop(self.open.insert(number, *at)),
+        while let Some((at, of, change)) = self.left.front() {
+            match apps[*of].moves_mut().write(now, change) {
+                Ok(number) => drop(self.open.insert((*of, number), *at)),
                 Err(Refusal::TooManyWrites) => return,
                 Err(refusal) => {
                     let why = match refusal {
@@ -196,19 +204,20 @@ enum Begun {
 
 fn begin(
     asked: Asked,
-    moves: &FlowMoves,
+    apps: &[AppFlows],
     controller: &Controller<Splitter>,
     tickets: &mut impl FnMut() -> Ticket,
 ) -> Begun {
     let request = &asked.request;
     let all_or_nothing = request.atomicity() != Atomicity::ContinueOnError;
     // The controller says why.
-    if request.device_id != moves.device() || !asked.is_operator && controller.may_write(request).is_err() {
+    let is_theirs = apps.iter().any(|app| app.moves().device() == request.device_id);
+    if !is_theirs || !asked.is_operator && controller.may_write(request).is_err() {
         return Begun::Pass(asked);
     }
-    let kinds: Vec<Result<bool>> =
-        request.updates.iter().map(|update| goes_through_moves(update, moves)).collect();
-    if kinds.iter().all(|kind| matches!(kind, Ok(false))) {
+    let kinds: Vec<Result<Option<usize>>> =
+        request.updates.iter().map(|update| goes_through_moves(update, apps)).collect();
+    if kinds.iter().all(|kind| matches!(kind, Ok(None))) {
         return Begun::Pass(asked);
     }
     let is_first = kinds.iter().position(std::result::Result::is_err);
@@ -221,10 +230,10 @@ fn begin(
         return Begun::Refused(asked.ticket, Status::new(Code::Unimplemented, why));
     }
     // Other updates are tried where they are done.
-    let is_copied = |at: &usize| matches!(kinds[*at], Ok(true));
     let all = 0..request.updates.len();
-    let copied: Vec<usize> = all.clone().filter(is_copied).collect();
-    let plain: Vec<usize> = all.filter(|at| matches!(kinds[*at], Ok(false))).collect();
+    let of_app = |at: usize| Some((at, kinds[at].as_ref().ok().copied().flatten()?));
+    let (copied, apps): (Vec<usize>, Vec<usize>) = all.clone().filter_map(of_app).unzip();
+    let plain: Vec<usize> = all.filter(|at| matches!(kinds[*at], Ok(None))).collect();
     let pick =
         |places: &[usize]| places.iter().map(|at| request.updates[*at].clone()).collect::<Vec<Update>>();
     let tried = match controller.tried(&request.role, &pick(&copied)) {
@@ -237,9 +246,9 @@ fn begin(
     let mut ended: Vec<Option<Error>> =
         kinds.into_iter().map(|kind| kind.err().map(|fault| error(&fault))).collect();
     let mut left = VecDeque::new();
-    for (at, tried) in copied.into_iter().zip(tried) {
+    for ((at, of), tried) in copied.into_iter().zip(apps).zip(tried) {
         match tried {
-            Ok(changes) => left.extend(changes.into_iter().map(|change| (at, change))),
+            Ok(changes) => left.extend(changes.into_iter().map(|change| (at, of, change))),
             Err(fault) => ended[at] = Some(error(&fault)),
         }
     }
@@ -254,8 +263,18 @@ fn begin(
     Begun::Current(Box::new(current), call)
 }
 
-/// True if the update writes an entry that packets look up in a copy.
-fn goes_through_moves(update: &Update, moves: &FlowMoves) -> Result<bool> {
+/// The app in whose copy packets look up the entry that the update writes; none if there is no copy.
+fn goes_through_moves(update: &Update, apps: &[AppFlows]) -> Result<Option<usize>> {
+    for (of, app) in apps.iter().enumerate() {
+        if goes_through(update, app.moves())? {
+            return Ok(Some(of));
+        }
+    }
+    Ok(None)
+}
+
+/// The same for one app.
+fn goes_through(update: &Update, moves: &FlowMoves) -> Result<bool> {
     let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
     let (table, is_default) = match entity {
         Some(Kind::TableEntry(entry)) => (entry.table_id, entry.is_default_action),
@@ -265,7 +284,7 @@ fn goes_through_moves(update: &Update, moves: &FlowMoves) -> Result<bool> {
         Some(Kind::DirectMeterEntry(entry)) => {
             (entry.table_entry.as_ref().map_or(0, |entry| entry.table_id), false)
         }
-        Some(Kind::ValueSetEntry(_)) => {
+        Some(Kind::ValueSetEntry(entry)) if moves.is_value_set(entry.value_set_id) => {
             let why = "the parser decides by it which entries packets look up";
             return fault("value sets cannot change while flows move", why).code(Code::Unimplemented);
         }
@@ -293,11 +312,11 @@ fn goes_through_moves(update: &Update, moves: &FlowMoves) -> Result<bool> {
     Ok(matches!(entity, Some(Kind::TableEntry(_))))
 }
 
-fn refused(kinds: Vec<Result<bool>>, first: usize) -> Status {
+fn refused(kinds: Vec<Result<Option<usize>>>, first: usize) -> Status {
     let mut outcomes = Outcomes::default();
     for (at, kind) in kinds.into_iter().enumerate() {
         match at <= first {
-            true => outcomes.note(kind),
+            true => outcomes.note(kind.map(drop)),
             false => outcomes.not_tried(),
         }
     }

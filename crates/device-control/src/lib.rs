@@ -6,10 +6,12 @@
 mod agent_edges;
 mod agent_groups;
 mod app_flows;
+mod app_view;
 mod boot;
 mod change;
 mod data;
 mod device_config;
+mod entity_ids;
 mod fill;
 mod flow_moves;
 mod flow_writes;
@@ -31,6 +33,8 @@ mod running;
 mod served;
 mod show;
 mod trace;
+mod view_config;
+mod views;
 
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render};
 use base_time::Time;
@@ -52,6 +56,7 @@ use target_native::{Engine, Shared};
 pub use agent_edges::AgentEdges;
 use agent_groups::SaidGroups;
 pub use app_flows::{AppFlows, FlowsOf, Promotion};
+pub use app_view::{AppView, PartOf};
 use boot::Boot;
 pub use boot::Boots;
 pub use device_config::program_in_json;
@@ -71,6 +76,7 @@ use running::Running;
 pub use running::{SwitchMut, SwitchRef};
 pub use served::{Answers, Event, Served};
 pub use show::metrics;
+pub use views::Views;
 
 /// The numbers that ports of a program's architecture can have; `drop_port` is the architecture's own if none is given.
 pub fn port_numbers(program: &ir::Program, drop_port: Option<u32>) -> PortNumbers {

@@ -28,7 +28,7 @@ struct Wanted {
 pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Option<Found> {
     let catalog = store.catalog();
     // The parser's selections depend on value sets, so the tables that packets of a flow look up are not known.
-    if !catalog.info().value_sets.is_empty() {
+    if moves.value_sets().next().is_some() {
         return None;
     }
     let (flows, tables) = (moves.flows(), moves.tables());
@@ -39,9 +39,10 @@ pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Opti
         else {
             continue;
         };
+        let Some(name) = moves.table(entry.table_id) else { continue };
         let key = catalog.entry_key(entry).ok()?;
         let is_gone = !entry.is_default_action && store.entry(entry.table_id, &key).is_none();
-        if is_gone && !flows.is_own(moves.table(entry.table_id)?) {
+        if is_gone && !flows.is_own(name) {
             entries.push(moves.named(&entry_of(entry.table_id, key, None))?);
         }
     }

@@ -2,6 +2,7 @@
 //! gets, and packets of flows at the switch are counted exactly. This happens in software beside the switch, where a frame comes in and its
 //! hand-over is known.
 
+use super::Promotion;
 use base_diag::Diagnostic;
 use base_time::Time;
 use dataplane_api::Port;
@@ -9,9 +10,10 @@ use device::Options;
 use flow_control::sketch::Sketch;
 use ir::Program;
 use ir_keys::Keys;
+use ir_merge::Traffic;
 use pinned_flows::{Classifier, Flow, flow_bytes};
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Flows that are counted at the switch in a window, at most: packets that are dropped before they are handed over look like those of a resident flow.
@@ -23,6 +25,10 @@ pub struct Popular(Arc<Mutex<Counts>>);
 
 struct Counts {
     classifier: Classifier,
+    /// The app's packets; none if it has all.
+    traffic: Option<Traffic>,
+    /// Ports from which frames are not counted.
+    inside: BTreeSet<Port>,
     /// A sketch for each helper, by the switch's ports to it.
     helpers: BTreeMap<Port, usize>,
     sketches: Vec<Sketch<Flow>>,
@@ -47,16 +53,19 @@ pub struct Window {
 }
 
 impl Popular {
-    /// `helpers` are the ports of the switch to each helper.
+    /// `traffic` are the app's packets; none if it has all.
     pub fn new(
         program: &Program,
         keys: &Keys,
         options: Options,
-        helpers: &[Vec<Port>],
+        Promotion { helpers, inside, .. }: &Promotion,
+        traffic: Option<Traffic>,
     ) -> Result<Popular, Vec<Diagnostic>> {
         let ports = helpers.iter().enumerate();
         let counts = Counts {
             classifier: Classifier::new(program, keys, options)?,
+            traffic,
+            inside: inside.iter().copied().collect(),
             helpers: ports.flat_map(|(at, ports)| ports.iter().map(move |port| (*port, at))).collect(),
             sketches: helpers.iter().map(|_| Sketch::new(1)).collect(),
             residents: BTreeMap::new(),
@@ -70,12 +79,15 @@ impl Popular {
 
     /// True of a frame from outside, which is to be counted.
     pub fn counts_from(&self, port: Port) -> bool {
-        !self.counts().helpers.contains_key(&port)
+        !self.counts().inside.contains(&port)
     }
 
     /// A frame has come in, and what has become of it leaves by these ports.
     pub fn count(&self, port: Port, frame: &[u8], mut left: impl Iterator<Item = Port>, now: Time) {
         let counts = &mut *self.counts();
+        if counts.traffic.as_ref().is_some_and(|traffic| !traffic.has(port, frame)) {
+            return;
+        }
         let flow = counts.classifier.flow(port, frame);
         let name = flow_bytes(&flow);
         let helper = left.find_map(|port| counts.helpers.get(&port));

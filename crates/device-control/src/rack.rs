@@ -158,13 +158,11 @@ impl<C: Channel> RackSwitch<C> {
         }
     }
 
-    /// The same with the flows of its app, which may move.
+    /// The same with the flows of its apps, which may move.
     #[must_use]
-    pub fn with_flows(self, flows: Option<AppFlows>) -> RackSwitch<C> {
-        let flows = flows.map(|app| {
-            let program = super::plan::cookie_of(app.whole());
-            RackFlows::new(app, program)
-        });
+    pub fn with_flows(self, flows: Vec<AppFlows>) -> RackSwitch<C> {
+        let program = flows.first().map(|app| super::plan::cookie_of(app.whole()));
+        let flows = program.map(|program| RackFlows::new(flows, program));
         RackSwitch { flows, ..self }
     }
 
@@ -608,7 +606,7 @@ impl<C: Channel> Served for RackSwitch<C> {
             named.collect::<Vec<_>>()
         };
         let groups = self.groups.iter().zip(&self.names).flat_map(of).collect();
-        let pinned_apps = self.flows.iter().map(|flows| flows.show(&name)).collect();
+        let pinned_apps = self.flows.iter().flat_map(|flows| flows.show(&name)).collect();
         ShowResponse { groups, pinned_apps, ..show::rack(&self.controller, &[]) }
     }
 

@@ -15,7 +15,7 @@ use dataplane_api::Output;
 use flow_control::flows::Place;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
-use p4runtime_proto::p4::v1::{Uint128, Update, WriteRequest};
+use p4runtime_proto::p4::v1::{Entity, Uint128, Update, WriteRequest};
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
 use p4runtime_proto::p4rack::v1::{FlowShard, PinnedApp, PinnedFlow, pinned_flow::Part};
 use p4runtime_server::Status;
@@ -32,9 +32,9 @@ const AGAIN: Duration = Duration::from_ms(10);
 /// Flows that are shown.
 const MOST_SHOWN: usize = 1000;
 
-/// The flows of a rack's app.
+/// The flows of a rack's apps.
 pub(super) struct RackFlows {
-    app: AppFlows,
+    apps: Vec<AppFlows>,
     /// The program whose flows they are.
     program: Cookie,
     phase: Phase,
@@ -42,8 +42,8 @@ pub(super) struct RackFlows {
     plan: Option<Weak<Rollout>>,
     /// Calls under way that may bring another program.
     changing: BTreeSet<Ticket>,
-    /// Operators that wait for a move.
-    asked: Vec<(Ticket, Flow, Side)>,
+    /// Operators that wait for a move of an app's flow.
+    asked: Vec<(Ticket, usize, Flow, Side)>,
     writes: FlowWrites,
     replies: Vec<(Ticket, Reply)>,
     tickets: u64,
@@ -63,9 +63,9 @@ enum Phase {
 }
 
 impl RackFlows {
-    pub fn new(app: AppFlows, program: Cookie) -> RackFlows {
+    pub fn new(apps: Vec<AppFlows>, program: Cookie) -> RackFlows {
         RackFlows {
-            app,
+            apps,
             program,
             phase: Phase::NoProgram,
             plan: None,
@@ -96,7 +96,8 @@ impl RackFlows {
             Call::Resume(mut state) => {
                 self.changing.insert(ticket);
                 // Which flows are at the switch is no state: they come again.
-                state.entities.retain(|entity| !self.app.moves().is_of_moves(entity));
+                let is_theirs = |entity: &Entity| self.apps.iter().any(|app| app.moves().is_of_moves(entity));
+                state.entities.retain(|entity| !is_theirs(entity));
                 return Some(Call::Resume(state));
             }
             Call::Start(..)
@@ -129,7 +130,7 @@ impl RackFlows {
                 _ => drop(left.pop_front()),
             }
         } else if !self.writes.replied(ticket, reply) {
-            self.app.replied(now, ticket, reply);
+            let _ = self.apps.iter_mut().any(|app| app.replied(now, ticket, reply));
         }
         true
     }
@@ -157,7 +158,8 @@ impl RackFlows {
                 Some(updates) => {
                     let ticket = next();
                     *call = Some(ticket);
-                    vec![(ticket, operate(self.app.moves().device(), updates.clone()))]
+                    let device = self.apps.first().map_or(0, |app| app.moves().device());
+                    vec![(ticket, operate(device, updates.clone()))]
                 }
                 None => {
                     self.phase = Phase::Running;
@@ -165,11 +167,12 @@ impl RackFlows {
                 }
             },
             Phase::Running => {
-                let moves = self.app.moves_mut();
-                let mut calls = self.writes.go_on(now, moves, controller, &mut next, &mut self.replies);
-                calls.extend(
-                    controller.with_store(|desired| self.app.calls(now, desired)).unwrap_or_default(),
-                );
+                let apps = &mut self.apps;
+                let mut calls = self.writes.go_on(now, apps, controller, &mut next, &mut self.replies);
+                for app in apps {
+                    calls
+                        .extend(controller.with_store(|desired| app.calls(now, desired)).unwrap_or_default());
+                }
                 self.hear();
                 calls
             }
@@ -184,13 +187,16 @@ impl RackFlows {
 
     /// True if frames that come to a device by this port are counted.
     pub fn counts(&self, device: usize, port: u32) -> bool {
-        let is_there = self.app.switch.0 as usize == device && matches!(self.phase, Phase::Running);
-        is_there && self.app.popular().is_some_and(|popular| popular.counts_from(port))
+        let counts = |app: &AppFlows| {
+            let is_there = app.switch.0 as usize == device;
+            is_there && app.popular().is_some_and(|popular| popular.counts_from(port))
+        };
+        matches!(self.phase, Phase::Running) && self.apps.iter().any(counts)
     }
 
     /// Such a frame has come, and what has become of it leaves.
     pub fn count(&self, port: u32, frame: &[u8], left: &[Output], now: Time) {
-        if let Some(popular) = self.app.popular() {
+        for popular in self.apps.iter().filter_map(AppFlows::popular) {
             popular.count(port, frame, left.iter().map(|output| output.port), now);
         }
     }
@@ -200,7 +206,7 @@ impl RackFlows {
         match &self.phase {
             _ if !self.changing.is_empty() => None,
             Phase::Clearing { call: None, at, .. } => Some(*at),
-            Phase::Running => self.app.next_time(),
+            Phase::Running => self.apps.iter().filter_map(AppFlows::next_time).min(),
             Phase::NoProgram | Phase::Off(_) | Phase::Clearing { .. } => None,
         }
     }
@@ -217,26 +223,31 @@ impl RackFlows {
         self.plan = Some(Arc::downgrade(&rollout));
         self.replies.extend(self.writes.end());
         let program = rollout.parts().find_map(|(_, part)| part.config.cookie);
-        let found = match program == Some(self.program) {
-            true => controller.with_store(|store| found(store, &rollout, self.app.moves())).flatten(),
-            false => return self.end(now, "the running program is not that of the rack's file"),
-        };
-        let Some(Found { entries, left }) = found else {
-            return self.end(now, "the program has value sets or entries that cannot be followed");
-        };
-        match self.app.restart(now, &entries) {
-            Ok(()) => self.phase = Phase::Clearing { left: left.into(), call: None, at: now },
-            Err(found) => {
-                let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
-                self.end(now, &titles.join("; "));
-            }
+        if program != Some(self.program) {
+            return self.end(now, "the running program is not that of the rack's file");
         }
+        let mut all = VecDeque::new();
+        for at in 0..self.apps.len() {
+            let app = &mut self.apps[at];
+            let found = controller.with_store(|store| found(store, &rollout, app.moves())).flatten();
+            let Some(Found { entries, left }) = found else {
+                return self.end(now, "the program has value sets or entries that cannot be followed");
+            };
+            if let Err(found) = app.restart(now, &entries) {
+                let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
+                return self.end(now, &titles.join("; "));
+            }
+            all.extend(left);
+        }
+        self.phase = Phase::Clearing { left: all, call: None, at: now };
     }
 
     fn end(&mut self, now: Time, why: &str) {
         self.phase = Phase::Off(why.to_string());
         // Everything that waits for a move is notified.
-        let _ = self.app.restart(now, &[]);
+        for app in &mut self.apps {
+            let _ = app.restart(now, &[]);
+        }
     }
 
     /// An operator moves a flow.
@@ -249,14 +260,12 @@ impl RackFlows {
         controller: &Controller<Splitter>,
     ) {
         let checked = controller.may_steer(election).and_then(|()| {
-            if *app != self.app.name {
-                let why = format!(
-                    "there is no app `{}` with pinned flows; there is `{}`",
-                    app.escape_debug(),
-                    self.app.name
-                );
+            let Some(at) = self.apps.iter().position(|known| known.name == *app) else {
+                let names: Vec<String> = self.apps.iter().map(|app| format!("`{}`", app.name)).collect();
+                let (app, names) = (app.escape_debug(), names.join(", "));
+                let why = format!("there is no app `{app}` with pinned flows; there is {names}");
                 return Err(Status::new(Code::NotFound, why));
-            }
+            };
             match &self.phase {
                 Phase::Off(why) => {
                     return Err(Status::new(Code::FailedPrecondition, format!("no flow moves: {why}")));
@@ -267,14 +276,15 @@ impl RackFlows {
                 Phase::Clearing { .. } | Phase::Running => {}
             }
             let key = key.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-            pinned_flows::flow(self.app.parts(), key)
-                .map_err(|wrong| Status::new(Code::InvalidArgument, wrong.join("; ")))
+            let flow = pinned_flows::flow(self.apps[at].parts(), key);
+            let flow = flow.map_err(|wrong| Status::new(Code::InvalidArgument, wrong.join("; ")))?;
+            Ok((at, flow))
         });
         match checked {
-            Ok(flow) => {
+            Ok((at, flow)) => {
                 let side = if *to_switch { Side::Switch } else { Side::Helper };
-                self.app.moves_mut().ask(now, &flow, side);
-                self.asked.push((ticket, flow, side));
+                self.apps[at].moves_mut().ask(now, &flow, side);
+                self.asked.push((ticket, at, flow, side));
             }
             Err(status) => self.replies.push((ticket, Reply::Done(Err(status)))),
         }
@@ -282,7 +292,11 @@ impl RackFlows {
 
     /// Tells operators how their moves have ended.
     fn hear(&mut self) {
-        for Moved { flow, to, end, .. } in self.app.take_ended() {
+        let ended = |(at, app): (usize, &mut AppFlows)| {
+            app.take_ended().into_iter().map(move |moved| (at, moved)).collect::<Vec<_>>()
+        };
+        let all: Vec<(usize, Moved)> = self.apps.iter_mut().enumerate().flat_map(ended).collect();
+        for (at, Moved { flow, to, end, .. }) in all {
             let how = match end {
                 End::Done => Ok(()),
                 End::Undone(why) => {
@@ -292,20 +306,25 @@ impl RackFlows {
                     Err(Status::new(Code::FailedPrecondition, format!("the flow cannot move: {why}")))
                 }
             };
-            let is_it = |(_, known, side): &mut (Ticket, Flow, Side)| *known == flow && *side == to;
+            let is_it = |(_, of, known, side): &mut (Ticket, usize, Flow, Side)| {
+                *of == at && *known == flow && *side == to
+            };
             let ended = self.asked.extract_if(.., is_it);
             self.replies.extend(ended.map(|(ticket, ..)| (ticket, Reply::Done(how.clone()))));
         }
     }
 
-    /// The app, for people.
-    pub fn show(&self, name: &dyn Fn(usize) -> String) -> PinnedApp {
-        let AppFlows { name: app, switch, shards, .. } = &self.app;
-        let flows = self.app.moves().flows();
-        let (counters, resident) = self.app.totals();
+    /// The apps, for people.
+    pub fn show(&self, name: &dyn Fn(usize) -> String) -> Vec<PinnedApp> {
+        self.apps.iter().enumerate().map(|(at, app)| self.show_app(at, app, name)).collect()
+    }
+
+    fn show_app(&self, at: usize, of: &AppFlows, name: &dyn Fn(usize) -> String) -> PinnedApp {
+        let AppFlows { name: app, switch, shards, .. } = of;
+        let flows = of.moves().flows();
+        let (counters, resident) = of.totals();
         let flow = |(flow, place, packets): (Flow, Option<Place>, u64)| PinnedFlow {
-            key: self
-                .app
+            key: of
                 .parts()
                 .iter()
                 .zip(&flow)
@@ -326,17 +345,17 @@ impl RackFlows {
         PinnedApp {
             name: app.clone(),
             switch: name(switch.0 as usize),
-            is_automatic: self.app.popular().is_some(),
-            room: self.app.room() as u64,
+            is_automatic: of.popular().is_some(),
+            room: of.room() as u64,
             resident: resident as u64,
             moving: flows.numbers().get(&Place::Moving).copied().unwrap_or(0) as u64,
             promoted: counters.promoted,
             demoted: counters.evicted,
             full: counters.full,
             threshold: flows.threshold(),
-            flows: self.app.top(MOST_SHOWN).into_iter().map(flow).collect(),
+            flows: of.top(MOST_SHOWN).into_iter().map(flow).collect(),
             shards: shards.iter().enumerate().map(shard).collect(),
-            writes: self.writes.done,
+            writes: self.writes.done(at),
             off: match &self.phase {
                 Phase::Off(why) => why.clone(),
                 _ => String::new(),
@@ -345,15 +364,18 @@ impl RackFlows {
     }
 
     pub fn metrics(&self) -> Vec<Metric> {
-        let (counters, resident) = self.app.totals();
-        let of = |name, value| Metric::new(name, value).with("app", &self.app.name);
-        vec![
-            of("flows_at_switch", resident as u64),
-            of("flow_moves_total", counters.promoted).with("to", "switch"),
-            of("flow_moves_total", counters.evicted).with("to", "helper"),
-            of("flow_moves_full_total", counters.full),
-            of("flow_writes_total", self.writes.done),
-        ]
+        let of_app = |(at, app): (usize, &AppFlows)| {
+            let (counters, resident) = app.totals();
+            let of = |name, value| Metric::new(name, value).with("app", &app.name);
+            [
+                of("flows_at_switch", resident as u64),
+                of("flow_moves_total", counters.promoted).with("to", "switch"),
+                of("flow_moves_total", counters.evicted).with("to", "helper"),
+                of("flow_moves_full_total", counters.full),
+                of("flow_writes_total", self.writes.done(at)),
+            ]
+        };
+        self.apps.iter().enumerate().flat_map(of_app).collect()
     }
 }
 

@@ -14,6 +14,8 @@ pub struct App<'a> {
     pub class: Option<Class>,
     /// Where classes overlap, the largest wins. `None` never overlaps.
     pub priority: Option<u32>,
+    /// The regions of its program stay, under the names of [`Share::region`](crate::Share::region); otherwise they are not marked.
+    pub has_regions: bool,
 }
 
 /// The prefix of an app's names in P4: its name, as an identifier that no other app has.

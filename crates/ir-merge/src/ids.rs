@@ -94,9 +94,7 @@ impl Ids {
         }
     }
 
-    /// A region marks a place to cut; a merged program is not cut.
     pub fn block(&self, block: &mut Block) {
-        block.annotations.retain(|annotation| annotation.name != "region");
         self.stmts(&mut block.stmts);
     }
 

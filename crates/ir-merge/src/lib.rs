@@ -14,6 +14,8 @@
 //! field of the merged metadata. It stays with a packet that is cloned, resubmitted or recirculated, whatever its
 //! headers have become.
 //!
+//! Regions that are placed ([`App::has_regions`]) must lie in the bodies of ingress and egress, so the apps' controls become part of these then.
+//!
 //! **Invariant**: a packet of an app's class does in the merged program what it does in the app alone, with the same entries
 //! under the names of [`Share`]. Where that cannot be had, the merge is refused.
 
@@ -27,6 +29,7 @@ mod ids;
 mod merge;
 mod parser;
 mod refuse;
+mod regions;
 mod scan;
 mod share;
 mod substitute;
@@ -34,4 +37,4 @@ mod types;
 
 pub use app::App;
 pub use merge::{Merged, merge};
-pub use share::{Numbers, Share, TooLarge};
+pub use share::{Numbers, Share, TooLarge, Traffic};

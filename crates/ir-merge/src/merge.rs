@@ -4,15 +4,16 @@ use crate::app::{App, prefixes};
 use crate::builder::{Common, Source};
 use crate::effects::{self, Effects};
 use crate::ids::Ids;
-use crate::share::Share;
+use crate::share::{Share, Traffic};
 use crate::types::Declarations;
-use crate::{controls, externs, parser, refuse};
+use crate::{controls, externs, parser, refuse, regions};
 use base_diag::{Diagnostic, Span, codes::merge as codes};
 use ir::{
     Annotation, AnnotationBody, AnnotationValue, Annotations, ControlId, Name, Owner, ParserId, Program,
     Role, Stage, StageKind, Type, TypeDecl, TypeId, TypeKind, build,
 };
 use num_bigint::BigInt;
+use traffic_classes::Class;
 
 /// Several programs as one.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub fn merge(apps: &[App<'_>]) -> Result<Merged, Vec<Diagnostic>> {
         return Err(wrong);
     }
     let mut declared = Declarations::default();
-    let sources = sources(apps, &effects, &mut declared);
+    let sources = sources(apps, &effects, &order, &mut declared);
     let keeps = effects.iter().any(Effects::keeps_number);
     let mut out = assemble(&sources, declared, lists(&effects).filter(|_| keeps));
     let common = common(&out, &sources).ok_or_else(|| vec![lacks()])?;
@@ -74,6 +75,9 @@ pub fn merge(apps: &[App<'_>]) -> Result<Merged, Vec<Diagnostic>> {
             *parser = id;
         }
     }
+    if apps.iter().any(|app| app.has_regions) {
+        regions::lift(&mut out)?;
+    }
     if cfg!(debug_assertions)
         && let Err(errors) = ir::verify::verify(&out)
     {
@@ -84,7 +88,12 @@ pub fn merge(apps: &[App<'_>]) -> Result<Merged, Vec<Diagnostic>> {
 }
 
 /// Every app with its names and numbers in the merged program.
-fn sources(apps: &[App<'_>], effects: &[Effects], declared: &mut Declarations) -> Vec<Source> {
+fn sources(
+    apps: &[App<'_>],
+    effects: &[Effects],
+    order: &[(usize, Class)],
+    declared: &mut Declarations,
+) -> Vec<Source> {
     let (groups, sessions) = (effects::groups(effects), effects::sessions(effects));
     let spare = (0..=255).find(|list| !effects.iter().any(|e| e.lists.contains(list))).unwrap_or(0);
     let prefixes = prefixes(apps);
@@ -93,6 +102,7 @@ fn sources(apps: &[App<'_>], effects: &[Effects], declared: &mut Declarations) -
     let (mut parsers, mut kept_controls) = (0u32, 0u32);
     for (at, app) in apps.iter().enumerate() {
         let mut program = app.program.clone();
+        regions::rename(&mut program, &|own| app.has_regions.then(|| regions::merged(&prefixes[at], own)));
         if effects[at].exits && !groups[at].are_own() && effects[at].chooses_groups {
             let _ = ir_lower::hoist_effects(&mut program);
             let _ = ir_lower::eliminate_exits(&mut program);
@@ -128,6 +138,7 @@ fn sources(apps: &[App<'_>], effects: &[Effects], declared: &mut Declarations) -
             groups: groups[at],
             sessions: sessions[at],
             digests: vec![],
+            traffic: traffic(order, at),
         };
         sources.push(Source { program, ids, share, at, effects: effects[at].clone() });
     }
@@ -138,6 +149,13 @@ fn sources(apps: &[App<'_>], effects: &[Effects], declared: &mut Declarations) -
         source.rename(merged_parser);
     }
     sources
+}
+
+/// The packets of an app, given the order in which classes are asked.
+fn traffic(order: &[(usize, Class)], app: usize) -> Traffic {
+    let before = order.iter().take_while(|(at, _)| *at != app).map(|(_, class)| class.clone());
+    let class = order.iter().find(|(at, _)| *at == app).map_or_else(Class::any, |(_, class)| class.clone());
+    Traffic { class, before: before.collect() }
 }
 
 /// The field lists that keep the app's number: all that any app names, and the one of plain clones.

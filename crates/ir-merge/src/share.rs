@@ -1,7 +1,9 @@
 //! Names and numbers of an app's control plane in the merged program.
 
+use crate::regions;
 use control_writes::{Kind, Write};
 use ir::Name;
+use traffic_classes::Class;
 
 /// An app's part of a merged program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +20,24 @@ pub struct Share {
     pub sessions: Numbers,
     /// The names of its digests, alone and merged.
     pub digests: Vec<(Name, Name)>,
+    /// The app's packets.
+    pub traffic: Traffic,
+}
+
+/// The packets of an app: those of its class that belong to no class asked before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Traffic {
+    /// Class of the app.
+    pub class: Class,
+    /// Classes that are asked before.
+    pub before: Vec<Class>,
+}
+
+impl Traffic {
+    /// True for a packet of the app.
+    pub fn has(&self, port: u32, frame: &[u8]) -> bool {
+        self.class.matches(port, frame) && !self.before.iter().any(|class| class.matches(port, frame))
+    }
 }
 
 /// Numbers that the control plane gives, and that all apps of a device choose from.
@@ -36,6 +56,11 @@ impl Share {
             "NoAction" => own.into(),
             _ => format!("{}.{own}", self.prefix).into(),
         }
+    }
+
+    /// Merged name of a region of the app.
+    pub fn region(&self, own: &str) -> Name {
+        regions::merged(&self.prefix, own)
     }
 
     /// The app's own name of something with a merged name; `None` if it is another app's.

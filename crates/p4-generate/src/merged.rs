@@ -42,6 +42,7 @@ impl Trial<'_> {
                 program,
                 class: class.clone(),
                 priority: None,
+                has_regions: false,
             })
             .collect();
         let merged = match merge(&apps) {

@@ -7,8 +7,7 @@ use rack_model::{App, Rack};
 use rack_plan::{FlowPlan, Wishes};
 use std::path::Path;
 
-/// The plans of the apps whose RACK.toml describes their flows, one for each switch; none if no app does. Several apps may have the same switch, although
-/// [`crate::load`] refuses such racks.
+/// The plans of the apps whose RACK.toml describes their flows, one for each switch; none if no app does.
 pub fn plans(
     path: &Path,
     extra_defines: &[String],

@@ -1,6 +1,7 @@
 //! Flows of a rack's apps that move: what RACK.toml says of them, checked against the keys of the app's program.
 
 use crate::functions;
+use crate::pinned::PinnedApp;
 use crate::rack::{Racked, SplitApp};
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use base_time::{Duration, Time};
@@ -73,8 +74,8 @@ impl Unpinned {
 /// A move of the file, with the flow's values.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowMove {
-    /// The app's place in [`Racked::apps`](crate::rack::Racked::apps).
-    pub app: usize,
+    /// Name of the app.
+    pub app: String,
     /// When the move is asked for.
     pub at: Time,
     /// The flow.
@@ -86,12 +87,13 @@ pub struct FlowMove {
 /// The moves of a rack, in the order of the file. All mistakes are reported at once.
 pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagnostic>> {
     let (mut moves, mut wrong) = (vec![], vec![]);
-    for (at, (app, model)) in apps.iter().zip(&rack.apps).enumerate() {
+    for (app, pinned) in apps.iter().flat_map(|app| app.pinned.iter().map(move |pinned| (app, pinned))) {
+        let PinnedApp { model, unpinned, .. } = pinned;
         let mut own = rack.moves.iter().filter(|one| one.app == model.name.value).peekable();
         let promoted = model.pinning.as_ref().and_then(|pinning| Some(pinning.promote?.span));
         let asked = own.peek().map(|one| one.span).or(promoted);
-        let (Some(unpinned), Some(span)) = (&app.unpinned, asked) else { continue };
-        match of_app(rack, app, model, span) {
+        let Some(span) = asked else { continue };
+        match of_app(rack, app, pinned, span, 0) {
             Ok(_) => {}
             Err(found) => {
                 wrong.extend(found);
@@ -104,7 +106,7 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
                 rack_model::Side::Helper => Side::Helper,
             };
             match flow(one, &unpinned.keys.key.parts) {
-                Ok(flow) => moves.push(FlowMove { app: at, at: one.at, flow, to }),
+                Ok(flow) => moves.push(FlowMove { app: one.app.clone(), at: one.at, flow, to }),
                 Err(found) => wrong.extend(found),
             }
         }
@@ -112,15 +114,21 @@ pub fn moves(rack: &Rack, apps: &[SplitApp]) -> Result<Vec<FlowMove>, Vec<Diagno
     if wrong.is_empty() { Ok(moves) } else { Err(wrong) }
 }
 
-/// The flows of an app, if they can move. `span` says in the file that they do.
-fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowsOf, Vec<Diagnostic>> {
+/// The flows of an app, if they can move. `span` says in the file that they do; `number` is the app's among those of its switch.
+fn of_app(
+    rack: &Rack,
+    app: &SplitApp,
+    PinnedApp { model, pinned, unpinned, share }: &PinnedApp,
+    span: Span,
+    number: u16,
+) -> Result<FlowsOf, Vec<Diagnostic>> {
     let cannot = |why: &str| {
         let title = format!("flows of `{}` cannot move", model.name.value);
         Diagnostic::error(codes::NOT_PINNED, title).at(span, why.to_string())
     };
-    let (Some(unpinned), Some(pinned)) = (&app.unpinned, &app.pinned) else {
+    if pinned.flow_manager.is_none() {
         return Err(vec![cannot("all its flows are processed at one place")]);
-    };
+    }
     if unpinned.has_own_key {
         let key = model.pinning.as_ref().and_then(|pinning| pinning.flow_key.as_ref()?.first());
         let diagnostic = cannot("it is not known what packets of a flow look up");
@@ -142,35 +150,48 @@ fn of_app(rack: &Rack, app: &SplitApp, model: &App, span: Span) -> Result<FlowsO
         whole: Arc::clone(&app.whole),
         costs: costs(rack, model),
         registry: functions::declared(&unpinned.program),
+        share: share.clone(),
+        number,
     };
     of.moves(&unpinned.entries, 1)?;
     Ok(of)
 }
 
-/// The flows of an app, none of them resident, with the moves of the rack's file. None if they cannot move.
-pub fn app_flows(racked: &Racked, at: usize) -> Result<Option<AppFlows>, Vec<Diagnostic>> {
-    let (app, model) = (&racked.apps[at], &racked.rack.apps[at]);
-    let (Some(unpinned), Some(pinned), Some(pinning)) = (&app.unpinned, &app.pinned, &model.pinning) else {
-        return Ok(None);
-    };
-    let own: Vec<_> = racked.moves.iter().filter(|one| one.app == at).collect();
+/// The flows of the apps of a program, none of them resident, with the moves of the rack's file; without apps whose flows cannot move.
+pub fn app_flows(racked: &Racked, at: usize) -> Result<Vec<AppFlows>, Vec<Diagnostic>> {
+    let apps = racked.apps[at].pinned.iter().zip(0..);
+    let flows = apps.map(|(pinned, number)| flows_of(racked, &racked.apps[at], pinned, number).transpose());
+    flows.flatten().collect()
+}
+
+/// The flows of one app; `number` is the app's among those of its switch.
+pub fn flows_of(
+    racked: &Racked,
+    app: &SplitApp,
+    of_one: &PinnedApp,
+    number: u16,
+) -> Result<Option<AppFlows>, Vec<Diagnostic>> {
+    let PinnedApp { model, pinned, unpinned, .. } = of_one;
+    let Some(pinning) = &model.pinning else { return Ok(None) };
+    let own: Vec<_> = racked.moves.iter().filter(|one| one.app == model.name.value).collect();
     let must_move = !own.is_empty() || pinning.promote.is_some();
-    let of = match of_app(&racked.rack, app, model, model.span) {
+    let of = match of_app(&racked.rack, app, of_one, model.span, number) {
         Ok(of) => of,
         Err(found) if must_move => return Err(found),
         Err(_) => return Ok(None),
     };
     let placement = &app.placement;
-    let region = pinned.region.clone().unwrap_or_default();
-    let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
+    let helpers = of_one.helpers(placement);
     let node = |device: u32| NodeId::Device(DeviceId(device));
     let ports = |helper: &DeviceIndex| {
         let links = racked.rack.links_between(node(placement.origin().0), node(helper.0));
         links.map(|(_, port, _)| port).collect()
     };
-    let promotion = pinning
-        .promote
-        .map(|promote| Promoting { window: promote.window, helpers: helpers.iter().map(ports).collect() });
+    let promotion = pinning.promote.map(|promote| Promoting {
+        window: promote.window,
+        helpers: helpers.iter().map(ports).collect(),
+        inside: placement.link_ports(placement.origin()).into_iter().map(|port| port as u32).collect(),
+    });
     let moves = own.into_iter().map(|one| (one.at, one.flow.clone(), one.to)).collect();
     let shards =
         (0..usize::from(pinned.shards)).filter_map(|shard| helpers.get(shard % helpers.len())).copied();

@@ -5,7 +5,8 @@ use base_diag::codes::{merge as codes, rack as rack_codes};
 use base_diag::{Diagnostic, SourceMap, Span};
 use ir::Program;
 use ir_merge::{Merged, Share, merge};
-use rack_model::{App, DeviceId, Rack, Regions, Spanned};
+use rack_model::{App, DeviceId, Placement, Rack, Regions, Spanned};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The apps of a merged program.
@@ -64,7 +65,7 @@ pub fn join(sharers: &[Sharer<'_>], name: &str, map: &mut SourceMap) -> Result<J
 pub fn groups(rack: &Rack) -> Vec<Vec<usize>> {
     let mut groups: Vec<(Option<DeviceId>, Vec<usize>)> = vec![];
     for (at, app) in rack.apps.iter().enumerate() {
-        let device = only_device(app);
+        let device = shared_switch(app);
         match groups.iter_mut().find(|(known, _)| known.is_some() && *known == device) {
             Some((_, group)) => group.push(at),
             None => groups.push((device, vec![at])),
@@ -73,23 +74,27 @@ pub fn groups(rack: &Rack) -> Vec<Vec<usize>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The device that all of an app runs on.
-fn only_device(app: &App) -> Option<DeviceId> {
-    let is_placed = matches!(app.map, Regions::ByHand(_));
+/// The switch that an app may share with others: all of the app runs there, but for flows that are pinned elsewhere.
+fn shared_switch(app: &App) -> Option<DeviceId> {
+    let is_placed = matches!(app.map, Regions::ByHand(_)) && app.other_origins.is_empty();
     let origin = app.origin.value;
-    (is_placed && app.devices().all(|device| device.value == origin)).then_some(origin)
+    let is_alone = app.devices().all(|device| device.value == origin);
+    (is_placed && (is_alone || app.pinning.is_some())).then_some(origin)
 }
 
 /// Devices with parts of several apps that cannot be merged, and classes that nothing uses.
 pub fn refuse(rack: &Rack) -> Vec<Diagnostic> {
     let mut found = vec![];
+    let groups = groups(rack);
     for (id, device) in (0..).map(DeviceId).zip(&rack.devices) {
         let named: Vec<(usize, Spanned<DeviceId>)> = rack
             .apps_of(id)
             .filter_map(|app| Some((app, rack.apps[app].devices().find(|known| known.value == id)?)))
             .collect();
         let [(_, first), others @ ..] = named.as_slice() else { continue };
-        if named.iter().all(|(app, _)| only_device(&rack.apps[*app]).is_some()) {
+        let is_one_group = |group: &Vec<usize>| named.iter().all(|(app, _)| group.contains(app));
+        if groups.iter().any(is_one_group) {
+            found.extend(refuse_helpers(rack, id, &named));
             continue;
         }
         found.extend(others.iter().map(|(_, other)| {
@@ -97,11 +102,11 @@ pub fn refuse(rack: &Rack) -> Vec<Diagnostic> {
             Diagnostic::error(rack_codes::NOT_SUPPORTED, title)
                 .at(other.span, "named again here")
                 .at(first.span, "first named here")
-                .note("apps can share a device only if each of them runs on it as a whole, and on no other device")
+                .note("apps share a switch if each of them runs there as a whole, or has an affinity; helpers are shared by apps with one switch")
                 .help("give each app its own devices, or all apps the same device")
         }));
     }
-    for group in groups(rack) {
+    for group in groups {
         if let [alone] = group.as_slice()
             && let Some(class) = &rack.apps[*alone].class
         {
@@ -113,6 +118,24 @@ pub fn refuse(rack: &Rack) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Apps with one helper in common have all their helpers in common: a device has one place in a site.
+fn refuse_helpers(rack: &Rack, id: DeviceId, named: &[(usize, Spanned<DeviceId>)]) -> Vec<Diagnostic> {
+    let helpers =
+        |app: usize| rack.apps[app].helpers.iter().map(|device| device.value).collect::<BTreeSet<DeviceId>>();
+    let mut with_helper = named.iter().filter(|(app, _)| helpers(*app).contains(&id));
+    let Some((first, span)) = with_helper.next() else { return vec![] };
+    let others = with_helper.filter(|(app, _)| helpers(*app) != helpers(*first));
+    let report = |(app, other): &(usize, Spanned<DeviceId>)| {
+        let name = |app: usize| &rack.apps[app].name.value;
+        let title = format!("`{}` and `{}` share some of their helpers", name(*first), name(*app));
+        Diagnostic::error(rack_codes::NOT_SUPPORTED, title)
+            .at(other.span, "a helper of both")
+            .at(span.span, "first named here")
+            .help("name the same `devices` in both apps, or different ones")
+    };
+    others.map(report).collect()
 }
 
 /// The entries of all apps as entries of the merged program.
@@ -136,14 +159,46 @@ pub fn entries(sharing: &Sharing, apps: &[(Entries, Span)]) -> Result<Entries, V
     if found.is_empty() { Ok(Entries::of(writes)) } else { Err(found) }
 }
 
-/// The app that represents the apps of a group.
-pub fn stand_in(rack: &Rack, group: &[usize]) -> App {
+/// Name of the app that represents the apps of a group.
+pub fn name(rack: &Rack, group: &[usize]) -> String {
     let names: Vec<&str> = group.iter().map(|at| rack.apps[*at].name.value.as_str()).collect();
+    names.join("+")
+}
+
+/// The app that represents the apps of a group.
+pub fn stand_in(rack: &Rack, group: &[usize], name: String, sharing: &Sharing) -> App {
     let first = &rack.apps[group[0]];
+    let mut map: Vec<Placement> = vec![];
+    let mut helpers: Vec<Spanned<DeviceId>> = vec![];
+    for (app, (share, _)) in group.iter().map(|at| &rack.apps[*at]).zip(&sharing.apps) {
+        helpers.extend(
+            app.helpers
+                .iter()
+                .filter(|helper| !helpers.iter().any(|known| known.value == helper.value))
+                .copied()
+                .collect::<Vec<_>>(),
+        );
+        let Regions::ByHand(own) = &app.map else { continue };
+        for placement in own {
+            let region =
+                Spanned::new(share.region(&placement.region.value).to_string(), placement.region.span);
+            // Sites with the same devices have them in one order.
+            let devices = |site: &Placement| {
+                std::iter::once(&site.device)
+                    .chain(&site.spares)
+                    .map(|device| device.value)
+                    .collect::<BTreeSet<_>>()
+            };
+            let same = map.iter().find(|known| devices(known) == devices(placement)).unwrap_or(placement);
+            let (device, spares) = (same.device, same.spares.clone());
+            map.push(Placement { region, device, spares, policy: placement.policy });
+        }
+    }
     App {
-        name: Spanned::new(names.join("+"), first.name.span),
+        name: Spanned::new(name, first.name.span),
         entries: None,
-        map: Regions::ByHand(vec![]),
+        helpers,
+        map: Regions::ByHand(map),
         class: None,
         pinning: None,
         priority: None,

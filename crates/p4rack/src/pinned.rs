@@ -9,13 +9,42 @@ use flow_control::shards::Shards as ShardMap;
 use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Reason};
+use ir_merge::Share;
 use ir_pin::{Affinity, Pinned, Request, Resident, Shards, pin};
-use ir_split::{Split, split};
+use ir_split::{DeviceIndex, Placement, Split, split};
 use rack_model::pinning::{self, Pinning, ShardPart};
-use rack_model::{App, Rack, Regions, Spanned};
+use rack_model::{App, DeviceId, Rack, Regions, Spanned};
 use rack_plan::{FlowApp, FlowPlan, by_hand, check_limits, flow_problem};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
+
+/// An app with an affinity.
+#[derive(Clone)]
+pub struct PinnedApp {
+    /// The app, as the rack's file describes it; with its number of flows.
+    pub model: App,
+    /// Its copies, under the app's own names.
+    pub pinned: Pinned,
+    /// The program before that.
+    pub unpinned: Unpinned,
+    /// The app's part of the program, if the device is shared with other apps.
+    pub share: Option<Share>,
+}
+
+impl PinnedApp {
+    /// Name of the region of flows that are not at the switch, in the program that is split.
+    pub fn region(&self) -> Option<Name> {
+        let own = self.pinned.region.as_ref()?;
+        Some(self.share.as_ref().map_or_else(|| own.clone(), |share| share.region(own)))
+    }
+
+    /// The helpers, in the order of their shards.
+    pub fn helpers<'p>(&self, placement: &'p Placement) -> &'p [DeviceIndex] {
+        let site = self.region().and_then(|region| placement.sites.get(&region));
+        site.map_or(&[][..], |site| site.devices.as_slice())
+    }
+}
 
 /// The program of an app whose flows are pinned, and what it was before, without entries.
 pub fn program(
@@ -195,15 +224,27 @@ struct Tried {
     growing: Vec<(String, Option<u64>)>,
 }
 
-/// Fills in how many flows of an app are at the switch, where the planner chooses it.
-pub fn sized(rack: &Rack, at: usize, program: &Arc<Program>) -> Result<Option<Pinning>, Vec<Diagnostic>> {
-    let Some(pinning) = &rack.apps[at].pinning else { return Ok(None) };
-    let flows = match pinning.is_planned {
-        None => pinning.flows,
-        // A flow manager has one entry at least.
-        Some(_) => plan(rack, &[(at, Arc::clone(program))])?.flows(at).unwrap_or(0).max(1),
-    };
-    Ok(Some(Pinning { flows, ..pinning.clone() }))
+/// Fills in how many flows of each app are at its switch, where the planner chooses it. Apps that describe their traffic and have one switch
+/// share its memory.
+pub fn sized(rack: &Rack, programs: &[Arc<Program>]) -> Result<Vec<Option<Pinning>>, Vec<Diagnostic>> {
+    let planned = |app: &App| app.pinning.as_ref().is_some_and(|pinning| pinning.is_planned.is_some());
+    let has_demand = |app: &App| app.pinning.as_ref().is_some_and(|pinning| pinning.demand.is_some());
+    let mut sized: Vec<Option<Pinning>> = rack.apps.iter().map(|app| app.pinning.clone()).collect();
+    let origins: BTreeSet<DeviceId> =
+        rack.apps.iter().filter(|app| planned(app)).map(|app| app.origin.value).collect();
+    for origin in origins {
+        let own =
+            rack.apps.iter().enumerate().filter(|(_, app)| app.origin.value == origin && has_demand(app));
+        let own: Vec<_> = own.map(|(at, _)| (at, Arc::clone(&programs[at]))).collect();
+        let plan = plan(rack, &own)?;
+        for (at, _) in own.into_iter().filter(|(at, _)| planned(&rack.apps[*at])) {
+            if let Some(pinning) = &mut sized[at] {
+                // A flow manager has one entry at least.
+                pinning.flows = plan.flows(at).unwrap_or(0).max(1);
+            }
+        }
+    }
+    Ok(sized)
 }
 
 /// The plan of apps that have one switch.

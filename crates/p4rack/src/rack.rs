@@ -3,12 +3,12 @@
 use crate::captures;
 use crate::entries::{self, Entries, has};
 use crate::files::Disk;
-use crate::flows::{self, FlowMove, Unpinned};
+use crate::flows::{self, FlowMove};
 use crate::groups;
 use crate::handlers::{self, Offers};
 use crate::jobs::{self, Jobs};
 use crate::merged::{self, Joined, Sharer, Sharing};
-use crate::pinned;
+use crate::pinned::{self, PinnedApp};
 use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use compiler::{Until, compile, print_parts};
@@ -17,14 +17,13 @@ use device_classes::Lacks;
 use ir::Program;
 use ir_fill::Write;
 use ir_footprint::{analysis, nearest};
-use ir_pin::Pinned;
 use ir_split::auto::{self, Policy};
 use ir_split::{Part, Placement, Split, Traced, split};
 use p4_arch::Texts;
 use p4_syntax::{Loader, Options};
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned};
-use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits};
+use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits, check_memory};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -101,10 +100,10 @@ pub struct SplitApp {
     pub sharing: Option<Sharing>,
     /// Externs of its devices, with the app's handlers.
     pub offers: Offers,
-    /// The tables and objects that have copies; `None` if the app's flows are not pinned.
-    pub pinned: Option<Pinned>,
-    /// The program before that.
-    pub unpinned: Option<Unpinned>,
+    /// The app, if it has an affinity; each of the apps that do and share the program.
+    pub pinned: Vec<PinnedApp>,
+    /// The app's name and program as compiled, before it was pinned; of each of the apps that share the program.
+    pub own: Vec<(String, Arc<Program>)>,
 }
 
 /// The part of an app on a device.
@@ -196,7 +195,8 @@ impl Racked {
 /// The parts of a rack's file that `p4rack switch` does not run; `has_agents` if the devices are separate processes.
 pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     let rack = &racked.rack;
-    let promotes = |app: &App| app.pinning.as_ref().is_some_and(|pinning| pinning.promote.is_some());
+    let promotes =
+        |app: &PinnedApp| app.model.pinning.as_ref().is_some_and(|pinning| pinning.promote.is_some());
     let all = [
         ("workload", rack.workloads.len(), true),
         ("fault", rack.faults.len(), true),
@@ -206,7 +206,7 @@ pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     ];
     let sections = all.into_iter().filter(|(_, count, is_left)| *count > 0 && *is_left);
     let mut left: Vec<String> = sections.map(|(name, count, _)| format!("{count} [[{name}]]")).collect();
-    if has_agents && rack.apps.iter().any(promotes) {
+    if has_agents && racked.apps.iter().flat_map(|app| &app.pinned).any(promotes) {
         left.push("`promote`".to_string());
     }
     let message = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
@@ -232,7 +232,7 @@ pub fn load_as(
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
-        let ReadApp { mut program, entries, sharing, offers, pinned, unpinned } = read;
+        let ReadApp { mut program, entries, sharing, offers, pinned, own } = read;
         let name = &model.name.value;
         let (placement, split, costs) = match &model.map {
             Regions::Planned => {
@@ -248,13 +248,16 @@ pub fn load_as(
                 let placement = by_hand(&rack, at, &regions, &program)?;
                 let split = split(&program, &placement).map_err(|found| {
                     // An affinity leaves no choice of maps.
-                    let found = match model.pinning {
-                        Some(_) => found,
-                        None => nearest::with_help(&program, &placement, found),
+                    let found = match pinned.is_empty() {
+                        false => found,
+                        true => nearest::with_help(&program, &placement, found),
                     };
                     in_app(found, model)
                 })?;
                 check_limits(&rack, &placement, &split)?;
+                if let Some(first) = pinned.first().and_then(|first| first.model.pinning.as_ref()) {
+                    check_memory(&rack, &split, first.affinity.span, &format!("`{name}`"))?;
+                }
                 (placement, split, vec![])
             }
         };
@@ -273,7 +276,7 @@ pub fn load_as(
             sharing,
             offers,
             pinned,
-            unpinned,
+            own,
         });
     }
     let moves = flows::moves(&rack, &made)?;
@@ -383,9 +386,9 @@ struct ReadApp {
     /// The apps that were merged to this one.
     sharing: Option<Sharing>,
     offers: Offers,
-    /// The tables and objects that have copies; `None` if the app is not pinned.
-    pinned: Option<Pinned>,
-    unpinned: Option<Unpinned>,
+    /// As in [`SplitApp`].
+    pinned: Vec<PinnedApp>,
+    own: Vec<(String, Arc<Program>)>,
 }
 
 fn read(
@@ -409,8 +412,7 @@ fn read(
         return Err(vec![diagnostic.help("describe a program under `[[app]]`, or a job under `[[job]]`")]);
     }
     let generated = |app: &App| jobs.as_ref().and_then(|jobs| jobs.programs.get(&app.name.value));
-    let mut apps: Vec<ReadApp> = vec![];
-    let mut sized = vec![];
+    let mut programs: Vec<Arc<Program>> = vec![];
     for (at, app) in rack.apps.iter().enumerate() {
         let class = |app: &App| rack.devices[app.origin.value.0 as usize].class;
         // Apps with equal inputs share the compiled program, and its diagnostics.
@@ -423,8 +425,9 @@ fn read(
             };
             known.pinning.is_none() && app.pinning.is_none() && what(known) == what(app)
         };
-        let program = match rack.apps[..at].iter().position(alike).and_then(|known| apps.get(known)) {
-            Some(known) => Arc::clone(&known.program),
+        let known = rack.apps[..at].iter().position(alike).and_then(|known| programs.get(known));
+        programs.push(match known {
+            Some(known) => Arc::clone(known),
             None => match generated(app) {
                 Some((source, _)) => {
                     let main = app.program.value.as_str();
@@ -435,13 +438,19 @@ fn read(
                     with_regions(program, app.cuts, class(app))?
                 }
             },
-        };
-        let pinning = pinned::sized(&rack, at, &program)?;
-        let pinned = pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
-        sized.push(pinning);
-        let (program, pinned, mut unpinned) = match pinned {
-            Some((program, pinned, unpinned)) => (program, Some(pinned), Some(unpinned)),
-            None => (program, None, None),
+        });
+    }
+    let sized = pinned::sized(&rack, &programs)?;
+    rack.apps.iter_mut().zip(sized).for_each(|(app, pinning)| app.pinning = pinning);
+    let mut apps: Vec<ReadApp> = vec![];
+    for (app, program) in rack.apps.iter().zip(programs) {
+        let own = vec![(app.name.value.clone(), Arc::clone(&program))];
+        let made = app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
+        let (program, mut pinned) = match made {
+            Some((program, pinned, unpinned)) => {
+                (program, Some(PinnedApp { model: app.clone(), pinned, unpinned, share: None }))
+            }
+            None => (program, None),
         };
         let mut entries = match generated(app) {
             Some((_, entries)) => {
@@ -458,13 +467,13 @@ fn read(
             ..handlers::Options::default()
         };
         let offers = handlers::offers(&program, &app.program.value, &options, map)?;
-        if let (Some(pinned), Some(unpinned)) = (&pinned, &mut unpinned) {
+        if let Some(PinnedApp { pinned, unpinned, .. }) = &mut pinned {
             unpinned.fill(entries.writes(), pinned);
             entries = pinned::with_copies(entries, pinned);
         }
-        apps.push(ReadApp { program, entries, sharing: None, offers, pinned, unpinned });
+        let pinned = pinned.into_iter().collect();
+        apps.push(ReadApp { program, entries, sharing: None, offers, pinned, own });
     }
-    rack.apps.iter_mut().zip(sized).for_each(|(app, pinning)| app.pinning = pinning);
     let apps = join_shared(&mut rack, apps, map)?;
     let mut rules = vec![];
     for path in &rack.plan.rules {
@@ -575,12 +584,19 @@ fn join_shared(
                 program: &apps[*at].program,
                 class: model.class.as_ref().map(|class| class.value.clone()),
                 priority: model.priority.as_ref().map(|priority| priority.value),
+                has_regions: apps[*at].pinned.iter().any(|pinned| pinned.pinned.region.is_some()),
             };
             Sharer { app, span: model.class.as_ref().map_or(model.span, |class| class.span) }
         };
         let sharers: Vec<Sharer<'_>> = group.iter().map(sharer).collect();
-        let model = merged::stand_in(rack, group);
-        let Joined { program, sharing, .. } = merged::join(&sharers, &model.name.value, map)?;
+        let name = merged::name(rack, group);
+        let Joined { program, sharing, .. } = merged::join(&sharers, &name, map)?;
+        let model = merged::stand_in(rack, group, name, &sharing);
+        let pinned = group.iter().zip(&sharing.apps).flat_map(|(at, (share, _))| {
+            let with = |pinned: &PinnedApp| PinnedApp { share: Some(share.clone()), ..pinned.clone() };
+            apps[*at].pinned.iter().map(with)
+        });
+        let pinned = pinned.collect();
         let own = |at: &usize| (apps[*at].entries.clone(), rack.apps[*at].span);
         // Merged programs have no handlers of their own.
         let offers = Offers::default();
@@ -590,8 +606,8 @@ fn join_shared(
             entries: merged::entries(&sharing, &own)?,
             sharing: Some(sharing),
             offers,
-            pinned: None,
-            unpinned: None,
+            pinned,
+            own: group.iter().flat_map(|at| apps[*at].own.clone()).collect(),
         });
         models.push(model);
     }

@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: linking one takes longer than compiling it.
 
+mod app_views;
 mod apps;
 mod attack;
 mod borders;
@@ -45,11 +46,13 @@ mod rack_entries;
 mod rack_faults;
 mod rates;
 mod rcp;
+mod resident_cost;
 mod retransmissions;
 mod routes;
 mod run_inputs;
 mod run_pass;
 mod running_flows;
+mod shared_flows;
 mod slice;
 mod spares;
 mod support;

@@ -4,15 +4,19 @@
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
+use controller::Reply;
 use dataplane_api::Device;
 use device::trace::EventKind;
 use device::{Options, Switch};
-use device_control::Side;
+use device_control::{End, Side};
 use ir::{MatchKind, Name, Program};
 use p4rack::entries::Entries;
 use p4rack::flows::FlowMove;
 use p4rack::rack::Racked;
 use p4rack::{pinned, rack, up};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Status;
+use p4runtime_store::Store;
 use rack_emulator::{DropReport, MoveReport, PinnedReport};
 use rack_model::{DeviceId, HostId};
 use std::collections::BTreeMap;
@@ -40,10 +44,13 @@ const RUN: Duration = Duration::from_ms(400);
 /// Messages to agents, and answers, get lost once the rack is up.
 const LOSSES: &str = "[[fault]]\nkind = \"control-loss\"\nshare = \"5%\"\nat = \"0s\"\n";
 
-/// A switch with hosts and two helpers.
+/// A switch with hosts and two helpers, and an app with pinned flows.
 pub(crate) fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
-    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps");
-    let (name, _) = APPS[app];
+    devices(rng) + &app_text(app, flows, "", rng)
+}
+
+/// A switch with hosts and two helpers.
+pub(crate) fn devices(rng: &mut Rng) -> String {
     let mut text = format!(
         "[rack]\nseed = {}\nuntil = \"30s\"\n[control]\ndelay = \"{}us\"\n{}",
         rng.below(1 << 30),
@@ -64,8 +71,15 @@ pub(crate) fn text(app: usize, flows: u32, rng: &mut Rng) -> String {
             rng.below(20)
         );
     }
-    text += &format!(
-        "[[app]]\nname = \"{name}\"\nprogram = \"{}\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = {flows}\norder = \"any\"\nshard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"]]\n",
+    text
+}
+
+/// An app whose flows are pinned; `more` are further keys of it.
+pub(crate) fn app_text(app: usize, flows: u32, more: &str, rng: &mut Rng) -> String {
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/apps");
+    let (name, _) = APPS[app];
+    let mut text = format!(
+        "[[app]]\nname = \"{name}\"\nprogram = \"{}\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = {flows}\norder = \"any\"\nshard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"]]\n{more}",
         apps.join(format!("{name}.p4")).display()
     );
     if rng.chance(1, 2) {
@@ -179,7 +193,7 @@ fn trial(app: usize, seed: u64) -> Result<Outcome, String> {
     let mut rng = Rng::new(seed).split(APPS[app].0);
     let flows = 2 + rng.below(8) as u32;
     let mut racked = load(&text(app, flows, &mut rng), &format!("{}-{seed}", APPS[app].0));
-    let unpinned = racked.apps[0].unpinned.clone().expect("its flows are pinned");
+    let unpinned = racked.apps[0].pinned[0].unpinned.clone();
     let whole = Arc::new(compiled(APPS[app].1));
     let mut alone = ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
     let mut writes = entries(&whole, &mut rng);
@@ -192,11 +206,9 @@ fn trial(app: usize, seed: u64) -> Result<Outcome, String> {
     for (port, frame) in &known {
         looked_up(&whole, (*port, frame), &mut alone, &mut writes, &mut rng);
     }
-    let copied = racked.apps[0].pinned.clone().expect("it is");
+    let copied = racked.apps[0].pinned[0].pinned.clone();
     racked.apps[0].entries = pinned::with_copies(Entries::of(writes.clone()), &copied);
-    if let Some(unpinned) = &mut racked.apps[0].unpinned {
-        unpinned.fill(&writes, &copied);
-    }
+    racked.apps[0].pinned[0].unpinned.fill(&writes, &copied);
     let flow_of = |port: u32, frame: &[u8]| {
         let mut probe = ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
         probe.set_trace(true);
@@ -205,8 +217,9 @@ fn trial(app: usize, seed: u64) -> Result<Outcome, String> {
     };
     let flows: Vec<_> = known.iter().map(|(port, frame)| flow_of(*port, frame)).collect();
     let moment = |rng: &mut Rng| Time::ZERO + Duration::from_us(rng.below(RUN.as_ps() / 1_000_000));
+    let name = racked.rack.apps[0].name.value.clone();
     let moves = (0..60).map(|_| FlowMove {
-        app: 0,
+        app: name.clone(),
         at: moment(&mut rng),
         flow: flows[rng.index(flows.len())].clone(),
         to: if rng.chance(2, 3) { Side::Switch } else { Side::Helper },
@@ -298,4 +311,36 @@ fn packets_have_the_results_of_one_device_while_flows_move() {
 fn the_same_seed_moves_the_same() {
     let [one, other] = [(); 2].map(|()| trial(1, 7).unwrap_or_else(|why| panic!("{why}")));
     assert_eq!((one.log, one.pinned), (other.log, other.pinned));
+}
+
+/// Steps of a promotion that a device refuses: when they are tried again, in milliseconds, and how the move ends.
+fn refused_again(code: Code) -> (Vec<u64>, Option<End>) {
+    let racked = load(&text(1, 8, &mut Rng::new(5)), &format!("again-{}", code as i32));
+    let mut flows = p4rack::flows::app_flows(&racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
+    let app = &mut flows[0];
+    let desired = Store::new(Arc::new(p4info::p4info(app.whole()).expect("it has a P4Info")));
+    let flow: Vec<_> = app.parts().iter().map(|part| base_bits::Bits::zero(part.width)).collect();
+    let mut now = Time::ZERO;
+    app.moves_mut().ask(now, &flow, Side::Switch);
+    let (mut waits, mut tries) = (vec![], 0);
+    while tries < 20 {
+        let calls = app.moves_mut().calls(now, &desired);
+        for (ticket, _) in &calls {
+            app.moves_mut().replied(now, *ticket, &Reply::Done(Err(Status::new(code, "no"))));
+        }
+        let Some(at) = app.moves().deadline() else { break };
+        waits.push(at.since(now).as_ps() / 1_000_000_000);
+        (now, tries) = (at, tries + 1);
+    }
+    (waits, app.take_ended().pop().map(|moved| moved.end))
+}
+
+#[test]
+fn a_device_that_refuses_is_asked_less_and_less() {
+    let (waits, end) = refused_again(Code::Unavailable);
+    assert_eq!(waits[..9], [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+    assert_eq!((waits.len(), end), (20, None));
+    let (waits, end) = refused_again(Code::InvalidArgument);
+    assert_eq!(waits, [10, 20, 40, 80, 160, 320, 640, 1000]);
+    assert!(matches!(end, Some(End::Undone(_))), "{end:?}");
 }

@@ -77,6 +77,23 @@ fn popular_connections_come_to_the_switch() {
 }
 
 #[test]
+fn three_apps_share_a_switch_and_its_helpers() {
+    let racked = load("apps.toml");
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    let received: Vec<(&str, u64)> =
+        report.workloads.iter().map(|load| (load.name.as_str(), load.received)).collect();
+    assert_eq!(received, [("call", 500), ("scan", 0), ("query", 500), ("other", 0), ("web", 500)]);
+    let packets: Vec<(&str, u64)> = report.pinned.iter().map(|app| (app.app.as_str(), app.packets)).collect();
+    assert_eq!(packets, [("firewall", 600), ("acl", 600), ("nat", 500)]);
+    for app in &report.pinned {
+        let totals = app.totals.expect("its flows move");
+        assert!(totals.promoted > 0 && app.at_switch > 200, "{app:#?}");
+        let handed: u64 = app.helpers.iter().map(|(_, frames)| frames).sum();
+        assert!(handed > 0 && handed == app.packets - app.at_switch, "{app:#?}");
+    }
+}
+
+#[test]
 fn the_parts_do_what_the_pinned_program_does() {
     let racked = example();
     let case = proof::case(&racked.apps[0]);

@@ -283,3 +283,96 @@ fn packets_are_of_one_app() {
            = help: make the classes disjoint, or give a priority: the largest wins
     "#]].assert_eq(&reported(&overlapping, &files));
 }
+
+#[test]
+fn a_helper_has_the_match_kinds_of_the_tables() {
+    check(
+        "[device.nic1]\nclass = \"smartnic\"\n",
+        "[device.nic1]\nclass = \"smartnic\"\nmatch_kinds = [\"exact\"]\n",
+        expect![[r#"
+            error[P4R1001]: device `nic1` has no lpm match
+              --> RACK.toml:20:15
+               |
+            20 |   match_kinds = ["exact"]
+               |                 ^^^^^^^^^ supports exact
+               |
+              ::: examples/apps/firewall.p4:40:5
+               |
+            40 |       ROUTES(1024)
+               |       ------------ in this table
+               |
+              ::: examples/apps/headers.p4:88:5
+               |
+            88 | /     table routes { \
+            89 | |         key = { hdr.ipv4.dst: lpm; } \
+            90 | |         actions = { forward; unreachable; } \
+            91 | |         default_action = unreachable(); \
+            92 | |         size = SIZE; \
+            93 | |     }
+               | |_____- in the expansion of macro `ROUTES`
+               |
+               = note: `hdr.ipv4.dst` of table `FirewallIngress.routes` is matched so
+               = help: place the table on another device, or change the match kind
+        "#]],
+    );
+}
+
+#[test]
+fn all_tables_fit_the_switch() {
+    check(
+        "[device.edge]\nclass = \"switch\"\n",
+        "[device.edge]\nclass = \"switch\"\nresources = { EntryBits = \"100000\" }\n",
+        expect![[r#"
+            error[P4R1301]: `firewall` does not fit device `edge`
+              --> RACK.toml:67:12
+               |
+            67 | affinity = "medium"
+               |            ^^^^^^^^ needs 1769450 of EntryBits there, and the device has 100000
+               |
+               = note: the largest tables are `FirewallIngress.flow_manager` of size 4096: 598016, `FirewallIngress.outbound_resident` of size 4096: 430080, `FirewallIngress.inbound_resident` of size 4096: 430080
+               = help: set smaller sizes under `[app.objects]`, fewer `flows` (`"plan"` takes as many as fit), or another affinity
+        "#]],
+    );
+    let rack = example().replace(
+        "devices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = 4096\n",
+        "affinity = \"high\"\n",
+    );
+    let (rack, _) = rack.split_once("# Both directions").expect("it has a shard key");
+    let rack = rack.replace(
+        "[device.edge]\nclass = \"switch\"\n",
+        "[device.edge]\nclass = \"switch\"\nresources = { EntryBits = \"100000\" }\n",
+    );
+    expect![[r#"
+        error[P4R1301]: `firewall` does not fit device `edge`
+          --> RACK.toml:66:12
+           |
+        66 | affinity = "high"
+           |            ^^^^^^ needs 14071968 of EntryBits there, and the device has 100000
+           |
+           = note: the largest tables are `FirewallIngress.outbound` of size 65536: 6881280, `FirewallIngress.inbound` of size 65536: 6881280, `FirewallIngress.routes` of size 1024: 174080
+           = help: set smaller sizes under `[app.objects]`, fewer `flows` (`"plan"` takes as many as fit), or another affinity
+    "#]].assert_eq(&told(&rack, &[("connections.toml", CONNECTIONS)]));
+}
+
+#[test]
+fn apps_on_one_switch_have_all_helpers_in_common_or_none() {
+    let rack = example().replace("program = ", "class = \"port == 1\"\nprogram = ");
+    let (head, app) = rack.split_once("[[app]]").expect("it has an app");
+    let second =
+        app.replace("program = ", "name = \"second\"\nprogram = ").replace("\"nic1\", \"nic2\"", "\"nic2\"");
+    let second = second.replace("port == 1", "port == 4");
+    let rack = format!("{head}[[app]]{app}[[app]]{second}");
+    expect![[r#"
+        error[P4R0611]: `firewall` and `second` share some of their helpers
+          --> RACK.toml:78:12
+           |
+        66 | devices = ["nic1", "nic2"]
+           |                    ------ first named here
+        ...
+        78 | devices = ["nic2"]
+           |            ^^^^^^ a helper of both
+           |
+           = help: name the same `devices` in both apps, or different ones
+    "#]]
+    .assert_eq(&told(&rack, &[("connections.toml", CONNECTIONS)]));
+}

@@ -3,7 +3,7 @@
 use crate::moves::load;
 use base_time::{Duration, Rng, Time};
 use device::Options;
-use device_control::{Popular, Resident};
+use device_control::{Popular, Promotion, Resident};
 use pinned_flows::{Classifier, Flow};
 use std::collections::BTreeMap;
 
@@ -20,10 +20,15 @@ impl Rig {
     fn new() -> Rig {
         let mut rng = Rng::new(1);
         let racked = load(&crate::moves::text(1, 8, &mut rng), "popular");
-        let unpinned = racked.apps[0].unpinned.clone().expect("it is pinned");
-        let helpers = HELPERS.map(|port| vec![port]);
+        let unpinned = &racked.apps[0].pinned[0].unpinned;
+        let promotion = Promotion {
+            window: Duration::from_ms(1),
+            helpers: HELPERS.map(|port| vec![port]).to_vec(),
+            inside: HELPERS.to_vec(),
+        };
         let (program, keys) = (&unpinned.program, &unpinned.keys);
-        let popular = Popular::new(program, keys, Options::default(), &helpers).expect("it is counted");
+        let popular = Popular::new(program, keys, Options::default(), &promotion, None);
+        let popular = popular.expect("it is counted");
         let mut classifier = Classifier::new(program, keys, Options::default()).expect("it runs");
         let mut frames: BTreeMap<Flow, Vec<u8>> = BTreeMap::new();
         while frames.len() < 3 {

@@ -348,7 +348,7 @@ fn a_device_runs_the_part_of_one_app() {
         13 | origin = "nic"
            |          ^^^^^ named again here
            |
-           = note: apps can share a device only if each of them runs on it as a whole, and on no other device
+           = note: apps share a switch if each of them runs there as a whole, or has an affinity; helpers are shared by apps with one switch
            = help: give each app its own devices, or all apps the same device
     "#]]
     .assert_eq(&shown);

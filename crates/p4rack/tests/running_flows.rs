@@ -195,9 +195,9 @@ impl Scene {
         for (port, frame) in &known {
             looked_up(&whole, (*port, frame), &mut alone, &mut there, rng);
         }
-        let copied = racked.apps[0].pinned.clone().expect("it is pinned");
+        let copied = racked.apps[0].pinned[0].pinned.clone();
         racked.apps[0].entries = pinned::with_copies(Entries::of(there.clone()), &copied);
-        let unpinned = racked.apps[0].unpinned.as_mut().expect("it is pinned");
+        let unpinned = &mut racked.apps[0].pinned[0].unpinned;
         unpinned.fill(&there, &copied);
         let keys = unpinned.keys.clone();
         let flow_of = |(port, frame): &(u32, Vec<u8>)| {
@@ -296,7 +296,7 @@ fn trial<C: Channel>(
     let (mut before, mut after) = (scene.alone(), scene.alone());
     let mut rig = Rig::new(&scene.racked, channel);
     lose(&mut rig.rack.channel);
-    let copied = scene.racked.apps[0].pinned.clone().expect("it is pinned");
+    let copied = scene.racked.apps[0].pinned[0].pinned.clone();
     let Scene { racked, whole, mut there, known, keys, name } = scene;
     let mut outcome = Outcome::default();
     let mut moves = vec![];

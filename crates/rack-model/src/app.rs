@@ -33,8 +33,8 @@
 //! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
 //! ```
 //!
-//! A rack may have several apps. Those that run on the same single device share it: each has the packets of its class. To one app, another app's devices are like hosts that send
-//! frames.
+//! A rack may have several apps. Those with the same origin share it, if each of them runs there as a whole or has an affinity: each has the packets of its class. To one app, another
+//! app's devices are like hosts that send frames.
 
 use crate::failover::{self, Failover, FailoverKeys};
 use crate::group::{self, Group};

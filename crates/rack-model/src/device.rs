@@ -11,6 +11,7 @@
 //!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: also with its maximum rate; `full_rate` as for links
 //! extends = "core"          # for a legacy switch: the device that it extends, port by port
 //! resources = { Tables = 24, EntryBits = "20000000" }   # capacities for plans, by variable
+//! match_kinds = ["exact", "lpm"]   # match kinds of table keys that the device supports; default: all
 //! ```
 
 use crate::Spanned;
@@ -43,6 +44,8 @@ pub struct Device {
     pub calls: Vec<(String, Call)>,
     /// Capacities of scarce resources: variable and quantity, as written.
     pub resources: Vec<(Spanned<String>, Spanned<String>)>,
+    /// Match kinds that it supports, as P4 names them; none if it supports all.
+    pub match_kinds: Option<Spanned<Vec<String>>>,
 }
 
 /// Costs of a call of an extern on a device.
@@ -77,6 +80,7 @@ impl Device {
             externs: vec![],
             calls: vec![],
             resources: vec![],
+            match_kinds: None,
         }
     }
 }
@@ -113,6 +117,15 @@ fn call(r: &mut Reader, entry: &Entry<'_>) -> Option<Call> {
     Some(Call { time: time.map_or(Duration::ZERO, |time| time.value), rate, full_rate: full_rate.or(rate) })
 }
 
+/// Match kinds of v1model and PSA.
+const MATCH_KINDS: [(&str, Option<&str>); 5] = [
+    ("exact", Some("exact")),
+    ("lpm", Some("lpm")),
+    ("ternary", Some("ternary")),
+    ("range", Some("range")),
+    ("optional", Some("optional")),
+];
+
 pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Option<Device> {
     let mut s = Section::new(r, format!("device `{}`", name.value), name.span, item)?;
     let class = s.required(r, "class", "\"switch\"", |r, i| value::choice(r, i, &classes()));
@@ -123,6 +136,8 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let entries = s.optional(r, "entries", value::string);
     let externs = s.optional(r, "externs", externs);
     let resources = s.optional(r, "resources", |r, i| value::texts(r, i, "{ Tables = 24 }"));
+    let match_kinds =
+        s.optional(r, "match_kinds", |r, i| value::list(r, i, |r, i| value::choice(r, i, &MATCH_KINDS)));
     for key in ["profile", "ports"] {
         s.later(r, key);
     }
@@ -136,5 +151,8 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.entries = entries;
     (device.externs, device.calls) = externs.map_or((vec![], vec![]), |e| e.value);
     device.resources = resources.map_or(vec![], |list| list.value);
+    let names =
+        |kinds: Vec<Spanned<&'static str>>| kinds.into_iter().map(|kind| kind.value.to_string()).collect();
+    device.match_kinds = match_kinds.map(|kinds| Spanned::new(names(kinds.value), kinds.span));
     Some(device)
 }

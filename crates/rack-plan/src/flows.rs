@@ -8,8 +8,8 @@
 
 use crate::Result;
 use app_allocation::{Affinity, App, Class, Distribution, Object, Place, Problem, Quantum, Row, problem};
-use base_diag::Diagnostic;
 use base_diag::codes::plan as codes;
+use base_diag::{Diagnostic, Span};
 use ir_footprint::footprint;
 use ir_split::Split;
 use plan_model::Unit;
@@ -191,9 +191,40 @@ fn blocks(row: &Row, entry_bits: u64) -> (u64, u64) {
     }
 }
 
+/// Refuses the tables of apps with an affinity where they exceed the memory of a device. `place` is their place in the file, and `what` says which
+/// apps they are.
+pub fn check_memory(rack: &Rack, split: &Split, place: Span, what: &str) -> Result<()> {
+    /// Tables that the message names.
+    const NAMED: usize = 3;
+    let mut found = vec![];
+    for (device, id) in rack.devices.iter().zip((0..).map(DeviceId)) {
+        let Some(row) = memory(device)? else { continue };
+        let units = |(name, entry, size): (String, u64, u64)| {
+            let (block, units) = blocks(&row, entry);
+            (size.div_ceil(block).saturating_mul(units), name, size)
+        };
+        let mut all: Vec<(u64, String, u64)> = tables(split, id).into_iter().map(units).collect();
+        let used: u64 = all.iter().map(|(units, ..)| *units).sum();
+        if used <= row.capacity {
+            continue;
+        }
+        all.sort_by(|a, b| b.cmp(a));
+        let largest =
+            all.iter().take(NAMED).map(|(units, name, size)| format!("`{name}` of size {size}: {units}"));
+        let (device, Row { name, capacity }) = (&device.name.value, &row);
+        let title = format!("{what} does not fit device `{device}`");
+        let diagnostic = Diagnostic::error(base_diag::codes::pin::NOT_PINNED, title)
+            .at(place, format!("needs {used} of {name} there, and the device has {capacity}"))
+            .note(format!("the largest tables are {}", largest.collect::<Vec<_>>().join(", ")))
+            .help("set smaller sizes under `[app.objects]`, fewer `flows` (`\"plan\"` takes as many as fit), or another affinity");
+        found.push(diagnostic);
+    }
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
 /// Tables of a device: name, bits of an entry, entries.
-fn tables(app: &FlowApp<'_>, device: DeviceId) -> Vec<(String, u64, u64)> {
-    let Some(Some(part)) = app.split.devices.get(device.0 as usize) else { return vec![] };
+fn tables(split: &Split, device: DeviceId) -> Vec<(String, u64, u64)> {
+    let Some(Some(part)) = split.devices.get(device.0 as usize) else { return vec![] };
     let all = part.program.controls.iter().flat_map(|control| &control.tables);
     let one = |table: &ir::Table| {
         let name = table.control_plane_name.to_string();
@@ -207,7 +238,7 @@ fn at_switch(rack: &Rack, origin: DeviceId, app: &FlowApp<'_>, row: Option<&Row>
     let mut place = Place { latency: service(rack, origin), ..Place::default() };
     let Some(row) = row else { return place };
     let mut fixed = 0;
-    for (name, entry, size) in tables(app, origin) {
+    for (name, entry, size) in tables(app.split, origin) {
         let (block, units) = blocks(row, entry);
         match app.growing.iter().find(|(growing, _)| *growing == name) {
             Some((_, most)) => {
@@ -240,7 +271,7 @@ fn at_helpers(
             let (block, units) = blocks(row, entry);
             size.div_ceil(block).saturating_mul(units)
         };
-        tables(app, helper).into_iter().map(units).sum()
+        tables(app.split, helper).into_iter().map(units).sum()
     };
     let fixed = row.iter().zip(helpers).map(|(row, helper)| used(row, *helper)).collect();
     Place { latency: mean, fixed, objects: vec![] }

@@ -15,7 +15,7 @@ mod spares;
 
 pub use bind::bind;
 pub use flow_plan::FlowPlan;
-pub use flows::{FlowApp, FlowProblem, flow_problem};
+pub use flows::{FlowApp, FlowProblem, check_memory, flow_problem};
 pub use limits::check_limits;
 pub use offers::call_cost;
 pub use page::page;

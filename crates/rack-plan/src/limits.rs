@@ -64,13 +64,39 @@ pub(super) fn beyond(cut: &Cut, classes: &[DeviceClass], origin: DeviceClass) ->
     found
 }
 
-/// Errors for code that a placement gives to devices whose class cannot run it.
+/// Tables whose keys have match kinds that their device lacks.
+fn lacking_kinds(rack: &Rack, split: &Split) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for (device, part) in rack.devices.iter().zip(&split.devices) {
+        let (Some(kinds), Some(part)) = (&device.match_kinds, part) else { continue };
+        let tables = part.program.controls.iter().flat_map(|control| &control.tables);
+        for (table, key) in tables.flat_map(|table| table.keys.iter().map(move |key| (table, key))) {
+            let kind = key.match_kind.name();
+            // The selector is part of the action profile.
+            if key.match_kind == ir::MatchKind::Selector || kinds.value.iter().any(|known| known == kind) {
+                continue;
+            }
+            let device = &device.name.value;
+            let title = format!("device `{device}` has no {kind} match");
+            let diagnostic = Diagnostic::error(limits::LACKING_OPERATION, title)
+                .at(kinds.span, format!("supports {}", kinds.value.join(", ")))
+                .note(format!("`{}` of table `{}` is matched so", key.name, table.control_plane_name));
+            let diagnostic =
+                if table.span.is_none() { diagnostic } else { diagnostic.at(table.span, "in this table") };
+            found.push(diagnostic.help("place the table on another device, or change the match kind"));
+        }
+    }
+    found
+}
+
+/// Errors for code that a placement gives to devices that cannot run it: their class lacks an operation, or they lack a match kind.
 pub fn check_limits(rack: &Rack, placement: &Placement, split: &Split) -> Result<()> {
     let parts = rack.devices.iter().zip(&split.devices).zip(&placement.devices);
     let found = parts.flat_map(|((device, part), name)| {
         let found = part.iter().flat_map(|part| lacking(&part.program, device.class));
         found.map(move |diagnostic| diagnostic.note(format!("device `{name}` is to run it")))
     });
-    let found: Vec<Diagnostic> = found.collect();
+    let mut found: Vec<Diagnostic> = found.collect();
+    found.extend(lacking_kinds(rack, split));
     if found.is_empty() { Ok(()) } else { Err(found) }
 }

@@ -99,7 +99,8 @@ fn switch(one: bool) -> Switch {
         made: (app.parts.clone(), app.texts.clone()),
         updates,
         hold_down: base_time::Duration::ZERO,
-        flows: None,
+        flows: vec![],
+        views: vec![],
     }))
 }
 

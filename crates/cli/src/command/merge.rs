@@ -128,7 +128,7 @@ fn of_rack(
     match devices.is_empty() {
         true => refused(
             "no two apps of the rack share a device",
-            "name the same `origin`, and nothing else, in several `[[app]]`",
+            "name the same `origin` in several `[[app]]`; helpers only with an affinity",
         ),
         false => Ok(devices),
     }
@@ -168,6 +168,7 @@ fn of_programs(
                 program,
                 class: args.class.iter().find(|(known, _)| known == name).map(|(_, class)| class.clone()),
                 priority: args.priority.iter().find(|(known, _)| known == name).map(|(_, number)| *number),
+                has_regions: false,
             },
             span: Span::NONE,
         })

@@ -4,8 +4,8 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_footprint::overhead;
-use ir_pin::Pinned;
 use ir_split::{CallEnd, SectionInfo, SectionKind};
+use p4rack::pinned::PinnedApp;
 use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -118,7 +118,7 @@ fn write(racked: &Racked, directory: &Path, target: Target) -> Result<(), String
     std::fs::create_dir_all(directory)
         .map_err(|e| format!("`{}` cannot be created: {e}", directory.display()))?;
     for (model, app) in racked.rack.apps.iter().zip(&racked.apps) {
-        if app.pinned.is_some() {
+        if !app.pinned.is_empty() {
             let path = directory.join(format!("{}.pinned.p4", model.name.value));
             to(path, &target_p4::print(&app.whole))?;
         }
@@ -150,8 +150,8 @@ pub fn summary(racked: &Racked) -> String {
                 app.costs.iter().map(|c| format!("{} {}", c.objective, c.shown)).collect();
             let _ = writeln!(out, "     planned: {}", costs.join(", "));
         }
-        if let Some(pinned) = &app.pinned {
-            out.push_str(&pinned_summary(pinned));
+        for of_one in &app.pinned {
+            out.push_str(&pinned_summary(of_one));
         }
         out.push_str(&app_summary(app));
     }
@@ -159,15 +159,16 @@ pub fn summary(racked: &Racked) -> String {
 }
 
 /// Copies of a pinned program.
-fn pinned_summary(pinned: &Pinned) -> String {
+fn pinned_summary(PinnedApp { pinned, share, .. }: &PinnedApp) -> String {
     let mut out = String::new();
+    let name = |own: &ir::Name| share.as_ref().map_or_else(|| own.clone(), |share| share.name(own));
     for copy in &pinned.tables {
         let how =
             if pinned.whole.contains(&copy.original) { "all entries" } else { "entries of resident flows" };
-        let _ = writeln!(out, "    resident: {} has {how}", copy.resident);
+        let _ = writeln!(out, "    resident: {} has {how}", name(&copy.resident));
     }
     for copy in &pinned.objects {
-        let _ = writeln!(out, "    resident: {} counts for resident flows", copy.resident);
+        let _ = writeln!(out, "    resident: {} counts for resident flows", name(&copy.resident));
     }
     out
 }

@@ -6,7 +6,7 @@ use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, Sections, first_span};
 use base_diag::{Code, Diagnostic};
-use ir::{AnnotationValue, InstanceId, Program, Role, Type};
+use ir::{AnnotationValue, Expr, Field, InstanceId, Program, Role, Type, build};
 use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
 use std::collections::BTreeMap;
 
@@ -27,6 +27,8 @@ pub(super) struct Kind {
     pub code: Code,
     /// A handler has the state of each flow at the device of the flow.
     pub keeps_handlers: bool,
+    /// Regions on the same devices may be divided by different fields.
+    pub several_fields: bool,
 }
 
 impl Kind {
@@ -35,22 +37,37 @@ impl Kind {
     }
 }
 
-/// The field of metadata.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The field of metadata, which may lie in a struct of the metadata.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Fact {
-    /// Number of the field.
-    pub field: usize,
+    /// The fields that lead to it, outermost first: numbers and types.
+    path: Vec<(usize, Type)>,
     /// In bits.
     pub width: u32,
     /// Number from the annotation.
     pub count: u64,
 }
 
+impl Fact {
+    /// The field of this metadata.
+    pub fn of(&self, metadata: Expr) -> Expr {
+        self.path.iter().fold(metadata, |outer, (at, ty)| build::field(outer, *at, ty.clone()))
+    }
+}
+
 /// The field for a region.
 pub(super) fn of_region(kind: &Kind, program: &Program, region: &str) -> Option<Fact> {
-    let fields = program.fields(&role_type(program, Role::Metadata)?).iter().enumerate();
-    let mut facts = fields.filter_map(|(at, field)| {
-        let Type::Bit(width) = field.ty else { return None };
+    within(kind, program, region, &role_type(program, Role::Metadata)?)
+}
+
+/// The same, in a struct of the metadata.
+fn within(kind: &Kind, program: &Program, region: &str, whole: &Type) -> Option<Fact> {
+    let found = |(at, field): (usize, &Field)| {
+        let Type::Bit(width) = field.ty else {
+            let mut fact = within(kind, program, region, &field.ty)?;
+            fact.path.insert(0, (at, field.ty.clone()));
+            return Some(fact);
+        };
         let count = field.annotations.iter().filter(|a| a.name == kind.annotation).find_map(|a| {
             match a.body.values() {
                 [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => {
@@ -60,19 +77,21 @@ pub(super) fn of_region(kind: &Kind, program: &Program, region: &str) -> Option<
             }
         });
         let count = count.filter(|count| kind.may_be(*count))?;
-        (1..=kind.most_bits).contains(&width).then_some(Fact { field: at, width, count })
-    });
-    facts.next()
+        let is_one = (1..=kind.most_bits).contains(&width);
+        is_one.then(|| Fact { path: vec![(at, field.ty.clone())], width, count })
+    };
+    program.fields(whole).iter().enumerate().find_map(found)
 }
 
-/// Regions whose flows are divided say by which number, and those on the same devices by the same.
+/// Regions whose flows are divided say by which number. A region inside of another one on the same devices says the same number, and so do
+/// all regions on the same devices unless the policy takes several.
 pub(super) fn check_facts(
     kind: &Kind,
     program: &Program,
     marks: &[Mark],
     placement: &Placement,
 ) -> Vec<Diagnostic> {
-    let mut known: BTreeMap<DeviceIndex, (&ir::Name, Fact)> = BTreeMap::new();
+    let mut known: BTreeMap<DeviceIndex, &ir::Name> = BTreeMap::new();
     let mut found = vec![];
     for name in divided(kind, placement) {
         let mark = marks.iter().find(|mark| mark.name == *name);
@@ -89,15 +108,45 @@ pub(super) fn check_facts(
             ));
             continue;
         };
-        let (first, of_first) = *known.entry(placement.device_of(name)).or_insert((name, fact));
-        if of_first != fact {
-            let title = format!("`{name}` is divided by another field than `{first}`");
-            let help = "mark one field of metadata for both, or place them on different devices";
-            found.push(
-                refuse(title)
-                    .note("both run on the same devices, and a packet stays on one of them")
-                    .help(help),
-            );
+        let first = *known.entry(placement.device_of(name)).or_insert(name);
+        let around = mark.and_then(|mark| mark.inside.as_ref());
+        let around = around.filter(|outer| placement.device_of(outer) == placement.device_of(name));
+        let other = if kind.several_fields { around } else { Some(first) };
+        if let Some(other) = other
+            && of_region(kind, program, other).is_some_and(|of_other| of_other != fact)
+        {
+            found.push(refuse_other(refuse(other_title(name, other))));
+        }
+    }
+    found
+}
+
+fn other_title(name: &str, first: &str) -> String {
+    format!("`{name}` is divided by another field than `{first}`")
+}
+
+fn refuse_other(diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic
+        .note("a packet comes from one to the other on the same devices, and stays on one of them")
+        .help("mark one field of metadata for both, or place them on different devices")
+}
+
+/// Control that stays on its device comes to no region that another field divides.
+fn check_stays(
+    kind: &Kind,
+    program: &Program,
+    sections: &Sections,
+    placement: &Placement,
+) -> Vec<Diagnostic> {
+    let mut found = vec![];
+    for (from, to) in sections.edges() {
+        let (from, to) = (sections.get(from), sections.get(to));
+        let stays = from.device == to.device && placement.is_led_by(to.device, kind.policy);
+        let of = |region: &str| of_region(kind, program, region);
+        if stays && from.region != to.region && of(&from.region) != of(&to.region) {
+            let diagnostic = Diagnostic::error(kind.code, other_title(&to.region, &from.region))
+                .at(first_span(&to.code), "this runs on several devices");
+            found.push(refuse_other(diagnostic));
         }
     }
     found
@@ -107,6 +156,7 @@ pub(super) fn check_facts(
 pub(super) fn check_cut(kind: &Kind, a: &Analysis<'_>) -> Vec<Diagnostic> {
     let mut found = check_lost(kind, &a.program, a.placement);
     found.extend(check_entry(kind, &a.sections, a.placement));
+    found.extend(check_stays(kind, &a.program, &a.sections, a.placement));
     found.extend(check_state(kind, &a.program, &a.sections, a.placement, &a.uses));
     found
 }
@@ -116,7 +166,7 @@ pub(super) fn of_kind(kind: &Kind, program: &Program, placement: &Placement) -> 
     divided(kind, placement).filter_map(|name| of_region(kind, program, name))
 }
 
-/// The number is still a field of its own.
+/// The number is still a field.
 fn check_lost(kind: &Kind, program: &Program, placement: &Placement) -> Vec<Diagnostic> {
     let lost = divided(kind, placement).filter(|name| of_region(kind, program, name).is_none());
     let report = |name: &ir::Name| {

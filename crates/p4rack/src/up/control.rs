@@ -13,6 +13,7 @@ use super::driven::Driven;
 use super::edges::Edges;
 use super::groups::Groups;
 use super::merged;
+use super::passed::Passed;
 use super::pinned::{Moving, PinnedApp};
 use super::refused;
 use super::switches::Staged;
@@ -292,7 +293,7 @@ impl Control {
                     let id = rack_model::DeviceId(at as u32);
                     let mut driven = Driven::new(agent, other, racked.apps.iter().any(is_origin))
                         .with_groups(self.groups.front(id), self.groups.meters(id))
-                        .watch(popular(&self.pinned, at));
+                        .watch(popular(&self.pinned, at), passed(&self.pinned, at));
                     driven.running().into_iter().for_each(|switch| self.groups.refill(id, switch));
                     Box::new(driven)
                 }
@@ -664,6 +665,11 @@ impl Control {
 fn popular(pinned: &[PinnedApp], device: usize) -> Vec<Popular> {
     let moving = pinned.iter().filter_map(|app| app.moving.as_ref());
     moving.filter_map(|moving| moving.popular_at(device).cloned()).collect()
+}
+
+/// The counts of the apps that share this device as their switch.
+fn passed(pinned: &[PinnedApp], device: usize) -> Vec<Passed> {
+    pinned.iter().filter_map(|app| app.passed_at(device).cloned()).collect()
 }
 
 /// A program that does nothing, for unused switches.

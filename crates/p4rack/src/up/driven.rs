@@ -1,6 +1,7 @@
 //! A device of the emulator with a program that an agent may replace.
 
 use super::grouped::Grouped;
+use super::passed::Passed;
 use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::Time;
@@ -29,6 +30,8 @@ pub(super) struct Driven {
     down: BTreeSet<Port>,
     /// Apps whose popular flows are promoted, at their switch.
     popular: Vec<Popular>,
+    /// Apps that share this switch, and have an affinity.
+    passed: Vec<Passed>,
     /// The front, if it can be a member of a group.
     grouped: Option<Box<Grouped>>,
     /// Meters of the groups that it calls.
@@ -51,6 +54,7 @@ impl Driven {
             edges,
             down,
             popular: vec![],
+            passed: vec![],
             grouped: None,
             meters: vec![],
         };
@@ -58,10 +62,9 @@ impl Driven {
         driven
     }
 
-    /// Counts the packets of flows from now on.
-    pub(super) fn watch(mut self, popular: Vec<Popular>) -> Driven {
-        self.popular = popular;
-        self
+    /// Counts the packets of flows, and of apps, from now on.
+    pub(super) fn watch(self, popular: Vec<Popular>, passed: Vec<Passed>) -> Driven {
+        Driven { popular, passed, ..self }
     }
 
     /// The device can be a member of a group, and calls the groups of the meters.
@@ -161,7 +164,9 @@ impl Driven {
 impl Device for Driven {
     fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
         self.meters.iter_mut().for_each(|meter| meter.came(port, &frame));
-        let came = self.popular.iter().any(|popular| popular.counts_from(port)).then(|| frame.clone());
+        let is_counted = self.popular.iter().any(|popular| popular.counts_from(port))
+            || self.passed.iter().any(|passed| passed.counts_from(port));
+        let came = is_counted.then(|| frame.clone());
         let became = match &mut self.grouped {
             Some(grouped) if self.runs => grouped.front.ingress(&mut self.switch, port, frame, now),
             _ => self.device_mut().ingress(port, frame, now),
@@ -169,6 +174,7 @@ impl Device for Driven {
         if let Some(came) = came {
             let left = || became.iter().map(|queued| queued.replica.port);
             self.popular.iter().for_each(|popular| popular.count(port, &came, left(), now));
+            self.passed.iter().for_each(|passed| passed.count(port, &came, left()));
         }
         became
     }

@@ -10,6 +10,7 @@ mod grouped;
 mod groups;
 mod merged;
 mod page;
+mod passed;
 mod pinned;
 mod replaced;
 mod silence;

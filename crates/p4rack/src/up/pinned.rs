@@ -2,8 +2,10 @@
 //! links from the switch to its helpers.
 
 use super::domain::Domain;
+use super::passed::Passed;
 use crate::flows;
-use crate::rack::Racked;
+use crate::pinned::PinnedApp as PinnedOf;
+use crate::rack::{Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Ticket};
@@ -27,6 +29,8 @@ pub(super) struct PinnedApp {
     devices: BTreeSet<String>,
     /// The app's flows, if they move.
     pub(super) moving: Option<Moving>,
+    /// The switch and the app's packets there, if other apps share it.
+    passed: Option<(usize, Passed)>,
 }
 
 /// Packets of an app up to a time.
@@ -42,19 +46,19 @@ impl PinnedApp {
         racked: &Racked,
         domain: &dyn Fn(usize) -> usize,
     ) -> Result<Vec<PinnedApp>, Vec<Diagnostic>> {
-        let apps = racked.apps.iter().zip(&racked.rack.apps).enumerate();
-        let pinned = apps.filter(|(_, (app, _))| app.pinned.is_some());
-        let one = pinned.map(|(at, (app, model))| {
+        let apps = racked.apps.iter().enumerate();
+        let pinned = apps.flat_map(|(at, app)| app.pinned.iter().zip(0..).map(move |of| (at, app, of)));
+        let one = pinned.map(|(at, app, (of_one, number))| {
             let placement = &app.placement;
-            let region = app.pinned.as_ref().and_then(|pinned| pinned.region.clone()).unwrap_or_default();
-            let helpers = placement.sites.get(&region).map_or(&[][..], |site| site.devices.as_slice());
+            let helpers = of_one.helpers(placement);
             let parts = placement.devices.iter().zip(&app.parts).filter(|(_, part)| part.is_some());
             Ok(PinnedApp {
-                name: model.name.value.clone(),
+                name: of_one.model.name.value.clone(),
                 origins: placement.origins().map(|device| placement.name(device).to_string()).collect(),
                 helpers: helpers.iter().map(|device| placement.name(*device).to_string()).collect(),
                 devices: parts.map(|(name, _)| name.to_string()).collect(),
-                moving: Moving::of(racked, at, domain(at))?,
+                moving: Moving::of(racked, app, (of_one, number), domain(at))?,
+                passed: passed(app, of_one),
             })
         });
         one.collect()
@@ -62,8 +66,12 @@ impl PinnedApp {
 
     pub(super) fn report(&self, now: Time, links: &[LinkReport]) -> PinnedReport {
         let Counted { packets, at_switch } = self.counted(links);
-        let helper = |name: &String| {
-            let sent = self.sent(links, &|from, to| self.origins.contains(from) && to == name);
+        let passed = self.passed.as_ref().map(|(_, passed)| passed.counts());
+        let helper = |(at, name): (usize, &String)| {
+            let sent = match &passed {
+                Some(passed) => passed.helpers.get(&at).copied().unwrap_or(0),
+                None => self.sent(links, &|from, to| self.origins.contains(from) && to == name),
+            };
             (name.clone(), sent)
         };
         let moving = self.moving.as_ref();
@@ -71,7 +79,7 @@ impl PinnedApp {
             app: self.name.clone(),
             packets,
             at_switch,
-            helpers: self.helpers.iter().map(helper).collect(),
+            helpers: self.helpers.iter().enumerate().map(helper).collect(),
             shares: moving.map_or(vec![], |moving| moving.shares.report(now, Counted { packets, at_switch })),
             totals: moving.map(Moving::totals),
             moves: moving.map_or(vec![], Moving::report),
@@ -90,7 +98,16 @@ impl PinnedApp {
         }
     }
 
+    /// The app's packets at this device, if it is a switch that several apps share.
+    pub(super) fn passed_at(&self, device: usize) -> Option<&Passed> {
+        self.passed.as_ref().filter(|(switch, _)| *switch == device).map(|(_, passed)| passed)
+    }
+
     fn counted(&self, links: &[LinkReport]) -> Counted {
+        if let Some((_, passed)) = &self.passed {
+            let counts = passed.counts();
+            return Counted { packets: counts.packets, at_switch: counts.packets - counts.handed };
+        }
         let packets = self.sent(links, &|from, to| self.origins.contains(to) && !self.devices.contains(from));
         let handed = self.sent(links, &|from, to| self.origins.contains(from) && self.devices.contains(to));
         Counted { packets, at_switch: packets.saturating_sub(handed) }
@@ -100,6 +117,18 @@ impl PinnedApp {
     fn sent(&self, links: &[LinkReport], is_it: &dyn Fn(&str, &str) -> bool) -> u64 {
         links.iter().filter(|link| is_it(node(&link.from), node(&link.to))).map(|link| link.frames).sum()
     }
+}
+
+/// Counts of an app that shares its switch with others.
+fn passed(app: &SplitApp, of_one: &PinnedOf) -> Option<(usize, Passed)> {
+    let traffic = of_one.share.as_ref()?.traffic.clone();
+    let (placement, origin) = (&app.placement, app.placement.origin());
+    let inside = placement.link_ports(origin).into_iter().map(|port| port as u32).collect();
+    let helpers = of_one.helpers(placement).iter().enumerate();
+    let ports = helpers.flat_map(|(at, helper)| {
+        placement.ports_to(origin, *helper).iter().map(move |port| (*port as u32, at))
+    });
+    Some((origin.0 as usize, Passed::new(traffic, inside, ports.collect())))
 }
 
 /// The flows of an app that move.
@@ -114,8 +143,13 @@ pub(super) struct Moving {
 
 impl Moving {
     /// None if the app's flows stay where they are.
-    fn of(racked: &Racked, app: usize, domain: usize) -> Result<Option<Moving>, Vec<Diagnostic>> {
-        let flows = flows::app_flows(racked, app)?;
+    fn of(
+        racked: &Racked,
+        app: &SplitApp,
+        (of_one, number): (&PinnedOf, u16),
+        domain: usize,
+    ) -> Result<Option<Moving>, Vec<Diagnostic>> {
+        let flows = flows::flows_of(racked, app, of_one, number)?;
         let flows = flows.filter(|flows| flows.yet().next().is_some() || flows.popular().is_some());
         Ok(flows.map(|flows| Moving { domain, flows, ended: vec![], more: 0, shares: Shares::default() }))
     }

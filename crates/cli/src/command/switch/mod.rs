@@ -307,6 +307,10 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
+        let views = p4rack::views::views(&racked, 0, args.device_id).map_err(|found| wrong(&found, &map))?;
+        for view in &views {
+            report!("p4rack: device {} is the app `{}`", view.device, view.name);
+        }
         if let Some(left) = p4rack::rack::left_to_up(&racked, !args.agent.is_empty()) {
             report!("p4rack: {left}");
         }
@@ -321,6 +325,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 .first()
                 .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
             flows,
+            views,
         });
         if !args.agent.is_empty() {
             let names: Vec<String> = program.placement.devices.iter().map(ToString::to_string).collect();

@@ -52,6 +52,7 @@ static KIND: Kind = Kind {
     powers_of_two: true,
     code: codes::group::NOT_GROUPED,
     keeps_handlers: true,
+    several_fields: false,
 };
 
 impl EdgePolicy for Group {
@@ -126,7 +127,7 @@ impl EdgePolicy for Group {
         for site in sites.iter().rev() {
             edge::fill(g, &path, site);
             let common = |name: &str| g.common_field(stage, name);
-            let known = build::field(g.metadata(stage), site.fact.field, Type::Bit(site.fact.width));
+            let known = site.fact.of(g.metadata(stage));
             let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
             let flow = build::assign(common(FLOW), build::cast(known, Type::Bit(flow_bits)));
             let args = vec![

@@ -33,6 +33,9 @@ const SERVED: &str = "served";
 /// Bits of `edge` and `shard` in `shard.p4`.
 const NUMBER_BITS: u32 = 16;
 
+/// Least size of the table of ports.
+const LEAST_PORTS: usize = 64;
+
 /// Devices of one site: each is a bit.
 const MOST_DEVICES: usize = 32;
 
@@ -46,6 +49,7 @@ static KIND: Kind = Kind {
     is: "the number of a packet's shard",
     code: codes::pin::NOT_SHARDED,
     keeps_handlers: false,
+    several_fields: true,
 };
 
 impl EdgePolicy for Shard {
@@ -86,8 +90,7 @@ impl EdgePolicy for Shard {
         let port = g.standard(stage, Meaning::ToPort);
         let mut stmts = vec![];
         for edge in edges.into_iter().rev() {
-            let metadata = g.metadata(stage);
-            let shard = build::field(metadata, edge.fact.field, Type::Bit(edge.fact.width));
+            let shard = edge.fact.of(g.metadata(stage));
             let args = vec![
                 build::bits(NUMBER_BITS, edge.number),
                 build::cast(shard, Type::Bit(NUMBER_BITS)),
@@ -108,7 +111,7 @@ impl EdgePolicy for Shard {
     }
 }
 
-/// Hand-overs to one site.
+/// Hand-overs to one site, by one field.
 struct Edge {
     number: u64,
     devices: Vec<DeviceIndex>,
@@ -116,18 +119,24 @@ struct Edge {
     fact: Fact,
 }
 
-/// The sites that hand-overs leave for.
+/// The sites that hand-overs leave for, each with the fields that divide its regions.
 fn edges(g: &Generator<'_>, own: &[SectionId]) -> Vec<Edge> {
-    let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
+    let mut by_role: BTreeMap<DeviceIndex, Vec<(Fact, Vec<SectionId>)>> = BTreeMap::new();
     for &id in own {
-        by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
+        let section = g.cut.sections.get(id);
+        let Some(fact) = facts::of_region(&KIND, g.cut.program, &section.region) else { continue };
+        let of_role = by_role.entry(section.device).or_default();
+        match of_role.iter_mut().find(|(known, _)| *known == fact) {
+            Some((_, sections)) => sections.push(id),
+            None => of_role.push((fact, vec![id])),
+        }
     }
-    let edge = |(number, (role, sections)): (u64, (DeviceIndex, Vec<SectionId>))| {
-        let region = &g.cut.sections.get(*sections.first()?).region;
-        let fact = facts::of_region(&KIND, g.cut.program, region)?;
-        Some(Edge { number, devices: g.cut.placement.players(role), sections, fact })
+    let each = by_role.into_iter().flat_map(|(role, facts)| facts.into_iter().map(move |of| (role, of)));
+    let edge = |(number, (role, (fact, sections)))| {
+        let devices = g.cut.placement.players(role);
+        Edge { number, devices, sections, fact }
     };
-    (0..).zip(by_role).filter_map(edge).collect()
+    (0..).zip(each).map(edge).collect()
 }
 
 fn source(edges: &[Edge]) -> String {
@@ -135,8 +144,9 @@ fn source(edges: &[Edge]) -> String {
     let shards: u64 = edges.iter().map(|edge| edge.fact.count).sum();
     let arch = "#include <core.p4>\n#include <v1model.p4>";
     format!(
-        "#define EDGES {}\n#define DEVICES {devices}\n#define SHARDS {shards}\n#define PORT_BITS {}\n{arch}\n{}",
+        "#define EDGES {}\n#define DEVICES {devices}\n#define SHARDS {shards}\n#define PORTS {}\n#define PORT_BITS {}\n{arch}\n{}",
         edges.len().max(1),
+        (edges.len() * devices).max(LEAST_PORTS),
         crate::PORT_BITS,
         include_str!("shard.p4"),
     )

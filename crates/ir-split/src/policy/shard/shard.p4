@@ -1,6 +1,6 @@
 // The data plane of the policy `shard`: from a flow's shard to the device that serves it.
 //
-// EDGES: sites that hand-overs leave for. DEVICES: the most devices of one. SHARDS: all shards together. PORT_BITS: as in hand-overs.
+// EDGES: sites that hand-overs leave for. DEVICES: the most devices of one. SHARDS: all shards together. PORTS: size of the table of ports. PORT_BITS: as in hand-overs.
 
 #if V1MODEL_VERSION >= 20200408
 #define REGISTER(T) register<T, bit<32>>
@@ -37,7 +37,7 @@ control Shard(in bit<16> edge, in bit<16> shard, out bit<1> leaves, out bit<PORT
         key = { edge: exact; serves: exact; }
         actions = { forward; miss; }
         const default_action = miss();
-        size = 64;
+        size = PORTS;
     }
 
     apply {
