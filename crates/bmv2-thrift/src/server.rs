@@ -1,6 +1,7 @@
 //! The server.
 
 use crate::local::LocalSwitch;
+use crate::notifications::Notifications;
 use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
@@ -31,13 +32,22 @@ const READ: usize = 16 << 10;
 
 type Call = (Message, oneshot::Sender<Option<Message>>);
 
-/// Serves on a listener until the process ends. An error says why it cannot.
-pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(), String> {
+/// Serves on a listener until the process ends. An error says why it cannot. Clients that read digests are told where these are published.
+pub fn serve(
+    listener: TcpListener,
+    front: &Front,
+    device_id: u64,
+    notifications: Option<Notifications>,
+) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot serve Thrift: {error}");
     listener.set_nonblocking(true).map_err(failed)?;
-    let about = About { device_id, thrift_port: listener.local_addr().map_err(failed)?.port() };
+    let about = About {
+        device_id,
+        thrift_port: listener.local_addr().map_err(failed)?.port(),
+        notifications: notifications.as_ref().map(|of| of.address().to_string()),
+    };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-    let mut services = Services::new(LocalSwitch::new(front.local()), about);
+    let mut services = Services::new(LocalSwitch::new(front.local(), notifications), about);
     let (calls, mut called) = mpsc::channel::<Call>(RULES.connections);
     let work = move || {
         while let Some((message, reply)) = called.blocking_recv() {
