@@ -3,6 +3,7 @@
 use crate::holds::Holds;
 use crate::memory::Memory;
 use base_time::{Duration, Time};
+use bmv2_thrift::Notifications;
 use controller::{Answer, Ask, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
 use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
@@ -60,6 +61,8 @@ pub(crate) struct Owner {
     memory: Memory,
     /// Thread that saves controllers' writes.
     keeper: Option<Keeper>,
+    /// Publisher of digests for BMv2's clients.
+    notifications: Option<Notifications>,
     /// Replies that wait until the writes before them are saved.
     unkept: Waiting<Unkept>,
 }
@@ -199,8 +202,17 @@ impl Owner {
             holds: Holds::default(),
             memory,
             keeper,
+            notifications: None,
             unkept: Waiting::default(),
         }
+    }
+
+    /// Publishes digests for BMv2's clients, too.
+    pub(crate) fn publish_digests(&mut self, to: Option<Notifications>) {
+        if to.is_some() {
+            self.switch.learn();
+        }
+        self.notifications = to;
     }
 
     /// Executes the first call, which starts the program. Returns its error, if the call fails at once.
@@ -230,6 +242,9 @@ impl Owner {
             if now >= due {
                 let events = self.switch.tick(now);
                 self.perform(events, &mut streams);
+                if let Some(notifications) = &self.notifications {
+                    notifications.learn(self.switch.take_learned());
+                }
                 self.holds.note("tick");
                 self.memory.look();
                 self.holds.note("memory");
@@ -441,6 +456,10 @@ impl Owner {
                 let metrics = device_control::metrics(self.metrics(streams));
                 let ports = self.ports();
                 return drop(reply.send(ShowResponse { metrics, ports, ..self.switch.show() }));
+            }
+            Command::Calculations(reply) => {
+                let all = self.switch.calculations().into_iter().map(|of| (of.name, of.algorithm));
+                return drop(reply.send(all.collect()));
             }
             Command::Agent(device, heard) => {
                 self.log(device, &heard);

@@ -11,6 +11,7 @@ mod holds;
 mod memory;
 
 pub use ::device::QueueDepths;
+use bmv2_thrift::{Notifications, NotificationsListener};
 use compiler::Printed;
 use controller::{Call, DeviceId};
 use dataplane_ports::Lanes;
@@ -68,6 +69,8 @@ pub struct Setup {
     pub front: Option<std::sync::mpsc::Sender<Front>>,
     /// Listener of BMv2's Thrift services; `None`: they are not served.
     pub thrift: Option<TcpListener>,
+    /// Socket on which digests are published for BMv2's clients.
+    pub notifications: Option<NotificationsListener>,
     /// Ports of the device.
     pub ports: Vec<PortSpec>,
     /// Delay before the ports are opened.
@@ -76,6 +79,8 @@ pub struct Setup {
     pub record: Option<PathBuf>,
     /// Ports with cables inside the process.
     pub cables: Vec<(u32, Cable)>,
+    /// Time 0 of the switch; `None`: its start.
+    pub started: Option<Instant>,
     /// Numbers of frames that wait at the other ends of the cables, if their owner reports them.
     pub queue_depths: Arc<QueueDepths>,
     /// Threads that run frames. Each port belongs to one of them.
@@ -125,10 +130,12 @@ impl Setup {
             metrics: None,
             front: None,
             thrift: None,
+            notifications: None,
             ports: vec![],
             ports_after: std::time::Duration::ZERO,
             record: None,
             cables: vec![],
+            started: None,
             queue_depths: Arc::default(),
             workers: 1,
             cpu_port: None,
@@ -230,7 +237,7 @@ fn serve_until(
     mut setup: Setup,
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
-    let (started, cables) = (Instant::now(), std::mem::take(&mut setup.cables));
+    let (started, cables) = (setup.started.unwrap_or_else(Instant::now), std::mem::take(&mut setup.cables));
     for spec in &mut setup.ports {
         spec.record.clone_from(&setup.record);
     }
@@ -240,6 +247,8 @@ fn serve_until(
     };
     let ports_after = setup.ports_after;
     let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
+    let publishing = setup.notifications.take();
+    let notifications = publishing.as_ref().map(|listener| Notifications::new(listener, device_id));
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
     let files = if setup.thrift.is_some() { bmv2_thrift::CONNECTIONS } else { 0 };
     let limits = setup.limits.within(setup.files.saturating_sub(files));
@@ -254,11 +263,13 @@ fn serve_until(
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     // The receiver may be gone.
     setup.front.take().map(|wanted| wanted.send(front.clone()));
+    let learned = notifications.clone();
     let device = thread::spawn(move || {
         // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;
         match owner(setup, lanes, started, way, links) {
-            Ok(owner) => {
+            Ok(mut owner) => {
+                owner.publish_digests(learned);
                 let _ = begin.send(Ok(()));
                 owner.run(&commands)
             }
@@ -284,7 +295,10 @@ fn serve_until(
         };
         asked.map(|listener| tokio::spawn(p4runtime_grpc::serve_metrics(listener, front.clone())));
         if let Some(listener) = thrift {
-            bmv2_thrift::serve(listener, &front, device_id).map_err(failed)?;
+            bmv2_thrift::serve(listener, &front, device_id, notifications.clone()).map_err(failed)?;
+        }
+        if let (Some(notifications), Some(listener)) = (&notifications, publishing) {
+            notifications.serve(listener).map_err(failed)?;
         }
         if !late.is_empty() {
             tokio::spawn(open_late(late, ports_after, front.clone()));

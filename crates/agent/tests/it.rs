@@ -3,6 +3,7 @@
 mod ending;
 mod harm;
 mod metrics;
+mod notifications;
 mod sessions;
 mod system_calls;
 mod thrift;

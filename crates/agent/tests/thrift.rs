@@ -15,8 +15,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
 
 /// A switch whose program has one of everything that a control plane can write.
-struct Running {
-    thrift: SocketAddr,
+pub struct Running {
+    pub thrift: SocketAddr,
     grpc: SocketAddr,
     stop: Option<tokio::sync::oneshot::Sender<()>>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -25,6 +25,11 @@ struct Running {
 impl Running {
     fn start() -> Running {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-control/tests/p4runtime/all.p4");
+        Running::start_with(path, |setup| setup)
+    }
+
+    /// With another program, and other settings.
+    pub fn start_with(path: &str, with: impl FnOnce(Setup) -> Setup + Send + 'static) -> Running {
         let options = p4_syntax::Options::default();
         let compiled = compile(path, &Disk, &options, Until::Elaborated, &mut SourceMap::new());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -35,12 +40,13 @@ impl Running {
             let one = Switch::One(Some(compiled.program.unwrap()));
             let setup =
                 Setup { thrift: Some(listener), device_id: 7, cpu_port: Some(510), ..Setup::new(one) };
-            agent::run_until(|| async { drop(stopped.await) }, setup, |at| bound.send(at).unwrap()).unwrap();
+            agent::run_until(|| async { drop(stopped.await) }, with(setup), |at| bound.send(at).unwrap())
+                .unwrap();
         });
         Running { thrift, grpc: address.recv().unwrap(), stop: Some(stop), thread: Some(thread) }
     }
 
-    fn client(&self) -> Client {
+    pub fn client(&self) -> Client {
         Client { stream: TcpStream::connect(self.thrift).unwrap(), sequence: 0 }
     }
 
@@ -72,7 +78,7 @@ impl Drop for Running {
     }
 }
 
-struct Client {
+pub struct Client {
     stream: TcpStream,
     sequence: i32,
 }
@@ -96,7 +102,7 @@ impl Client {
     }
 
     /// The result of a method of `standard`.
-    fn standard(&mut self, method: &str, fields: Fields) -> Option<Value> {
+    pub fn standard(&mut self, method: &str, fields: Fields) -> Option<Value> {
         self.result(&format!("standard:{method}"), fields)
     }
 
@@ -108,7 +114,7 @@ impl Client {
     }
 
     /// The code of the exception that a method declares.
-    fn code(&mut self, method: &str, fields: Fields) -> i32 {
+    pub fn code(&mut self, method: &str, fields: Fields) -> i32 {
         let answer = self.call(&format!("standard:{method}"), fields);
         match answer.fields.as_slice() {
             [(1, Value::Struct(inner))] => match inner.as_slice() {
@@ -143,7 +149,7 @@ fn options(priority: i32) -> Value {
 }
 
 /// The arguments of a method that begins with context and name.
-fn about(name: &str, more: Vec<Value>) -> Fields {
+pub fn about(name: &str, more: Vec<Value>) -> Fields {
     let all = [Value::I32(0), text(name)].into_iter().chain(more);
     (1..).zip(all).collect()
 }

@@ -1,4 +1,4 @@
-//! BMv2's Thrift over TCP: its services for the switch of this process ([`serve`]), and a client ([`Client`]).
+//! BMv2's Thrift over TCP: its services for the switch of this process ([`serve`]), a client ([`Client`]), and digests for subscribers ([`Notifications`]).
 //!
 //! ```text
 //! connections ── admission ── bytes to messages ──calls──> one thread: bmv2::Services ──> Local, as whoever runs the switch
@@ -11,7 +11,9 @@
 
 mod client;
 mod local;
+mod notifications;
 mod server;
 
 pub use client::Client;
+pub use notifications::{Notifications, NotificationsAddress, NotificationsListener};
 pub use server::{CONNECTIONS, serve};

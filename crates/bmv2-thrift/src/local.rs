@@ -1,6 +1,8 @@
 //! The switch of this process, as the services see it.
 
-use bmv2::{Port, Switch};
+use crate::notifications::Notifications;
+use bmv2::{Calculation, Learning, Port, Switch};
+use control_writes::Crc;
 use p4runtime_grpc::{Local, Status};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
@@ -11,11 +13,12 @@ use tracing::info;
 pub struct LocalSwitch {
     local: Local,
     started: Instant,
+    notifications: Option<Notifications>,
 }
 
 impl LocalSwitch {
-    pub fn new(local: Local) -> LocalSwitch {
-        LocalSwitch { local, started: Instant::now() }
+    pub fn new(local: Local, notifications: Option<Notifications>) -> LocalSwitch {
+        LocalSwitch { local, started: Instant::now(), notifications }
     }
 }
 
@@ -34,6 +37,22 @@ impl Switch for LocalSwitch {
 
     fn reset(&mut self) -> Result<(), Status> {
         self.local.reset()
+    }
+
+    fn calculations(&mut self) -> Result<Vec<Calculation>, Status> {
+        let all = self.local.calculations()?.into_iter();
+        Ok(all.map(|(name, algorithm)| Calculation { name, algorithm }).collect())
+    }
+
+    fn set_crc(&mut self, calculation: &str, width: u32, to: Crc) -> Result<(), Status> {
+        self.local.set_crc(calculation.to_string(), width, to)
+    }
+
+    fn learning(&mut self, change: &mut dyn FnMut(&mut Learning) -> Option<Vec<u8>>) -> Option<()> {
+        let notifications = self.notifications.as_ref()?;
+        let complete = change(&mut notifications.lock());
+        complete.into_iter().for_each(|message| notifications.send(message));
+        Some(())
     }
 
     fn ports(&mut self) -> Result<Vec<Port>, Status> {

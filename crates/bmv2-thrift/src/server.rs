@@ -1,6 +1,7 @@
 //! The server.
 
 use crate::local::LocalSwitch;
+use crate::notifications::Notifications;
 use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
@@ -36,13 +37,22 @@ const READ: usize = 16 << 10;
 /// A call, and the receiver of the encoded answer. An answer is freed by the thread that made it: an allocator may keep what another frees.
 type Call = (Message, oneshot::Sender<Option<Vec<u8>>>);
 
-/// Serves on a listener until the process ends. An error says why it cannot.
-pub fn serve(listener: TcpListener, front: &Front, device_id: u64) -> Result<(), String> {
+/// Serves on a listener until the process ends. An error says why it cannot. Clients that read digests are told where these are published.
+pub fn serve(
+    listener: TcpListener,
+    front: &Front,
+    device_id: u64,
+    notifications: Option<Notifications>,
+) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("cannot serve Thrift: {error}");
     listener.set_nonblocking(true).map_err(failed)?;
-    let about = About { device_id, thrift_port: listener.local_addr().map_err(failed)?.port() };
+    let about = About {
+        device_id,
+        thrift_port: listener.local_addr().map_err(failed)?.port(),
+        notifications: notifications.as_ref().map(|of| of.address().to_string()),
+    };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-    let mut services = Services::new(LocalSwitch::new(front.local()), about);
+    let mut services = Services::new(LocalSwitch::new(front.local(), notifications), about);
     let (calls, mut called) = mpsc::channel::<Call>(RULES.connections);
     let work = move || {
         while let Some((message, reply)) = called.blocking_recv() {

@@ -3,18 +3,19 @@
 //! ```text
 //! { "__meta__": { "version": [2, 24], "compiler": "p4rack" }, "p4_device_config": "P4 source",
 //!   "headers": [...], "header_types": [...], "actions": [...], "pipelines": [{ "tables": [...], "action_profiles": [...] }],
-//!   "counter_arrays": [...], "meter_arrays": [...], "register_arrays": [...], "parse_vsets": [...] }
+//!   "counter_arrays": [...], "meter_arrays": [...], "register_arrays": [...], "parse_vsets": [...], "calculations": [...] }
 //! ```
 //!
-//! It describes what the control plane sees. Parsers, controls and calculations are not there: `simple_switch` cannot run it.
+//! It describes what the control plane sees. Parsers, controls and the inputs of calculations are not there: `simple_switch` cannot run it.
 
+use crate::Calculation;
 use crate::catalog::{Named, actions, by_id, has_priorities, key_kind, register_bits, table_kind};
 use p4runtime_proto::p4::config::v1::{MatchField, P4Info, Table, meter_spec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The JSON; with the device config if it is to be pushed.
-pub fn description(info: &P4Info, device_config: Option<&str>) -> String {
+pub fn description(info: &P4Info, calculations: &[Calculation], device_config: Option<&str>) -> String {
     let mut all = json!({
         "__meta__": { "version": [2, 24], "compiler": "p4rack" },
         "actions": info.actions.iter().map(|action| json!({
@@ -43,8 +44,12 @@ pub fn description(info: &P4Info, device_config: Option<&str>) -> String {
             "name": set.name(), "id": set.id(), "max_size": set.size,
             "compressed_bitwidth": set.r#match.iter().map(|field| field.bitwidth).sum::<i32>(),
         })).collect::<Vec<_>>(),
-        "calculations": [],
-        "learn_lists": [],
+        "calculations": calculations.iter().zip(0..).map(|(of, id)| json!({
+            "name": of.name, "id": id, "algo": of.algorithm, "input": [],
+        })).collect::<Vec<_>>(),
+        "learn_lists": info.digests.iter().zip(1..).map(|(digest, id)| json!({
+            "name": digest.preamble.as_ref().map_or("", |preamble| &preamble.name), "id": id, "elements": [],
+        })).collect::<Vec<_>>(),
     });
     let (headers, types) = headers(info);
     all["headers"] = headers;

@@ -5,7 +5,7 @@
 //! bytes ─ decode ─> Message ─ Services::handle ─> reads and writes of a Switch ─> Message ─ encode ─> bytes
 //! ```
 //!
-//! [`cli`] has the commands of `simple_switch_CLI`, as calls of these services.
+//! [`Learning`] publishes digests. [`cli`] has the commands of `simple_switch_CLI`, as calls of these services.
 //!
 //! All state is in the switch: P4Runtime controllers read the writes of Thrift clients, and vice versa. Names, numbers and types of the services
 //! are those that BMv2 publishes.
@@ -16,6 +16,7 @@ pub mod cli;
 mod description;
 mod entry;
 mod handles;
+mod learning;
 mod management;
 mod multicast;
 mod objects;
@@ -27,5 +28,6 @@ mod value;
 pub mod wire;
 
 pub use description::description;
+pub use learning::Learning;
 pub use services::{About, Services};
-pub use switch::{Port, Switch};
+pub use switch::{Calculation, Port, Switch};

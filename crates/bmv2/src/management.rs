@@ -6,6 +6,8 @@ use crate::multicast::{replica, replica_of};
 use crate::services::{Services, updated};
 use crate::switch::Switch;
 use crate::wire::{Type, Value};
+use base_time::Duration;
+use control_writes::Crc;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 use p4runtime_proto::p4::v1::{
@@ -20,18 +22,24 @@ const CONFIG_SWAP_DISABLED: i32 = 1;
 const SESSION_NOT_FOUND: i32 = 1;
 const INVALID_RESOURCE_TYPE: i32 = 0;
 const INVALID_RESOURCE_NAME: i32 = 1;
+const INVALID_LIST_ID: i32 = 1;
 const LEARN_ERROR: i32 = 3;
 
 impl<S: Switch> Services<S> {
     pub(crate) fn management(&mut self, method: &str, args: &Args<'_>) -> Option<Answer> {
-        const NO_CRC: &str = "hashes are those of the program; a custom one is set by P4Runtime's entries file or `p4rack run`";
+        const NO_KEY: &str = "programs have no Toeplitz hashes";
         Some(match method {
             "bm_get_config" => Ok(Value::text(self.config.clone())),
             "bm_get_config_md5" => Ok(Value::String(md5::compute(self.config.as_bytes()).0.to_vec())),
-            "bm_mgmt_get_info" => Ok(Value::Struct(vec![
-                (1, Value::I64(i64::try_from(self.about.device_id).unwrap_or(i64::MAX))),
-                (2, Value::I32(self.about.thrift_port.into())),
-            ])),
+            "bm_mgmt_get_info" => {
+                let mut about = vec![
+                    (1, Value::I64(i64::try_from(self.about.device_id).unwrap_or(i64::MAX))),
+                    (2, Value::I32(self.about.thrift_port.into())),
+                ];
+                about
+                    .extend(self.about.notifications.iter().map(|address| (3, Value::text(address.clone()))));
+                Ok(Value::Struct(about))
+            }
             "bm_reset_state" => self.reset_state(),
             "bm_get_id_from_name" => self.id_from_name(args),
             "bm_dev_mgr_show_ports" => self.show_ports(),
@@ -41,14 +49,13 @@ impl<S: Switch> Services<S> {
                 CONFIG_SWAP_DISABLED,
                 "a program is pushed by P4Runtime: `p4rack compile` writes what a controller sends",
             ),
-            "bm_set_crc16_custom_parameters"
-            | "bm_set_crc32_custom_parameters"
-            | "bm_set_toeplitz_hash_key" => declared(INVALID_CALCULATION_NAME, NO_CRC),
-            // Digests go to P4Runtime's streams, and are acknowledged there.
-            "bm_learning_ack" | "bm_learning_ack_buffer" => VOID,
-            "bm_learning_set_timeout" | "bm_learning_set_buffer_size" => {
-                declared(LEARN_ERROR, "digests are set by P4Runtime's DigestEntry")
-            }
+            "bm_set_crc16_custom_parameters" => self.set_crc(args, 16),
+            "bm_set_crc32_custom_parameters" => self.set_crc(args, 32),
+            "bm_set_toeplitz_hash_key" => declared(INVALID_CALCULATION_NAME, NO_KEY),
+            "bm_learning_ack"
+            | "bm_learning_ack_buffer"
+            | "bm_learning_set_timeout"
+            | "bm_learning_set_buffer_size" => self.learning(method, args),
             "bm_serialize_state" => unable("state is read by P4Runtime or table by table"),
             _ => return None,
         })
@@ -93,6 +100,61 @@ impl<S: Switch> Services<S> {
         }
         self.switch.reset().or_else(|status| unable(why(&status)))?;
         (self.handles, self.nodes) = Default::default();
+        self.forget_digests();
+        VOID
+    }
+
+    /// Acknowledgements and settings of digests for subscribers; those of P4Runtime's streams are apart.
+    fn learning(&mut self, method: &str, args: &Args<'_>) -> Answer {
+        let list = args.number(2)?;
+        let digests = i64::try_from(self.info.digests.len()).unwrap_or(i64::MAX);
+        if !(1..=digests).contains(&list) {
+            return declared(INVALID_LIST_ID, format!("there is no list {list} of digests"));
+        }
+        let (list, value) = (list as i32, args.number(3)?);
+        let samples = match method {
+            "bm_learning_ack" => {
+                let of = |sample: &Value| match sample {
+                    Value::I32(sample) => Some(*sample),
+                    _ => None,
+                };
+                Some(args.list(4)?.iter().filter_map(of).collect::<Vec<i32>>())
+            }
+            _ => None,
+        };
+        let done = self.switch.learning(&mut |learning| match method {
+            "bm_learning_set_timeout" => {
+                learning.set_timeout(list, Duration::from_ms(u64::try_from(value).unwrap_or(0)));
+                None
+            }
+            "bm_learning_set_buffer_size" => {
+                learning.set_buffer_size(list, usize::try_from(value).unwrap_or(1))
+            }
+            _ => {
+                learning.acknowledge(list, value as u64, samples.as_deref());
+                None
+            }
+        });
+        match done {
+            Some(()) => VOID,
+            None => declared(LEARN_ERROR, "the switch publishes no digests: it needs --notifications-addr"),
+        }
+    }
+
+    /// Numbers are signed in Thrift and unsigned in a CRC.
+    fn set_crc(&mut self, args: &Args<'_>, width: u32) -> Answer {
+        let (name, config) = (args.text(2)?, args.fields(3)?);
+        let word = |id| config.number(id).map(|number| number as u32 & (u32::MAX >> (32 - width)));
+        let to = Crc {
+            polynomial: word(1)?,
+            initial: word(2)?,
+            final_xor: word(3)?,
+            reflect_data: config.bool(4)?,
+            reflect_remainder: config.bool(5)?,
+        };
+        self.switch
+            .set_crc(name, width, to)
+            .or_else(|status| declared(INVALID_CALCULATION_NAME, why(&status)))?;
         VOID
     }
 

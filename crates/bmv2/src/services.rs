@@ -17,12 +17,14 @@ use p4runtime_proto::p4::v1::{Entity, TableEntry, Update, entity::Entity as Of, 
 use p4runtime_server::Status;
 
 /// Facts about the process that clients can query.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct About {
     /// P4Runtime's device id.
     pub device_id: u64,
     /// TCP port of the Thrift services.
     pub thrift_port: u16,
+    /// Nanomsg address at which digests are published.
+    pub notifications: Option<String>,
 }
 
 /// All services of one switch.
@@ -71,12 +73,21 @@ impl<S: Switch> Services<S> {
     fn refresh(&mut self) -> Answer<()> {
         let info = self.switch.p4info().or_else(|status| unable(status.message))?.unwrap_or_default();
         if info != self.info || self.config.is_empty() {
-            self.config = description(&info, None);
+            let calculations = self.switch.calculations().or_else(|status| unable(status.message))?;
+            self.config = description(&info, &calculations, None);
             self.info = info;
             self.handles = Handles::default();
             self.nodes = Nodes::default();
+            self.forget_digests();
         }
         Ok(())
+    }
+
+    pub(crate) fn forget_digests(&mut self) {
+        self.switch.learning(&mut |learning| {
+            learning.reset();
+            None
+        });
     }
 
     fn call(&mut self, service: &str, method: &str, args: &Args<'_>) -> Answer {

@@ -1,5 +1,7 @@
 //! The interface to the switch that the Thrift services use.
 
+use crate::Learning;
+use control_writes::Crc;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
 use p4runtime_server::Status;
@@ -15,6 +17,15 @@ pub struct Port {
     pub is_up: bool,
 }
 
+/// A call of a program that computes a hash or a checksum.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Calculation {
+    /// Name, as p4c gives it.
+    pub name: String,
+    /// Algorithm, as in BMv2's JSON: `crc32_custom`.
+    pub algorithm: String,
+}
+
 /// The switch that the services control.
 pub trait Switch {
     /// The P4Info of the program that runs; `None` without one.
@@ -28,6 +39,15 @@ pub trait Switch {
 
     /// Registers and counters are reset.
     fn reset(&mut self) -> Result<(), Status>;
+
+    /// Calculations of the program that runs.
+    fn calculations(&mut self) -> Result<Vec<Calculation>, Status>;
+
+    /// Sets the parameters of a calculation with a custom CRC of 16 or 32 bits.
+    fn set_crc(&mut self, calculation: &str, width: u32, to: Crc) -> Result<(), Status>;
+
+    /// Changes the lists of digests that subscribers get; `None` if there is no address for subscribers.
+    fn learning(&mut self, change: &mut dyn FnMut(&mut Learning) -> Option<Vec<u8>>) -> Option<()>;
 
     /// The ports.
     fn ports(&mut self) -> Result<Vec<Port>, Status>;

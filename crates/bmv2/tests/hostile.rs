@@ -5,7 +5,8 @@
 #![allow(clippy::disallowed_methods)]
 
 use bmv2::wire::{Fields, Kind, Message, Type, Value, decode, encode};
-use bmv2::{About, Port, Services, Switch};
+use bmv2::{About, Calculation, Learning, Port, Services, Switch};
+use control_writes::Crc;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
@@ -31,7 +32,7 @@ value_sets { preamble { id: 50331649 name: "P.types" alias: "types" } match { id
 "#;
 
 const METHODS: &str = "bm_counter_read bm_counter_reset_all bm_counter_write bm_dev_mgr_add_port bm_dev_mgr_show_ports bm_get_config \
-bm_get_id_from_name bm_learning_ack bm_load_new_config bm_mc_get_entries bm_mc_mgrp_create bm_mc_mgrp_destroy bm_mc_node_associate \
+bm_get_id_from_name bm_learning_ack bm_learning_ack_buffer bm_learning_set_timeout bm_learning_set_buffer_size bm_load_new_config bm_mc_get_entries bm_mc_mgrp_create bm_mc_mgrp_destroy bm_mc_node_associate \
 bm_mc_node_create bm_mc_node_destroy bm_mc_node_update bm_mc_set_lag_membership bm_meter_array_set_rates bm_meter_get_rates \
 bm_meter_set_rates bm_mgmt_get_info bm_mt_act_prof_add_member bm_mt_act_prof_create_group bm_mt_act_prof_add_member_to_group \
 bm_mt_act_prof_get_members bm_mt_add_entry bm_mt_clear_entries bm_mt_delete_entry bm_mt_get_default_entry bm_mt_get_entries bm_mt_get_entry \
@@ -39,7 +40,7 @@ bm_mt_get_entry_from_key bm_mt_get_num_entries bm_mt_indirect_add_entry bm_mt_in
 bm_mt_indirect_set_default_member bm_mt_indirect_ws_add_entry bm_mt_modify_entry bm_mt_read_counter bm_mt_reset_counters \
 bm_mt_reset_default_entry bm_mt_set_default_action bm_mt_set_entry_ttl bm_mt_set_meter_rates bm_mt_write_counter bm_parse_vset_add \
 bm_parse_vset_clear bm_parse_vset_get bm_register_read bm_register_read_all bm_register_reset bm_register_write bm_register_write_range \
-bm_reset_state bm_serialize_state bm_set_crc16_custom_parameters bm_swap_configs mirroring_session_add mirroring_session_get \
+bm_reset_state bm_serialize_state bm_set_crc16_custom_parameters bm_set_crc32_custom_parameters bm_swap_configs mirroring_session_add mirroring_session_get \
 mirroring_session_delete set_egress_queue_depth get_time_elapsed_us none";
 
 const SERVICES: [&str; 5] = ["standard", "simple_pre", "simple_pre_lag", "simple_switch", ""];
@@ -49,7 +50,7 @@ const NAMES: [&str; 12] = [
 ];
 
 /// A switch that takes everything and holds nothing.
-struct Nothing(P4Info);
+struct Nothing(P4Info, Learning);
 
 impl Switch for Nothing {
     fn p4info(&mut self) -> Result<Option<P4Info>, Status> {
@@ -63,6 +64,16 @@ impl Switch for Nothing {
     }
     fn reset(&mut self) -> Result<(), Status> {
         Ok(())
+    }
+    fn calculations(&mut self) -> Result<Vec<Calculation>, Status> {
+        Ok(vec![Calculation { name: "calc".to_string(), algorithm: "crc16_custom".to_string() }])
+    }
+    fn set_crc(&mut self, _: &str, _: u32, _: Crc) -> Result<(), Status> {
+        Ok(())
+    }
+    fn learning(&mut self, change: &mut dyn FnMut(&mut Learning) -> Option<Vec<u8>>) -> Option<()> {
+        change(&mut self.1);
+        Some(())
     }
     fn ports(&mut self) -> Result<Vec<Port>, Status> {
         Ok(vec![])
@@ -153,7 +164,10 @@ fn rounds(short: usize) -> usize {
 #[test]
 fn no_call_makes_the_services_panic_and_each_has_one_reply() {
     let info: P4Info = from_text(INFO).expect("it is one");
-    let mut services = Services::new(Nothing(info), About { device_id: 1, thrift_port: 9090 });
+    let mut services = Services::new(
+        Nothing(info, Learning::new(1)),
+        About { device_id: 1, thrift_port: 9090, notifications: None },
+    );
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
     let mut replies = 0;
     for _ in 0..rounds(10_000) {

@@ -26,8 +26,13 @@ pub fn pushed(program: &Program, form: Form) -> Result<Pushed, Vec<Diagnostic>> 
     let device_config = target_p4::print(program);
     let mut map = SourceMap::new();
     let again = reparse("p4_device_config.p4", &device_config, &mut map);
-    again.map_err(|found| found.into_iter().map(|problem| printed(problem, &map)).collect::<Vec<_>>())?;
-    let as_json = bmv2::description(&::p4info::p4info(program)?, Some(&device_config));
+    let again =
+        again.map_err(|found| found.into_iter().map(|problem| printed(problem, &map)).collect::<Vec<_>>())?;
+    let calculations = device::v1model::calculations(&again)
+        .into_iter()
+        .map(|of| bmv2::Calculation { name: of.name, algorithm: of.algorithm })
+        .collect::<Vec<_>>();
+    let as_json = bmv2::description(&::p4info::p4info(program)?, &calculations, Some(&device_config));
     Ok(Pushed { p4info, device_config, as_json })
 }
 

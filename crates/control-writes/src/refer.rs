@@ -72,7 +72,9 @@ impl<R> Write<R> {
             Write::Memory { object, to } => {
                 Write::Memory { object: refer(Kind::Extern, object)?, to: to.clone() }
             }
-            Write::CustomCrc { width, to } => Write::CustomCrc { width: *width, to: *to },
+            Write::CustomCrc { calculation, width, to } => {
+                Write::CustomCrc { calculation: calculation.clone(), width: *width, to: *to }
+            }
         })
     }
 }

@@ -14,7 +14,7 @@ enum Thing<R> {
     Digest(R),
     Multicast(u32),
     Session(u32),
-    CustomCrc(u32),
+    CustomCrc(Option<String>, u32),
     Memory(R),
     /// A cell of an object, or all cells together.
     Cell(R, Option<u64>),
@@ -33,7 +33,7 @@ impl<R: Clone> Thing<R> {
             Write::Multicast { group, .. } => Thing::Multicast(*group),
             Write::CloneSession { session, .. } => Thing::Session(*session),
             Write::Memory { object, .. } => Thing::Memory(object.clone()),
-            Write::CustomCrc { width, .. } => Thing::CustomCrc(*width),
+            Write::CustomCrc { calculation, width, .. } => Thing::CustomCrc(calculation.clone(), *width),
             Write::Meter { meter: object, index, .. }
             | Write::Counter { counter: object, index, .. }
             | Write::Register { register: object, index, .. } => Thing::Cell(object.clone(), Some(*index)),

@@ -131,8 +131,10 @@ pub enum Write<R> {
         /// New content.
         to: Vec<u8>,
     },
-    /// Parameters of `crc16_custom` or `crc32_custom`, for every call. P4Runtime cannot express them.
+    /// Parameters of `crc16_custom` or `crc32_custom`. P4Runtime cannot express them.
     CustomCrc {
+        /// Calculation of the program, as BMv2 names it; `None` for every call.
+        calculation: Option<String>,
         /// 16 or 32.
         width: u32,
         /// The parameters.

@@ -3,6 +3,7 @@
 use crate::ask::{Ask, AskId, DeviceId};
 use crate::part::RegionMap;
 use base_time::Duration;
+use control_writes::Crc;
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageResponse,
     Uint128, Update, WriteRequest,
@@ -63,6 +64,15 @@ pub enum Steer {
     ForgetSaved,
     /// Reset registers and counters.
     Reset,
+    /// Set the parameters of a calculation with a custom CRC. Only a single device can do this.
+    SetCrc {
+        /// Name of the calculation, as BMv2 has it.
+        calculation: String,
+        /// 16 or 32.
+        width: u32,
+        /// The parameters.
+        to: Crc,
+    },
     /// Move regions to other devices.
     Replace(RegionMap),
     /// Keep a device out of use on all edges with spares, or use it again.

@@ -61,6 +61,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
                 other => Err(Status::new(Code::Unavailable, reason(&other))),
             }
         }
+        Steer::SetCrc { .. } => {
+            let why = "a rack has no parameters of hash functions: write them as annotations of `main`";
+            Err(Status::new(Code::Unimplemented, why))
+        }
         Steer::MoveFlow(_) => {
             let why = "flows move in racks that one process runs";
             Err(Status::new(Code::Unimplemented, why))

@@ -1,6 +1,7 @@
 //! A change, done to a switch.
 
 use super::{Controlled, data};
+use crate::MOST_LEARNED;
 use base_time::Time;
 use control_writes::EntryKey;
 use dataplane_api::EntryError;
@@ -40,8 +41,23 @@ impl Target for Controlled {
 
     fn take_digests(&mut self, catalog: &Catalog) -> Vec<(u32, P4Data)> {
         let digests = self.reported_digests();
-        let switch = self.view();
-        digests.iter().filter_map(|digest| data::digest(catalog, switch.program(), digest)).collect()
+        let (switch, mut learned) = (self.view(), vec![]);
+        let of = |sent: &device::Digest| {
+            let found = data::digest(catalog, switch.program(), sent)?;
+            if self.learned.is_some()
+                && let Some(list) = (1..).zip(&catalog.info().digests).find(|(_, of)| of.id() == found.0)
+            {
+                learned.push((list.0, data::sample(&sent.data)));
+            }
+            Some(found)
+        };
+        let found = digests.iter().filter_map(of).collect();
+        drop(switch);
+        if let Some(all) = &mut self.learned {
+            learned.truncate(MOST_LEARNED.saturating_sub(all.len()));
+            all.append(&mut learned);
+        }
+        found
     }
 
     fn take_idle(&mut self, catalog: &Catalog, now: Time) -> Vec<(u32, EntryKey)> {

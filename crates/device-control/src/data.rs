@@ -2,6 +2,7 @@
 
 use device::Digest;
 use ir::Program;
+use ir_value::Value;
 use p4runtime_proto::p4::config::v1;
 use p4runtime_proto::p4::v1::P4Data;
 use p4runtime_store::{Catalog, Described};
@@ -14,5 +15,16 @@ pub(super) fn digest(catalog: &Catalog, program: &Program, sent: &Digest) -> Opt
     match digests.iter().find(|digest| digest.name() == sent.name.as_str()) {
         Some(digest) => Some((digest.id(), message(digest)?)),
         None => digests.iter().find_map(|digest| Some((digest.id(), message(digest)?))),
+    }
+}
+
+/// The fields of a digest as BMv2 sends them: each in whole bytes, one after the other.
+pub(super) fn sample(data: &Value) -> Vec<u8> {
+    match data {
+        Value::Bits(bits) => bits.to_be_bytes(),
+        Value::Bool(value) => vec![u8::from(*value)],
+        Value::Struct(parts) => parts.iter().flat_map(sample).collect(),
+        Value::Header(header) => header.fields.iter().flat_map(sample).collect(),
+        _ => vec![],
     }
 }

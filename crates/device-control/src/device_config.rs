@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn a_program_of_our_own_is_found_in_json() {
         let text = "#include <v1model.p4>\n// \"a\\b\"\t\u{1}\n";
-        let json = bmv2::description(&P4Info::default(), Some(text));
+        let json = bmv2::description(&P4Info::default(), &[], Some(text));
         assert_eq!(device_config(json.as_bytes()).unwrap(), DeviceConfig::Text(Cow::Borrowed(text)));
         assert_eq!(
             device_config(&wrapped(json.as_bytes())).unwrap(),

@@ -115,6 +115,9 @@ pub struct Maker {
     pub retire: Arc<dyn Fn(Retired) + Send + Sync>,
 }
 
+/// Samples kept for BMv2's clients between two [`Served::tick`]s; later ones are lost.
+const MOST_LEARNED: usize = 1 << 14;
+
 /// A switch whose entities a P4Runtime server keeps.
 pub struct Controlled {
     running: Running,
@@ -128,6 +131,8 @@ pub struct Controlled {
     map: SourceMap,
     /// Stands for this one.
     token: Arc<()>,
+    /// Samples for BMv2's clients, each with the number of its list, if anybody wants them.
+    learned: Option<Vec<(i32, Vec<u8>)>>,
     /// Boot number that this start adds to entries.
     boot: Boot,
     /// Edges with spares of which this device is the sender; the running program no longer contains them.
@@ -286,6 +291,7 @@ impl Builder for Maker {
             handles: BTreeMap::new(),
             breaks: VecDeque::new(),
             map,
+            learned: None,
             token: Arc::default(),
             edges,
             groups,

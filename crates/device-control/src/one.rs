@@ -5,8 +5,10 @@ use super::agent_groups::AgentGroups;
 use super::gate::Gate;
 use super::{Answers, Event, MERGES_REFUSED, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::{Duration, Time};
+use control_writes::Crc;
 use controller::{Call, Copies, Held, PortCount, Reply, Steer, Ticket};
 use dataplane_api::Device as _;
+use device::v1model::Calculation;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
@@ -41,6 +43,8 @@ pub struct OneSwitch {
     epoch_us: u64,
     /// Frames by ports that the program's architecture cannot number.
     unfit: u64,
+    /// Digests are kept for BMv2's clients, too.
+    learns: bool,
     /// Ticket of the write that runs in slices.
     writing: Option<Ticket>,
     /// The same for the change of program.
@@ -68,6 +72,7 @@ impl OneSwitch {
             copies: Copies::default(),
             epoch_us: u64::try_from(epoch_ns).unwrap_or(0) / 1_000,
             unfit: 0,
+            learns: false,
             writing: None,
             replacing: None,
             readings: VecDeque::new(),
@@ -135,6 +140,9 @@ impl OneSwitch {
                 let outputs = self.server.end_clients(&streams);
                 events.extend(self.perform(now, outputs));
             }
+            Steer::SetCrc { calculation, width, to } => {
+                return Some(self.set_crc(&calculation, width, to));
+            }
             Steer::Replace(_) => {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
@@ -146,6 +154,16 @@ impl OneSwitch {
             }
         }
         Some(Ok(()))
+    }
+
+    fn set_crc(&mut self, calculation: &str, width: u32, to: Crc) -> Result<(), Status> {
+        let none = || Status::new(Code::FailedPrecondition, "the switch has no program");
+        let target = self.server.target().ok_or_else(none)?;
+        let set = target.switch().set_custom_crc(Some(calculation), width, to);
+        set.map_err(|error| {
+            let help = error.help.map_or_else(String::new, |help| format!("; {help}"));
+            Status::new(Code::NotFound, format!("{}{help}", error.message))
+        })
     }
 
     /// The frames that have waited come in.
@@ -455,6 +473,9 @@ impl Served for OneSwitch {
             frames.extend(self.groups.tick(target, now));
             events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
         }
+        if let Some(target) = self.server.target().filter(|_| self.learns) {
+            target.learn();
+        }
         let outputs = self.server.tick(now);
         events.extend(self.perform(now, outputs));
         events
@@ -483,6 +504,19 @@ impl Served for OneSwitch {
             groups,
             ..ShowResponse::default()
         }
+    }
+
+    fn learn(&mut self) {
+        self.learns = true;
+    }
+
+    fn take_learned(&mut self) -> Vec<(i32, Vec<u8>)> {
+        self.server.target().map(|target| target.take_learned()).unwrap_or_default()
+    }
+
+    fn calculations(&mut self) -> Vec<Calculation> {
+        let target = self.server.target();
+        target.map(|target| target.view().calculations().to_vec()).unwrap_or_default()
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

@@ -154,6 +154,16 @@ impl Controlled {
         }
     }
 
+    /// From now on, digests are kept for BMv2's clients.
+    pub(super) fn learn(&mut self) {
+        self.learned.get_or_insert_default();
+    }
+
+    /// The digests kept for BMv2's clients.
+    pub(super) fn take_learned(&mut self) -> Vec<(i32, Vec<u8>)> {
+        self.learned.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
     /// The digests of packets since the last time.
     pub(super) fn reported_digests(&mut self) -> Vec<device::Digest> {
         let mut digests = self.switch().take_digests();

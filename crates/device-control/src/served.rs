@@ -3,6 +3,7 @@
 use super::{Metric, Splitter};
 use base_time::Time;
 use controller::{Ask, AskId, Call, Controller, DeviceId, Heard, Reply, Ticket};
+use device::v1model::Calculation;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
@@ -88,6 +89,19 @@ pub trait Served {
     /// are done.
     fn shared(&mut self) -> Option<Shared> {
         None
+    }
+
+    /// From now on, digests are kept for [`take_learned`](Served::take_learned). A rack has none.
+    fn learn(&mut self) {}
+
+    /// Digests of the last [`tick`](Served::tick) as BMv2's clients see them, each with the number of its list.
+    fn take_learned(&mut self) -> Vec<(i32, Vec<u8>)> {
+        vec![]
+    }
+
+    /// Calculations of the running program, as BMv2 names them; none for a rack.
+    fn calculations(&mut self) -> Vec<Calculation> {
+        vec![]
     }
 
     /// Does everything due by `now`.

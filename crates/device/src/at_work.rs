@@ -34,10 +34,19 @@ impl AtWork<'_> {
     }
 
     /// See [`Device::egress`](dataplane_api::Device::egress).
-    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    /// Egress of a packet that leaves its queue at `leaves`.
+    pub(crate) fn egress(
+        &mut self,
+        packet: Queued,
+        queue: QueueRecord,
+        leaves: Time,
+        now: Time,
+    ) -> EgressResult {
         let (AtWork { core, blocks, runner }, packet) = (self, packet.packet);
         match blocks.architecture() {
-            Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, now),
+            Architecture::V1Model(of) => {
+                V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, leaves, now)
+            }
             Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now),
             Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).egress(packet, queue, now),
         }
@@ -139,8 +148,8 @@ impl AtWork<'_> {
                 waiting.extend(self.resume(packet, now));
             }
             let Some(packet) = waiting.pop_front() else { return outputs };
-            let queue = self.core.queue_depths.record(packet.replica.port, now);
-            result = self.egress(packet, queue, now);
+            let (queue, leaves) = self.core.queue_depths.record(packet.replica.port, now);
+            result = self.egress(packet, queue, leaves, now);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Control-plane operations on a switch, by control-plane names: tables, value sets, objects, replication.
 
 use crate::core::Core;
-use crate::names::refused;
+use crate::names::{refused, unknown};
 use crate::objects::counter::Counter;
 use crate::objects::meter::MeterArray;
 use crate::objects::profile::Member;
@@ -13,6 +13,7 @@ use crate::reports::Digest;
 use crate::switch::Switch;
 use crate::table::{IdleEntry, KeySpec, Run, action_data, fit};
 use crate::trace::Event;
+use crate::v1model::Calculation;
 use crate::{Access, table};
 use base_bits::Bits;
 use base_time::{Duration, Time};
@@ -22,6 +23,7 @@ use dataplane_api::{EntryError, Port};
 use ir::{Name, Program};
 use ir_value::Value;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Kind of objects with a memory of their own, for users.
 const EXTERN: &str = "extern object";
@@ -403,12 +405,37 @@ impl Switch {
         }
     }
 
-    /// Sets the parameters of `crc16_custom` or `crc32_custom`, for every call and object; `width` is 16 or 32.
-    pub fn set_custom_crc(&mut self, width: u32, crc: Crc) {
-        match width {
-            16 => self.core.state.crcs.crc16 = crc,
-            _ => self.core.state.crcs.crc32 = crc,
+    /// Calls of the program that compute hashes and checksums.
+    pub fn calculations(&self) -> &[Calculation] {
+        &self.core.state.crcs.calculations
+    }
+
+    /// Takes the names of calls from the program that this one was made from.
+    pub fn set_calculations(&mut self, calculations: Arc<[Calculation]>) {
+        self.core.state.crcs.calculations = calculations;
+    }
+
+    /// Sets the parameters of `crc16_custom` or `crc32_custom` (`width` is 16 or 32), for a calculation, or for every call and object.
+    pub fn set_custom_crc(
+        &mut self,
+        calculation: Option<&str>,
+        width: u32,
+        crc: Crc,
+    ) -> Result<(), EntryError> {
+        let Some(name) = calculation else {
+            self.core.state.crcs.set(width, crc);
+            return Ok(());
+        };
+        let all = Arc::clone(&self.core.state.crcs.calculations);
+        let known = all.iter().filter(|of| of.custom_width() == Some(width));
+        match known.clone().find(|of| of.name == name) {
+            Some(of) => self.core.state.crcs.set_for(of.call, width, crc),
+            None => {
+                let kind = format!("calculation with `crc{width}_custom`");
+                return Err(unknown(&kind, name, known.map(|of| of.name.as_str())));
+            }
         }
+        Ok(())
     }
 
     /// Switches the trace on or off.

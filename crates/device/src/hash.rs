@@ -1,9 +1,11 @@
 //! The hash algorithms of v1model, over bytes, as BMv2 has them.
 
 use crate::crc;
-use base_diag::Diagnostic;
+use crate::v1model::{Calculation, calculations};
+use base_diag::{Diagnostic, Span};
 use control_writes::Crc;
 use ir::{Annotation, AnnotationValue, Program};
+use std::sync::Arc;
 
 /// An algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,20 +40,50 @@ impl Algorithm {
     /// The hash of `data`; `None` if it is as the control plane says.
     pub fn fixed(self, data: &[u8]) -> Option<u64> {
         let is_custom = matches!(self, Algorithm::Crc32Custom | Algorithm::Crc16Custom);
-        (!is_custom).then(|| compute(self, data, &CustomCrcs::default()))
+        (!is_custom).then(|| compute(self, data, &CustomCrcs::default(), None))
     }
 }
 
-/// The two checks that the control plane can set up. They begin as the plain ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Parameters of the checks that the control plane can set up. They begin as the plain ones.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct CustomCrcs {
     pub(crate) crc16: Crc,
     pub(crate) crc32: Crc,
+    /// Calls with their own parameters; width 16 or 32.
+    of_calls: Vec<(Span, u32, Crc)>,
+    /// Names of calls.
+    pub(crate) calculations: Arc<[Calculation]>,
 }
 
 impl Default for CustomCrcs {
     fn default() -> CustomCrcs {
-        CustomCrcs { crc16: CRC16, crc32: CRC32 }
+        CustomCrcs { crc16: CRC16, crc32: CRC32, of_calls: vec![], calculations: Arc::default() }
+    }
+}
+
+impl CustomCrcs {
+    /// Sets the parameters of all calls and objects.
+    pub(crate) fn set(&mut self, width: u32, crc: Crc) {
+        self.of_calls.retain(|(_, of, _)| *of != width);
+        match width {
+            16 => self.crc16 = crc,
+            _ => self.crc32 = crc,
+        }
+    }
+
+    /// Sets the parameters of one call.
+    pub(crate) fn set_for(&mut self, call: Span, width: u32, crc: Crc) {
+        self.of_calls.retain(|(of, ..)| *of != call);
+        self.of_calls.push((call, width, crc));
+    }
+
+    fn of(&self, call: Option<Span>, width: u32) -> Crc {
+        let own = self.of_calls.iter().find(|(of, with, _)| Some(*of) == call && *with == width);
+        match (own, width) {
+            (Some((.., crc)), _) => *crc,
+            (None, 16) => self.crc16,
+            (None, _) => self.crc32,
+        }
     }
 }
 
@@ -60,7 +92,7 @@ const ANNOTATIONS: [(&str, u32); 2] = [("crc16_custom", 16), ("crc32_custom", 32
 
 /// The checks as the program sets them up.
 pub(crate) fn custom_crcs(program: &Program) -> Result<CustomCrcs, Vec<Diagnostic>> {
-    let mut crcs = CustomCrcs::default();
+    let mut crcs = CustomCrcs { calculations: calculations(program).into(), ..CustomCrcs::default() };
     for (name, width) in ANNOTATIONS {
         let Some(annotation) = program.annotations.iter().find(|a| a.name == name) else { continue };
         let crc = annotated(annotation, width).ok_or_else(|| {
@@ -127,13 +159,13 @@ fn check(crc: Crc, width: u32, data: &[u8]) -> u32 {
     (remainder ^ crc.final_xor) & mask
 }
 
-/// The hash of `data`.
-pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs) -> u64 {
+/// The hash of `data`, for a call of the program or for an object.
+pub(crate) fn compute(algorithm: Algorithm, data: &[u8], custom: &CustomCrcs, call: Option<Span>) -> u64 {
     match algorithm {
         Algorithm::Crc32 => u64::from(!crc::CRC32.of(u32::MAX, data)),
-        Algorithm::Crc32Custom => u64::from(check(custom.crc32, 32, data)),
+        Algorithm::Crc32Custom => u64::from(check(custom.of(call, 32), 32, data)),
         Algorithm::Crc16 => u64::from(crc::CRC16.of(0, data)),
-        Algorithm::Crc16Custom => u64::from(check(custom.crc16, 16, data)),
+        Algorithm::Crc16Custom => u64::from(check(custom.of(call, 16), 16, data)),
         Algorithm::Csum16 => u64::from(csum16(data)),
         Algorithm::Xor16 => u64::from(xor16(data)),
         Algorithm::Identity => data.iter().take(8).fold(0, |value, byte| value << 8 | u64::from(*byte)),
@@ -156,7 +188,7 @@ pub fn by_byte(algorithm: Algorithm, bytes: usize) -> Option<ByByte> {
         _ => return None,
     };
     let tables = tables.by_byte(bytes)?;
-    Some(ByByte { tables, zeros: compute(algorithm, &vec![0; bytes], &CustomCrcs::default()) })
+    Some(ByByte { tables, zeros: compute(algorithm, &vec![0; bytes], &CustomCrcs::default(), None) })
 }
 
 /// The Internet checksum (RFC 1071); an odd last byte is the high one of its word.
@@ -182,7 +214,7 @@ mod tests {
     /// The check values of the catalogue of parametrised CRC algorithms, and of RFC 1071's example.
     #[test]
     fn known_answers() {
-        let compute = |a, data: &[u8]| compute(a, data, &CustomCrcs::default());
+        let compute = |a, data: &[u8]| compute(a, data, &CustomCrcs::default(), None);
         let check = |a| compute(a, b"123456789");
         assert_eq!(check(Algorithm::Crc32), 0xcbf4_3926);
         assert_eq!(check(Algorithm::Crc16), 0xbb3d);
@@ -200,7 +232,7 @@ mod tests {
     fn tables_do_what_bits_do() {
         let data: Vec<u8> = (0..100u32).map(|n| (n * 77 + n * n) as u8).collect();
         for length in 0..data.len() {
-            let compute = |a| compute(a, &data[..length], &CustomCrcs::default());
+            let compute = |a| compute(a, &data[..length], &CustomCrcs::default(), None);
             assert_eq!(compute(Algorithm::Crc32), compute(Algorithm::Crc32Custom), "{length}");
             assert_eq!(compute(Algorithm::Crc16), compute(Algorithm::Crc16Custom), "{length}");
         }
@@ -219,7 +251,7 @@ mod tests {
         let bzip2 = Crc { reflect_data: false, reflect_remainder: false, ..CRC32 };
         let xfer = Crc { polynomial: 0xaf, ..plain };
         let of = |crc16: Crc, crc32: Crc, algorithm| {
-            compute(algorithm, b"123456789", &CustomCrcs { crc16, crc32 })
+            compute(algorithm, b"123456789", &CustomCrcs { crc16, crc32, ..CustomCrcs::default() }, None)
         };
         assert_eq!(of(plain, bzip2, Algorithm::Crc16Custom), 0x31c3);
         assert_eq!(of(plain, bzip2, Algorithm::Crc32Custom), 0xfc89_1918);
@@ -235,7 +267,7 @@ mod tests {
             let sum = by_byte(algorithm, length).expect("sixteen at most");
             let bytes = data[..length].iter().rev().zip(sum.tables);
             let sum = bytes.fold(sum.zeros, |sum, (byte, table)| sum ^ u64::from(table[usize::from(*byte)]));
-            assert_eq!(sum, compute(algorithm, &data[..length], &CustomCrcs::default()));
+            assert_eq!(sum, compute(algorithm, &data[..length], &CustomCrcs::default(), None));
         }
         assert!(by_byte(Algorithm::Crc32, 17).is_none() && by_byte(Algorithm::Xor16, 4).is_none());
     }

@@ -71,7 +71,7 @@ pub use names::unknown;
 pub use objects::meter::BucketView;
 pub use objects::value::ValueCallee;
 pub use ports::PortNumbers;
-pub use queue_depths::QueueDepths;
+pub use queue_depths::{PortQueue, QueueDepths};
 pub use replication::Session;
 pub use reports::{Digest, Reports};
 pub use runner::{NotTaken, StageRunner};

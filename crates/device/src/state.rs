@@ -10,6 +10,7 @@ use crate::reports::{Digest, Reports};
 use crate::table::Tables;
 use crate::trace::Trace;
 use crate::value_set::ValueSets;
+use base_diag::Span;
 use base_time::Rng;
 use dataplane_api::EntryError;
 use ir::{InstanceId, Name, Program};
@@ -54,9 +55,14 @@ impl State {
         }
     }
 
-    /// The hash of `data`.
+    /// The hash of `data`, for an object.
     pub fn hash(&self, algorithm: Algorithm, data: &[u8]) -> u64 {
-        hash::compute(algorithm, data, &self.crcs)
+        hash::compute(algorithm, data, &self.crcs, None)
+    }
+
+    /// The hash of `data`, for a call in the source.
+    pub fn hash_of_call(&self, algorithm: Algorithm, data: &[u8], call: Span) -> u64 {
+        hash::compute(algorithm, data, &self.crcs, Some(call))
     }
 
     /// Reads a small number through the environment.

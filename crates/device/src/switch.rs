@@ -150,7 +150,7 @@ impl Device for Switch {
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        self.at_work().egress(packet, queue, now)
+        self.at_work().egress(packet, queue, now, now)
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {

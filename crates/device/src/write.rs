@@ -58,9 +58,8 @@ impl Switch {
                 false => self.entry_set_count(entry_of(table, key), *to),
             },
             Write::Memory { object, to } => self.set_memory(object, to),
-            Write::CustomCrc { width, to } => {
-                self.set_custom_crc(*width, *to);
-                Ok(())
+            Write::CustomCrc { calculation, width, to } => {
+                self.set_custom_crc(calculation.as_deref(), *width, *to)
             }
         }
     }

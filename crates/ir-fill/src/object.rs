@@ -3,13 +3,27 @@
 use crate::resolver::Resolver;
 use crate::{Resolved, Write, refuse, refused};
 use base_bits::Bits;
-use control_writes::{Count, Data, EntryKey, Rates};
+use control_writes::{Count, Crc, Data, EntryKey, Rates};
 use dataplane_api::EntryError;
+use device::v1model::calculations;
 use device::{ObjectKind, fit};
 use ir::{Name, Type};
 use p4_entries::Named;
 
 impl Resolver {
+    /// Programs whose calculations BMv2 does not name have one set of parameters.
+    pub(crate) fn custom_crc(&self, calculation: &Named, width: u32, to: Crc) -> Resolved {
+        let all = calculations(&self.program);
+        let known = all.iter().filter(|of| of.custom_width() == Some(width));
+        if !all.is_empty() && !known.clone().any(|of| of.name == calculation.text) {
+            let kind = format!("calculation with `crc{width}_custom`");
+            let known = known.map(|of| of.name.as_str());
+            return Err(refuse(calculation.span, device::unknown(&kind, &calculation.text, known)));
+        }
+        let calculation = (!all.is_empty()).then(|| calculation.text.clone());
+        Ok(vec![Write::CustomCrc { calculation, width, to }])
+    }
+
     /// Writes a cell of a register whose cells are numbers or booleans. An error says whether it concerns the name.
     pub(crate) fn register(
         &self,

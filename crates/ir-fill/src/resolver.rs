@@ -225,7 +225,9 @@ impl Resolver {
                 self.value_sets.remove(&set);
                 Ok(vec![Write::ValueSet { set, members: vec![] }])
             }
-            Statement::CustomCrc { width, crc, .. } => Ok(vec![Write::CustomCrc { width: *width, to: *crc }]),
+            Statement::CustomCrc { calculation, width, crc, .. } => {
+                self.custom_crc(calculation, *width, *crc)
+            }
             Statement::Register { name, index, value } => {
                 let width = u32::try_from(value.value.bits()).unwrap_or(u32::MAX).max(1);
                 let bits = Bits::from_biguint(width, value.value.clone());

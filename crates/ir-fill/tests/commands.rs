@@ -170,8 +170,9 @@ fn parameters_of_checks() {
     assert_eq!(run(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"), ""), ccitt);
     assert_ne!(run(&hashing(""), ""), ccitt);
     let with_program = |commands: &str| filled(&hashing(""), commands).err().unwrap_or_default();
-    let other = format!("{set}set_crc16_parameters calc_0 0x8005 0 0 1 1\n");
-    assert!(with_program(&other).contains("has the same parameters here"));
+    let other = "set_crc16_parameters calc_0 0x8005 0 0 1 1\n";
+    assert!(with_program(other).contains("there is no calculation with `crc16_custom` `calc_0`"));
+    assert!(with_program("set_crc32_parameters calc 1 2 3 0 0\n").contains("there is no calculation"));
     assert!(with_program("set_crc16_parameters calc 0x11021 0 0 0 0\n").contains("of at most 16 bits"));
     assert!(with_program("set_crc32_parameters calc 1 2 3 maybe 0\n").contains("neither true nor false"));
     let wrong =

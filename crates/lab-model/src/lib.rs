@@ -37,5 +37,5 @@ pub use from_rack::{from_rack, shape};
 pub use lab::{Entries, Gateway, Host, Lab, Neighbour, Origin, Script, Switch, UNLIMITED};
 pub use p4app::read_p4app;
 pub use runtime::program_of;
-pub use to_rack::to_rack_text;
+pub use to_rack::{Capture, to_rack_text};
 pub use tutorial::read_tutorial;

@@ -5,9 +5,20 @@ use rack_model::{Link, Mac, NodeId};
 use std::fmt::Write;
 use std::net::IpAddr;
 
+/// Frames that a host has sent in a lab.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Capture {
+    /// Position of the sender among the hosts.
+    pub from: usize,
+    /// Position of the receiver that counts them.
+    pub to: usize,
+    /// A pcap file.
+    pub file: String,
+}
+
 /// The text. `programs` are the files of the switches' programs, by the switches' places. A rack's hosts have no ARP: the MAC address of a gateway is taken
-/// from the hosts' commands. Pings in these commands become workloads; besides, every host pings those that it has a way to.
-pub fn to_rack_text(lab: &Lab, programs: &[String]) -> String {
+/// from the hosts' commands. Pings, iperf and captures become workloads. Without captures, every host pings those that it has a path to.
+pub fn to_rack_text(lab: &Lab, programs: &[String], captures: &[Capture]) -> String {
     let mut text = String::from("# The network of a lab, in virtual time: `p4rack up`.\n");
     for (switch, program) in lab.switches.iter().zip(programs) {
         let name = &switch.name.value;
@@ -29,7 +40,14 @@ pub fn to_rack_text(lab: &Lab, programs: &[String]) -> String {
     for link in &lab.links {
         link_text(&mut text, lab, link);
     }
-    workloads(&mut text, lab);
+    if captures.is_empty() {
+        workloads(&mut text, lab);
+    }
+    for Capture { from, to, file } in captures {
+        let [from, to] = [*from, *to].map(|at| lab.hosts[at].name.value.as_str());
+        let _ =
+            write!(text, "\n[[workload]]\nkind = \"pcap\"\nfrom = {from:?}\nto = {to:?}\nfile = {file:?}\n");
+    }
     text
 }
 
@@ -101,7 +119,7 @@ fn reaches(from: &Host, to: &Host) -> bool {
 }
 
 fn workloads(text: &mut String, lab: &Lab) {
-    let mut ping = |from: &str, to: &[String], count: u32| {
+    let ping = |text: &mut String, from: &str, to: &[String], count: u32| {
         let _ = write!(
             text,
             "\n[[workload]]\nkind = \"ping\"\nfrom = {from:?}\nto = [{}]\ncount = {count}\ninterval = \"1ms\"\n",
@@ -115,24 +133,50 @@ fn workloads(text: &mut String, lab: &Lab) {
         let others: Vec<String> =
             lab.hosts.iter().filter(is_reachable).map(|other| format!("{:?}", other.name.value)).collect();
         if !others.is_empty() {
-            ping(&host.name.value, &others, 3);
+            ping(text, &host.name.value, &others, 3);
         }
         for command in &host.commands {
             let words: Vec<&str> = command.split_whitespace().collect();
-            if words.first() != Some(&"ping") {
-                continue;
-            }
             let to = lab.hosts.iter().filter(is_reachable).find(|other| {
                 other
                     .addresses
                     .iter()
                     .any(|network| words.iter().any(|word| word.parse() == Ok(network.address)))
             });
-            let count =
-                words.iter().skip_while(|word| **word != "-c").nth(1).and_then(|count| count.parse().ok());
-            if let Some(to) = to {
-                ping(&host.name.value, &[format!("{:?}", to.name.value)], count.unwrap_or(3));
+            let Some(to) = to.map(|to| &to.name.value) else { continue };
+            match words.first() {
+                Some(&"ping") => {
+                    let count = option(&words, "-c").and_then(|count| count.parse().ok());
+                    ping(text, &host.name.value, &[format!("{to:?}")], count.unwrap_or(3));
+                }
+                Some(&("iperf" | "iperf3")) => iperf(text, &host.name.value, to, &words),
+                _ => {}
             }
         }
     }
+}
+
+/// The word after an option.
+fn option<'w>(words: &[&'w str], name: &str) -> Option<&'w str> {
+    words.iter().skip_while(|word| **word != name).nth(1).copied()
+}
+
+/// `iperf -c ADDRESS [-u] [-b RATE]`: a transfer, or datagrams. Virtual time needs no ten seconds of either.
+fn iperf(text: &mut String, from: &str, to: &str, words: &[&str]) {
+    if !words.contains(&"-u") {
+        let _ = write!(text, "\n[[workload]]\nkind = \"tcp\"\nfrom = {from:?}\nto = {to:?}\ncount = 1\n");
+        return;
+    }
+    // iperf's units, and its default.
+    let rate = option(words, "-b").unwrap_or("1M");
+    let rate = match rate.split_at_checked(rate.len().saturating_sub(1)) {
+        Some((number, "k" | "K")) => format!("{number}kbit/s"),
+        Some((number, "m" | "M")) => format!("{number}Mbit/s"),
+        Some((number, "g" | "G")) => format!("{number}Gbit/s"),
+        _ => format!("{rate}bit/s"),
+    };
+    let _ = write!(
+        text,
+        "\n[[workload]]\nkind = \"udp\"\nfrom = {from:?}\nto = {to:?}\ncount = 1000\nrate = {rate:?}\nsize = 1470\n"
+    );
 }

@@ -2,7 +2,9 @@
 
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use expect_test::{Expect, expect};
-use lab_model::{Entries, Gateway, Lab, UNLIMITED, from_rack, read_p4app, read_tutorial, to_rack_text};
+use lab_model::{
+    Capture, Entries, Gateway, Lab, UNLIMITED, from_rack, read_p4app, read_tutorial, to_rack_text,
+};
 use std::fmt::Write;
 
 type Read = fn(&str, u32) -> (Option<Lab>, Vec<Diagnostic>);
@@ -472,7 +474,7 @@ fn a_rack_of_whole_programs_is_a_lab() {
 fn a_lab_is_written_as_a_rack_that_can_be_read() {
     let (lab, _) = read_tutorial(TUTORIAL, 1);
     let programs = ["a.p4", "wall.p4", "b.p4"].map(ToString::to_string);
-    let text = to_rack_text(&lab.unwrap(), &programs);
+    let text = to_rack_text(&lab.unwrap(), &programs, &[]);
     let (rack, problems) = rack_model::read_rack(&text, 1);
     assert_eq!(problems, vec![]);
     let rack = rack.unwrap();
@@ -560,4 +562,37 @@ fn a_lab_is_written_as_a_rack_that_can_be_read() {
         interval = "1ms"
     "##]]
     .assert_eq(&text);
+}
+
+/// The workloads in the text of a rack, which must have no problem.
+fn workloads_of(lab: &Lab, captures: &[Capture]) -> String {
+    let programs = ["a.p4", "wall.p4", "b.p4"].map(ToString::to_string);
+    let text = to_rack_text(lab, &programs, captures);
+    let (rack, problems) = rack_model::read_rack(&text, 1);
+    assert_eq!(problems, vec![], "{text}");
+    assert!(rack.is_some());
+    text.split_once("[[workload]]").map_or(String::new(), |(_, workloads)| format!("[[workload]]{workloads}"))
+}
+
+#[test]
+fn iperf_and_captures_become_workloads() {
+    let text = TUTORIAL.replace("ping -c 5 10.0.1.1", "iperf -c 10.0.1.1 -u -b 2M\", \"iperf -c 10.0.1.1");
+    let lab = read_tutorial(&text, 1).0.unwrap();
+    let by_commands = workloads_of(&lab, &[]);
+    for part in [
+        "kind = \"udp\"\nfrom = \"h2\"\nto = \"h1\"\ncount = 1000\nrate = \"2Mbit/s\"\nsize = 1470\n",
+        "kind = \"tcp\"\nfrom = \"h2\"\nto = \"h1\"\ncount = 1\n",
+        "kind = \"ping\"\nfrom = \"h1\"",
+    ] {
+        assert!(by_commands.contains(part), "{part}{by_commands}");
+    }
+    let capture = Capture { from: 1, to: 0, file: "pcaps/s10-eth1_in.pcap".to_string() };
+    expect![[r#"
+        [[workload]]
+        kind = "pcap"
+        from = "h2"
+        to = "h1"
+        file = "pcaps/s10-eth1_in.pcap"
+    "#]]
+    .assert_eq(&workloads_of(&lab, &[capture]));
 }

@@ -22,7 +22,7 @@ pub fn draw(path: &Path, map: &mut SourceMap) -> Result<String, Vec<Diagnostic>>
         program.map_or(String::new(), |program| program.value.clone())
     };
     let programs: Vec<String> = lab.switches.iter().map(named).collect();
-    let text = to_rack_text(&lab, &programs);
+    let text = to_rack_text(&lab, &programs, &[]);
     let start = p4rack::sources::add("RACK.toml", &text, map).map_err(|problem| vec![problem])?;
     let (rack, problems) = rack_model::read_rack(&text, start);
     let Some(rack) = rack else { return Err(problems) };

@@ -125,7 +125,7 @@ pub fn traced(network: &Network, switch: usize, port: u32, frame: Vec<u8>) -> Re
 }
 
 /// A command of `simple_switch_CLI`.
-fn switch_cli(address: &std::net::SocketAddr, line: &str) -> Result<String, String> {
+pub(crate) fn switch_cli(address: &std::net::SocketAddr, line: &str) -> Result<String, String> {
     let client = bmv2_thrift::Client::connect(&address.to_string())?;
     bmv2::cli::Cli::new(client)?.run(line)
 }

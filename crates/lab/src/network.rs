@@ -12,6 +12,7 @@ use crate::stack;
 use crate::wire::{End, Wire, WireCount};
 use agent::{QueueDepths, Setup, Switch as Runs, cable};
 use base_time::Rng;
+use bmv2_thrift::{NotificationsAddress, NotificationsListener};
 use dataplane_ports::{Cable, CaptureSink, PortKind, PortSpec, Tap};
 use ir::Program;
 use lab_model::{Lab, Origin};
@@ -143,7 +144,7 @@ impl Network {
         for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
             let cables = std::mem::take(&mut plugged.cables[number]);
             let queues = Arc::clone(&plugged.queues[number]);
-            network.start_switch(number, ready, port, (cables, queues), &share, front.clone())?;
+            network.start_switch(number, ready, port, (cables, queues, started), &share, front.clone())?;
         }
         drop(front);
         let devices: Vec<u64> = network.lab.switches.iter().map(|switch| switch.device_id).collect();
@@ -319,7 +320,7 @@ impl Network {
         number: usize,
         ready: Ready,
         port: u16,
-        (cables, queue_depths): (Vec<(u32, Cable)>, Arc<QueueDepths>),
+        (cables, queue_depths, started): (Vec<(u32, Cable)>, Arc<QueueDepths>, Instant),
         share: &Share,
         front: Sender<Front>,
     ) -> Result<(), String> {
@@ -329,11 +330,13 @@ impl Network {
         let (listener, thrift) = thrift(number).map_err(|error| format!("switch {name}: Thrift: {error}"))?;
         let setup = Setup {
             thrift: Some(listener),
+            notifications: self.notifications(&name),
             front: Some(front),
             device_id: switch.device_id,
             address: (Ipv4Addr::LOCALHOST, port).into(),
             ports: control.iter().cloned().collect(),
             cables,
+            started: Some(started),
             queue_depths,
             cpu_port: switch.cpu_port,
             seed: share.seed.wrapping_add(number as u64),
@@ -361,6 +364,10 @@ impl Network {
             let why = ended.and_then(Result::err).unwrap_or_else(|| "its thread has ended early".to_string());
             return Err(format!("switch {name}: {why}"));
         };
+        for command in &ready.commands {
+            crate::dump::switch_cli(&thrift, command)
+                .map_err(|why| format!("switch {name}: {command}: {why}"))?;
+        }
         if control.is_some() {
             stack::without_ipv6_on(&graph::control_interface(&name));
         }
@@ -373,6 +380,12 @@ impl Network {
         });
         self.running.push(running);
         Ok(())
+    }
+
+    /// Socket for clients that read digests; without it they use P4Runtime.
+    fn notifications(&self, switch: &str) -> Option<NotificationsListener> {
+        let path = self.registry.socket(&self.id, switch).ok()?;
+        NotificationsListener::bind(&NotificationsAddress::Ipc(path)).ok()
     }
 
     /// A switch's port for controllers, if it has one and its interface can be made. The interface exists once the

@@ -46,6 +46,8 @@ pub struct Ready {
     pub program: Arc<Program>,
     /// Entries.
     pub updates: Vec<Update>,
+    /// Commands for what P4Runtime cannot express: parameters of hashes.
+    pub commands: Vec<String>,
 }
 
 /// Reads the description alone.
@@ -117,17 +119,18 @@ pub fn prepare(
             program
         });
         let Some(program) = program.clone() else { continue };
-        let mut updates = vec![];
+        let (mut updates, mut commands) = (vec![], vec![]);
         for entries in &switch.entries {
             match entries_of(found, entries, &program, map) {
-                Ok((more, warnings)) => {
-                    updates.extend(more);
-                    problems.extend(warnings);
+                Ok(filling) => {
+                    updates.extend(filling.updates);
+                    commands.extend(filling.commands);
+                    problems.extend(filling.warnings);
                 }
                 Err(found) => problems.extend(found),
             }
         }
-        switches.push(Ready { file, program, updates });
+        switches.push(Ready { file, program, updates, commands });
     }
     if problems.iter().any(|problem| problem.severity == Severity::Error) {
         return Err(once(problems));
@@ -179,12 +182,20 @@ fn compiled_program(
     (compiled.program, compiled.diagnostics)
 }
 
+/// Content of a file of entries.
+struct Filling {
+    updates: Vec<Update>,
+    /// For what P4Runtime cannot express.
+    commands: Vec<String>,
+    warnings: Vec<Diagnostic>,
+}
+
 fn entries_of(
     found: &Found,
     entries: &Entries,
     program: &Arc<Program>,
     map: &mut SourceMap,
-) -> Result<(Vec<Update>, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<Filling, Vec<Diagnostic>> {
     let named = entries.file();
     let path = found.base.join(&named.value);
     if !path.is_file() {
@@ -197,8 +208,12 @@ fn entries_of(
         }]);
     }
     let entries = p4rack::entries::read(&path, program, map)?;
-    let updates = device_control::updates(entries.writes(), program)?;
-    Ok((updates, entries.warnings))
+    let commands: Vec<String> = entries.writes().iter().filter_map(p4rack::bmv2::crc_command).collect();
+    let is_hash = |write: &ir_fill::Write| matches!(write, ir_fill::Write::CustomCrc { .. });
+    let writes: Vec<ir_fill::Write> =
+        entries.writes().iter().filter(|write| !is_hash(write)).cloned().collect();
+    let updates = device_control::updates(&writes, program)?;
+    Ok(Filling { updates, commands, warnings: entries.warnings })
 }
 
 /// The file of a switch's program: from the command line, the description, the file of entries, the Makefile, or the

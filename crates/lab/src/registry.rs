@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// The variable that the processes of a lab's hosts have in their environment, with the lab's id.
 pub const MARK: &str = "P4RACK_LAB";
 
+/// Part of the name of a socket file, after the lab's id and before the switch's name.
+const SOCKET: &str = ".notifications.";
+
 /// A lab that runs, or has run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Record {
@@ -80,10 +83,20 @@ impl Registry {
         self.0.join(format!("{id}.json"))
     }
 
+    /// Path of a switch's socket for subscribers of digests.
+    pub fn socket(&self, id: &str, switch: &str) -> io::Result<PathBuf> {
+        self.create()?;
+        Ok(self.0.join(format!("{id}{SOCKET}{switch}")))
+    }
+
+    fn create(&self) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)
+    }
+
     /// Makes a lab known.
     pub fn add(&self, record: &Record) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        self.create()?;
         let text = serde_json::to_string_pretty(record).map_err(io::Error::other)?;
         // Other processes never see a partial file.
         let part = self.0.join(format!("{}.part", record.id));
@@ -95,6 +108,7 @@ impl Registry {
     pub fn remove(&self, id: &str) -> usize {
         let ended = end_processes(id);
         let _ = std::fs::remove_file(self.file(id));
+        self.remove_sockets(|of| of == id);
         ended
     }
 
@@ -117,8 +131,21 @@ impl Registry {
         all
     }
 
+    /// Removes the sockets of labs with such ids.
+    fn remove_sockets(&self, is_gone: impl Fn(&str) -> bool) {
+        for file in std::fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let of = name.to_str().and_then(|name| name.split_once(SOCKET));
+            if of.is_some_and(|(id, _)| is_gone(id)) {
+                let _ = std::fs::remove_file(file.path());
+            }
+        }
+    }
+
     /// Removes the remains of killed labs; returns their ids and the numbers of ended processes.
     pub fn clean(&self) -> Vec<(String, usize)> {
+        // A lab has sockets before it is known.
+        self.remove_sockets(|id| !runs(id));
         let dead = self.all().into_iter().filter(|(_, runs)| !runs);
         dead.map(|(record, _)| (record.id.clone(), self.remove(&record.id))).collect()
     }
@@ -151,7 +178,14 @@ impl Registry {
 }
 
 fn is_running(record: &Record) -> bool {
-    started(record.process).is_some_and(|at| record.id == format!("{}-{at}", record.process))
+    runs(&record.id)
+}
+
+/// True if the process of a lab with this id runs.
+fn runs(id: &str) -> bool {
+    let process = id.split_once('-').and_then(|(process, _)| process.parse().ok());
+    let at = process.and_then(|process| Some((process, started(process)?)));
+    at.is_some_and(|(process, at)| id == format!("{process}-{at}"))
 }
 
 /// When a process began, in ticks since the machine did.

@@ -9,7 +9,7 @@
 //! batches on.
 
 use agent::QueueDepths;
-use base_time::{Duration, Rng, Time};
+use base_time::{Duration, Rate, Rng, Time};
 use dataplane_api::Port;
 use dataplane_ports::{Batch, Cable, CaptureSink, Carrier, Sink, Source, Wait};
 use mio::unix::SourceFd;
@@ -110,6 +110,9 @@ impl Wire {
         let direction = |number: u64| Direction {
             medium: medium(link, |label| rng.split(label).split_index(number)),
             queue: VecDeque::new(),
+            waiting: 0,
+            rate: link.rate,
+            overhead: link.overhead.into(),
             flying: VecDeque::new(),
             capacity: link.queue as usize,
             longest: link.longest_frame() as usize,
@@ -165,6 +168,10 @@ struct Direction {
     medium: Medium,
     /// With the time at which each came.
     queue: VecDeque<(Time, Vec<u8>)>,
+    /// Bytes of these on the wire.
+    waiting: u64,
+    rate: Rate,
+    overhead: u64,
     /// With the time at which each arrives, in that order.
     flying: VecDeque<(Time, Vec<u8>)>,
     capacity: usize,
@@ -176,9 +183,19 @@ impl Direction {
     fn come(&mut self, frame: Vec<u8>, now: Time) -> bool {
         let has_room = self.queue.len() < self.capacity;
         if has_room {
+            self.waiting += self.on_wire(&frame);
             self.queue.push_back((now, frame));
         }
         has_room
+    }
+
+    fn on_wire(&self, frame: &[u8]) -> u64 {
+        frame.len() as u64 + self.overhead
+    }
+
+    /// When a frame that comes now would start.
+    fn free_at(&self) -> Time {
+        self.medium.free_at + self.rate.time_for(self.waiting)
     }
 
     /// Number of frames that wait.
@@ -192,6 +209,7 @@ impl Direction {
         let mut lost = 0;
         while self.medium.free_at <= now {
             let Some((came, mut frame)) = self.queue.pop_front() else { break };
+            self.waiting -= self.on_wire(&frame);
             let begins = self.medium.free_at.max(came);
             match self.medium.send(&mut frame, begins) {
                 Sent::Arrives(at) => self.fly(at, frame),
@@ -250,7 +268,8 @@ impl Run {
             for from in 0..2 {
                 self.pass(from, now);
                 if let Some((queues, port)) = &self.ends[from].queue {
-                    queues.set(*port, self.directions[from].depth());
+                    let direction = &self.directions[from];
+                    queues.set(*port, direction.depth(), direction.free_at());
                 }
             }
             if is_busy {

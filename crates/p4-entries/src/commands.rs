@@ -159,8 +159,6 @@ struct State {
     profiles: BTreeMap<String, Profile>,
     /// Commands that only show something.
     passed_over: Vec<Named>,
-    /// The calculation whose parameters were set, by width.
-    crcs: Vec<(u32, Named, Crc)>,
 }
 
 pub(crate) struct Line<'s> {
@@ -414,7 +412,7 @@ fn set_crc32_parameters(line: &mut Line) -> Read {
 
 /// `set_crcW_parameters CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER`
 fn custom_crc(line: &mut Line, width: u32) -> Read {
-    let name = line.take("the calculation's name")?;
+    let calculation = line.take("the calculation's name")?;
     let crc = Crc {
         polynomial: word(line, width, "the polynomial")?,
         initial: word(line, width, "the initial remainder")?,
@@ -423,16 +421,7 @@ fn custom_crc(line: &mut Line, width: u32) -> Read {
         reflect_remainder: flag(line, "whether the remainder is reflected")?,
     };
     line.finish()?;
-    let others =
-        line.state.crcs.iter().find(|(w, known, old)| *w == width && known.text != name.text && *old != crc);
-    if let Some((_, known, _)) = others {
-        let title = format!("all of `crc{width}_custom` has the same parameters here");
-        let label = format!("these differ from those of `{}`", shortened(&known.text));
-        return Err(line.wrong(name.span, title, label).note("BMv2 has parameters for each call of `hash`"));
-    }
-    line.state.crcs.retain(|(w, known, _)| *w != width || known.text != name.text);
-    line.state.crcs.push((width, name, crc));
-    Ok(Some(Statement::CustomCrc { width, crc, span: line.span }))
+    Ok(Some(Statement::CustomCrc { calculation, width, crc, span: line.span }))
 }
 
 fn word(line: &mut Line, width: u32, what: &str) -> Result<u32, Diagnostic> {

@@ -274,6 +274,8 @@ pub enum Statement {
     ClearValueSet(Named),
     /// Parameters of `crc16_custom` or `crc32_custom`.
     CustomCrc {
+        /// BMv2's name of the calculation.
+        calculation: Named,
         /// 16 or 32.
         width: u32,
         /// The parameters.

@@ -133,12 +133,10 @@ impl<'p> Commands<'p> {
                 self.line(format_args!("counter_write {counter} {index} {} {}", to.packets, to.bytes));
             }
             Write::CounterReset { counter } => self.line(format_args!("counter_reset {counter}")),
-            Write::CustomCrc { width, to } => {
-                let Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = to;
-                // The name that p4c gives the first calculation.
-                self.line(format_args!(
-                    "set_crc{width}_parameters calc {polynomial:#x} {initial:#x} {final_xor:#x} {reflect_data} {reflect_remainder}"
-                ));
+            Write::CustomCrc { .. } => {
+                if let Some(command) = crc_command(write) {
+                    self.line(format_args!("{command}"));
+                }
             }
             Write::Meter { meter, index, to: Some(rates) } => {
                 self.line(format_args!("meter_set_rates {meter} {index} {}", rates));
@@ -291,4 +289,15 @@ fn set_value(program: &Program, set: &str, member: &[Match]) -> String {
         all = (all << width.unwrap_or(0)) + value;
     }
     format!("{all:#x}")
+}
+
+/// The command that sets the parameters of a hash; `None` for other writes.
+pub fn crc_command(write: &Write) -> Option<String> {
+    let Write::CustomCrc { calculation, width, to } = write else { return None };
+    let Crc { polynomial, initial, final_xor, reflect_data, reflect_remainder } = to;
+    // The name that p4c gives the first calculation.
+    let calculation = calculation.as_deref().unwrap_or("calc");
+    Some(format!(
+        "set_crc{width}_parameters {calculation} {polynomial:#x} {initial:#x} {final_xor:#x} {reflect_data} {reflect_remainder}"
+    ))
 }

@@ -62,6 +62,8 @@ pub enum Command {
     Close(StreamId),
     /// Description and counters of the switch.
     Show(oneshot::Sender<ShowResponse>),
+    /// Name and algorithm of each calculation of the running program, as BMv2 names them.
+    Calculations(oneshot::Sender<Vec<(String, String)>>),
     /// A request of an operator, or of a controller, with its election id.
     Steer(Option<Uint128>, Steer, Reply<()>),
     /// Adds a port, written as for `-i`.

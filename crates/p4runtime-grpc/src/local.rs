@@ -3,6 +3,7 @@
 //! Calls block: they are not for the threads that serve connections.
 
 use crate::command::{Command, Front, Reply};
+use control_writes::Crc;
 use controller::Steer;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -70,6 +71,18 @@ impl Local {
     /// Resets registers and counters.
     pub fn reset(&self) -> Result<(), Status> {
         self.ask(|reply| Command::Steer(None, Steer::Reset, reply))
+    }
+
+    /// Name and algorithm of each calculation of the running program.
+    pub fn calculations(&self) -> Result<Vec<(String, String)>, Status> {
+        let (reply, answer) = oneshot::channel();
+        self.0.send_blocking(Command::Calculations(reply)).then_some(()).ok_or_else(gone)?;
+        answer.blocking_recv().map_err(|_| gone())
+    }
+
+    /// Sets the parameters of a calculation with a custom CRC of 16 or 32 bits.
+    pub fn set_crc(&self, calculation: String, width: u32, to: Crc) -> Result<(), Status> {
+        self.ask(|reply| Command::Steer(None, Steer::SetCrc { calculation, width, to }, reply))
     }
 
     /// The ports with their frame counts.

@@ -11,6 +11,7 @@ use base_diag::Diagnostic;
 use dataplane_api::Port;
 use device::psa::Half;
 use device::stage::BlockName;
+use device::v1model::{Calculation, calculations};
 use device::{Blocks, Blueprint, Core};
 use ir::Program;
 use ir_interp::Interpreter;
@@ -22,6 +23,8 @@ use std::sync::{Arc, OnceLock};
 pub struct Compiled {
     /// Lowered; as it stands if that makes it too large.
     pub(crate) program: Arc<Program>,
+    /// Names of its calls of hashes, as the program had them before it was lowered.
+    pub(crate) calculations: Arc<[Calculation]>,
     /// The port that means "drop".
     pub(crate) drop_port: Port,
     pub(crate) code: Made,
@@ -45,14 +48,16 @@ impl Compiled {
     /// Lowers and compiles a program; no device is needed. Programs that no device runs are refused. `shares`: several
     /// threads will run it at once.
     pub fn new(program: &Program, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+        let calculations: Arc<[Calculation]> = calculations(program).into();
         // The interpreter runs a program as it stands if it is too large when everything is inlined.
         let Some(lowered) = ir_lower::lower(program).ok() else {
             ir_interp::check(program)?;
             let program = Arc::new(program.clone());
-            return Ok(Compiled { program, drop_port, code: Made::Nothing, shares, is_timeless: false });
+            let code = Made::Nothing;
+            return Ok(Compiled { program, calculations, drop_port, code, shares, is_timeless: false });
         };
         ir_interp::check(&lowered)?;
-        Compiled::of(Arc::new(lowered), drop_port, shares)
+        Compiled::of(Arc::new(lowered), calculations, drop_port, shares)
     }
 
     /// The code for devices with this drop port, or for threads.
@@ -61,17 +66,22 @@ impl Compiled {
         if is_fit || matches!(self.code, Made::Nothing) {
             return Ok(self.clone());
         }
-        Compiled::of(Arc::clone(&self.program), drop_port, shares)
+        Compiled::of(Arc::clone(&self.program), Arc::clone(&self.calculations), drop_port, shares)
     }
 
-    fn of(program: Arc<Program>, drop_port: Port, shares: bool) -> Result<Compiled, Vec<Diagnostic>> {
+    fn of(
+        program: Arc<Program>,
+        calculations: Arc<[Calculation]>,
+        drop_port: Port,
+        shares: bool,
+    ) -> Result<Compiled, Vec<Diagnostic>> {
         let blueprint = Blueprint::new(Arc::clone(&program), drop_port)?;
         let code = Made::new(blueprint.blocks(), shares);
         let [_, _, standard] = blueprint.blocks().types();
         let is_whole = |build: &Arc<Build>| build.whole.notes.left().next().is_none();
         let is_timeless =
             matches!(&code, Made::Whole(build) if is_whole(build)) && is_timeless(&program, &standard);
-        Ok(Compiled { program, drop_port, code, shares, is_timeless })
+        Ok(Compiled { program, calculations, drop_port, code, shares, is_timeless })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use dataplane_api::DropReason;
 use dataplane_tables::Table;
+use device::PortQueue;
 use device::v1model::QueueMetadata;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::AtomicU64;
 
 /// Rounds of loops, in steps of the interpreter.
 pub(crate) const FUEL: u64 = 4_000_000;
@@ -74,7 +75,7 @@ pub(crate) struct Context {
     /// For egress on its own.
     pub(crate) queueing: QueueMetadata,
     /// Frames that wait behind each port, for packets that do not wait in front of egress.
-    pub(crate) queue_depths: *const AtomicU32,
+    pub(crate) queue_depths: *const PortQueue,
     /// Position of the depth for all other ports.
     pub(crate) other_ports: u64,
     pub(crate) sent: u64,

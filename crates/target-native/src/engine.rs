@@ -42,6 +42,7 @@ impl Engine {
         // For one thread and for several is as good here.
         let compiled = compiled.fit(options.drop_port, compiled.shares)?;
         let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        switch.set_calculations(Arc::clone(&compiled.calculations));
         let runner = runner(&compiled, switch.parts().0);
         Ok(Engine { switch, runner, compiled, came_of: vec![] })
     }

@@ -3,6 +3,7 @@
 use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
 use crate::layout::{Kind, Layout, Node};
+use base_diag::Span;
 use device::ValueCallee;
 use device::stage::BlockName;
 use device::tna::HashUnit;
@@ -16,6 +17,8 @@ pub(crate) struct Notes {
     /// Statements that are left to the interpreter.
     pub(crate) fallbacks: Vec<Fallback>,
     pub(crate) messages: Vec<Message>,
+    /// Calls with parameters of their own.
+    pub(crate) calculations: Vec<Span>,
     /// TNA's hash units.
     pub(crate) hash_units: Vec<HashUnit>,
     /// Blocks that are left to the interpreter.

@@ -180,12 +180,16 @@ pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) 
     u32::from(has.unwrap_or(false))
 }
 
+/// Number of an algorithm in code: the algorithm, [`FILL_IN_FRONT`], and from this bit on 1 more than the index of its call in
+/// [`Notes::calculations`].
+pub(crate) const CALL: u32 = 9;
+
 /// Algorithm with the number that code uses.
 fn algorithm(number: u32) -> Algorithm {
     use Algorithm::{Crc16, Crc16Custom, Crc32, Crc32Custom, Csum16, Identity, Xor16};
     let all = [Crc32, Crc32Custom, Crc16, Crc16Custom, Csum16, Xor16, Identity];
     debug_assert!(all.into_iter().zip(0..).all(|(algorithm, number)| algorithm as u32 == number));
-    all[number as usize]
+    all[(number % FILL_IN_FRONT) as usize]
 }
 
 pub(crate) extern "C" fn hash(
@@ -205,9 +209,9 @@ pub(crate) extern "C" fn hash(
         )
     };
     if payload.is_empty() {
-        return job.hash(algorithm(which), data);
+        return job.hash(which, data);
     }
-    job.hash(algorithm(which), &[data, payload].concat())
+    job.hash(which, &[data, payload].concat())
 }
 
 /// Beside the number of an algorithm: zero bits go in front of a list, and not after, to make whole bytes.
@@ -233,7 +237,7 @@ pub(crate) extern "C" fn hash_list(
     let front = if which & FILL_IN_FRONT == 0 { 0 } else { bits.next_multiple_of(8) - bits };
     let mut data = packed(&[&[[0, 0, front]], list].concat());
     data.extend(payload);
-    job.hash(algorithm(which & !FILL_IN_FRONT), &data)
+    job.hash(which, &data)
 }
 
 /// The sum of the 16-bit words of the bits in a list, in the lower half, and how many words they are.
@@ -376,8 +380,17 @@ impl Job<'_, '_> {
         Exchange { layout: self.layout, memory: self.memory, values: self.values }
     }
 
-    fn hash(&mut self, algorithm: Algorithm, data: &[u8]) -> u64 {
-        algorithm.fixed(data).unwrap_or_else(|| self.access.core().state.hash(algorithm, data))
+    fn hash(&mut self, which: u32, data: &[u8]) -> u64 {
+        let algorithm = algorithm(which);
+        if let Some(fixed) = algorithm.fixed(data) {
+            return fixed;
+        }
+        let call = (which >> CALL).checked_sub(1).and_then(|at| self.notes.calculations.get(at as usize));
+        let state = &self.access.core().state;
+        match call {
+            Some(call) => state.hash_of_call(algorithm, data, *call),
+            None => state.hash(algorithm, data),
+        }
     }
 
     /// Direct meters answer for one block.

@@ -74,7 +74,8 @@ impl Search<'_> {
         match &expr.kind {
             ExprKind::Field(base, at) if base.ty == *self.standard => {
                 let field = self.program.fields(&base.ty).get(*at as usize);
-                self.found |= field.is_none_or(|field| field.name.contains("timestamp"));
+                self.found |= field
+                    .is_none_or(|field| field.name.contains("timestamp") || field.name == "deq_timedelta");
                 visit::parts(base, &mut |part| self.expr(part));
             }
             // All of it, with the times.

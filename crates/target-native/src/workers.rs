@@ -86,7 +86,8 @@ impl Shared {
     /// A new state for a program that is already [compiled](Shared::compiled).
     pub fn of(compiled: &Compiled, options: Options) -> Result<Shared, Vec<Diagnostic>> {
         let compiled = compiled.fit(options.drop_port, true)?;
-        let switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        let mut switch = ir_interp::switch(Arc::clone(&compiled.program), options)?;
+        switch.set_calculations(Arc::clone(&compiled.calculations));
         Ok(Shared::with(switch, compiled))
     }
 

@@ -6,6 +6,7 @@ mod externs;
 mod firewall;
 mod flows;
 mod frames;
+mod hashes;
 mod prefixes;
 mod psa;
 mod queues;

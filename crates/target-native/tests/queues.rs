@@ -125,17 +125,20 @@ fn what_runs_to_its_end_at_once_sees_the_queues_behind_the_ports() {
     switches.iter_mut().for_each(group);
     shared.write(group);
     let mut worker = shared.worker();
-    for (port, depth) in [(3, 7), (5, 0x7_ffff), (7, 3), (8, 4), (u32::MAX, 5)] {
-        depths.set(port, depth);
+    // Port 7 has been free for a while.
+    for (port, depth, free_at) in
+        [(3, 7, 11), (5, 0x7_ffff, 1_000_000_009), (7, 3, 8), (8, 4, 100), (u32::MAX, 5, 100)]
+    {
+        depths.set(port, depth, at(free_at));
     }
     for (head, wanted) in [
-        ([0, 3], vec![(3, 7)]),
-        ([0, 5], vec![(5, 0x7_ffff)]),
-        ([0, 7], vec![(7, 3)]),
-        ([0, 4], vec![(4, 0)]),
-        ([0, 8], vec![(8, 0)]),
-        ([0, 200], vec![(200, 0)]),
-        ([1, 0], vec![(3, 7), (5, 0x7_ffff)]),
+        ([0, 3], vec![(3, 7, 2)]),
+        ([0, 5], vec![(5, 0x7_ffff, 1_000_000_000)]),
+        ([0, 7], vec![(7, 3, 0)]),
+        ([0, 4], vec![(4, 0, 0)]),
+        ([0, 8], vec![(8, 0, 0)]),
+        ([0, 200], vec![(200, 0, 0)]),
+        ([1, 0], vec![(3, 7, 2), (5, 0x7_ffff, 1_000_000_000)]),
     ] {
         let mut frame = vec![0; 12];
         frame[..2].copy_from_slice(&head);
@@ -148,7 +151,8 @@ fn what_runs_to_its_end_at_once_sees_the_queues_behind_the_ports() {
         let all = switches.iter_mut().map(|switch| switch.process(1, &frame, at(9))).chain([sent]);
         for outputs in all {
             let seen: Vec<_> = outputs.iter().map(|sent| (sent.port, queueing(&sent.frame))).collect();
-            let wanted: Vec<_> = wanted.iter().map(|(port, depth)| (*port, (*depth, *depth, 0))).collect();
+            let wanted: Vec<_> =
+                wanted.iter().map(|(port, depth, waited)| (*port, (*depth, *depth, *waited))).collect();
             assert_eq!(seen, wanted, "{head:?}");
         }
     }

@@ -55,6 +55,9 @@ pub fn refused(method: &str, code: i32) -> String {
             ("PRE", name(&["TABLE_FULL", "INVALID_MGID", "INVALID_MGRP_HANDLE", "INVALID_L1_HANDLE"]))
         }
         _ if method.starts_with("bm_dev_mgr") => ("device manager", "ERROR"),
+        _ if method.starts_with("bm_set_crc") => {
+            ("crc", name(&["INVALID_CALCULATION_NAME", "WRONG_TYPE_CALCULATION", "INVALID_CONFIG"]))
+        }
         _ if method.starts_with("mirroring") => ("mirroring", name(&["SESSION_NOT_FOUND"])),
         _ => ("", "ERROR"),
     };

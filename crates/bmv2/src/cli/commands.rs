@@ -22,6 +22,8 @@ pub enum Does {
     Mirroring(i16),
     /// Calls a method with a value of a parser value set.
     ValueSet(&'static str),
+    /// Sets the parameters of a custom CRC of this width.
+    Crc(u32),
     /// Sets the depth or the rate of queues.
     Queue(&'static str),
     /// Shows a time.
@@ -47,6 +49,7 @@ impl Command {
             Does::Multicast(method, numbers) => replication::multicast(line, to, method, numbers),
             Does::Mirroring(field) => replication::mirroring(line, to, field),
             Does::ValueSet(method) => objects::value_set(line, to, method),
+            Does::Crc(width) => objects::set_crc(line, to, width),
             Does::Queue(what) => device::queue(line, to, what),
             Does::Time(method) => device::time(line, to, method),
         }
@@ -226,6 +229,18 @@ pub const COMMANDS: &[Command] = &[
     command("pvs_remove", "SET VALUE", "remove a value", Does::ValueSet("bm_parse_vset_remove")),
     command("pvs_get", "SET", "show the values", Does::Runs(objects::pvs_get)),
     command("pvs_clear", "SET", "remove all values", Does::Runs(objects::pvs_clear)),
+    command(
+        "set_crc16_parameters",
+        "CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER",
+        "set the parameters of a `crc16_custom`",
+        Does::Crc(16),
+    ),
+    command(
+        "set_crc32_parameters",
+        "CALCULATION POLYNOMIAL INITIAL FINAL_XOR REFLECT_DATA REFLECT_REMAINDER",
+        "set the parameters of a `crc32_custom`",
+        Does::Crc(32),
+    ),
     command("port_add", "INTERFACE PORT", "attach a port", Does::Runs(device::port_add)),
     command("port_remove", "PORT", "detach a port", Does::Runs(device::port_remove)),
     command("show_ports", "", "all ports", Does::Runs(device::show_ports)),

@@ -159,3 +159,31 @@ pub fn pvs_clear(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, Str
     line.finish()?;
     done(about(to, "bm_parse_vset_clear", set, vec![]))
 }
+
+/// Numbers are signed in Thrift and unsigned in a CRC.
+pub fn set_crc(line: &mut Line<'_>, to: &mut dyn Caller, width: u32) -> Result<String, String> {
+    let algorithm = format!("crc{width}_custom");
+    let known = line.program.calculations.iter().filter(|(_, of)| *of == algorithm);
+    let name =
+        line.name_among(&format!("calculation with `{algorithm}`"), known.map(|(name, _)| name.as_str()))?;
+    let mut fields = vec![];
+    for id in 1..=3 {
+        let word = line.word()?;
+        let number = p4_entries::parse_number(word).map_err(|why| why.to_string())?;
+        let number = u32::try_from(number).ok().filter(|number| *number <= u32::MAX >> (32 - width));
+        let number = number.ok_or_else(|| format!("`{word}` needs more than {width} bits"))?;
+        fields.push((id, if width == 16 { Value::I16(number as i16) } else { Value::I32(number as i32) }));
+    }
+    for id in 4..=5 {
+        let word = line.word()?;
+        let flag = match word.to_ascii_lowercase().as_str() {
+            "true" | "1" => true,
+            "false" | "0" => false,
+            _ => return Err(format!("`{word}` is neither true nor false")),
+        };
+        fields.push((id, Value::Bool(flag)));
+    }
+    line.finish()?;
+    let method = format!("bm_set_crc{width}_custom_parameters");
+    done(about(to, &method, name, vec![Value::Struct(fields)]))
+}

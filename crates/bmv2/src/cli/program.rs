@@ -15,6 +15,8 @@ pub struct Program {
     pub registers: Vec<Object>,
     /// Names and widths.
     pub value_sets: Vec<(String, i32)>,
+    /// Names and algorithms.
+    pub calculations: Vec<(String, String)>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,6 +99,8 @@ impl Program {
         program.registers = objects("register_arrays");
         let set = |json: &Value| (text(&json["name"]), width(&json["compressed_bitwidth"]));
         program.value_sets = list(&all, "parse_vsets").iter().map(set).collect();
+        let calculation = |json: &Value| (text(&json["name"]), text(&json["algo"]));
+        program.calculations = list(&all, "calculations").iter().map(calculation).collect();
         Ok(program)
     }
 

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack import topology.json -o RACK.toml
-  p4rack import exercises/basic --programs exercises/basic/solution -o RACK.toml")]
+  p4rack import exercises/basic --programs exercises/basic/solution -o RACK.toml
+  p4rack import topology.json --captures pcaps -o RACK.toml")]
 pub struct Args {
     /// topology.json or p4app.json, or a directory with one
     path: PathBuf,
@@ -20,6 +21,9 @@ pub struct Args {
     /// Program of all switches
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
+    /// Send the frames again that the hosts have sent in a lab: the directory of its captures
+    #[arg(long, value_name = "DIR")]
+    captures: Option<PathBuf>,
     /// Look for programs in this directory first
     #[arg(long, value_name = "DIR")]
     programs: Vec<PathBuf>,
@@ -32,7 +36,7 @@ pub fn run(args: &Args) -> ExitCode {
     let wishes = Wishes { programs, directories: args.programs.clone(), ..Wishes::default() };
     let directory =
         args.output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match lab::import(&args.path, &wishes, directory, &mut map) {
+    match lab::import(&args.path, &wishes, args.captures.as_deref(), directory, &mut map) {
         Ok((text, warnings)) => {
             output::diagnostics_text(&warnings, &map);
             match output::write(&args.output, text.as_bytes(), &output::sources(&map)) {

@@ -12,8 +12,14 @@ use p4_arch::v1model::instance_type;
 
 impl V1Switch<'_> {
     /// Egress, then: clone, drop, checksums and deparser, recirculate, send. A packet of another device has no effect.
-    pub(crate) fn egress(&mut self, packet: QueuedPacket, queue: QueueRecord, now: Time) -> EgressResult {
-        let queueing = QueueMetadata::read(&mut self.core.state, queue, now);
+    pub(crate) fn egress(
+        &mut self,
+        packet: QueuedPacket,
+        queue: QueueRecord,
+        leaves: Time,
+        now: Time,
+    ) -> EgressResult {
+        let queueing = QueueMetadata::read(&mut self.core.state, queue, leaves);
         match self.runner.v1model_egress(self.core, self.blocks, packet, queueing, now) {
             Ok(Egress::Sent(output)) => EgressResult { output, ..EgressResult::default() },
             Ok(Egress::Ended(packet)) => self.end_egress(*packet, now),

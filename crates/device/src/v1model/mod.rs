@@ -1,5 +1,6 @@
 //! v1model as `simple_switch` runs it: parser, checksums, ingress, traffic manager, egress, deparser.
 
+mod calculations;
 mod egress;
 mod frames;
 mod half;
@@ -11,6 +12,7 @@ mod stages;
 mod switch;
 mod traffic;
 
+pub use calculations::{Calculation, calculations};
 pub(crate) use frames::deadline;
 pub use half::{Called, Carried, Egress, Ingress, Kept, Received, Work};
 pub(crate) use layout::Layout;

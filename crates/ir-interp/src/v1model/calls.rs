@@ -12,7 +12,7 @@ use device::reports::{digest_name, log_line};
 use device::stage::Stop;
 use device::stage::{Block, CloneEffect, FrameCall};
 use device::trace::{EventKind, shown};
-use ir::{Expr, InstanceId, Type, TypeKind};
+use ir::{Call, Expr, InstanceId, Type, TypeKind};
 use ir_value::{Value, fields};
 
 /// BMv2 keeps one bit of a session's 16 for itself.
@@ -38,12 +38,13 @@ impl Machine<'_, V1> {
     }
 
     /// `result = base + H(data) mod max`, in 64 bits; `max` 0 counts as 1.
-    pub(super) fn hash(&mut self, args: &[Option<Expr>]) -> Result<(), Stop> {
+    pub(super) fn hash(&mut self, call: &Call) -> Result<(), Stop> {
+        let args = &call.args;
         let algorithm = self.algorithm(arg(args, 1)?)?;
         let base = self.eval_number(arg(args, 2)?)?;
         let data = self.packed(arg(args, 3)?)?;
         let max = self.eval_number(arg(args, 4)?)?.max(1);
-        let value = (self.state.hash(algorithm, &data) % max).wrapping_add(base);
+        let value = (self.state.hash_of_call(algorithm, &data, call.span) % max).wrapping_add(base);
         self.give(arg(args, 0)?, u128::from(value))
     }
 
@@ -61,7 +62,8 @@ impl Machine<'_, V1> {
     }
 
     /// Skipped if the condition does not hold or the header of the checksum is invalid.
-    pub(super) fn verify_checksum(&mut self, args: &[Option<Expr>], payload: bool) -> Result<(), Stop> {
+    pub(super) fn verify_checksum(&mut self, call: &Call, payload: bool) -> Result<(), Stop> {
+        let args = &call.args;
         let (condition, data, checksum) = (arg(args, 0)?, arg(args, 1)?, arg(args, 2)?);
         let algorithm = self.algorithm(arg(args, 3)?)?;
         if !self.eval_bool(condition)? || self.in_invalid_header(checksum)? {
@@ -69,7 +71,7 @@ impl Machine<'_, V1> {
         }
         let data = self.with_payload(data, payload)?;
         let want = self.eval_number(checksum)?;
-        if self.state.hash(algorithm, &data) != want {
+        if self.state.hash_of_call(algorithm, &data, call.span) != want {
             self.arch.effects.checksum_error = true;
         }
         Ok(())
@@ -85,14 +87,15 @@ impl Machine<'_, V1> {
         Ok(bytes)
     }
 
-    pub(super) fn update_checksum(&mut self, args: &[Option<Expr>], payload: bool) -> Result<(), Stop> {
+    pub(super) fn update_checksum(&mut self, call: &Call, payload: bool) -> Result<(), Stop> {
+        let args = &call.args;
         let (condition, data, checksum) = (arg(args, 0)?, arg(args, 1)?, arg(args, 2)?);
         let algorithm = self.algorithm(arg(args, 3)?)?;
         if !self.eval_bool(condition)? {
             return Ok(());
         }
         let data = self.with_payload(data, payload)?;
-        self.give(checksum, u128::from(self.state.hash(algorithm, &data)))
+        self.give(checksum, u128::from(self.state.hash_of_call(algorithm, &data, call.span)))
     }
 
     /// `Checksum16.get`: the Internet checksum of the data.

@@ -41,11 +41,11 @@ impl Arch for V1 {
         match function.name.as_str() {
             "mark_to_drop" => m.mark_to_drop(arg(args, 0)?),
             "random" => m.random(arg(args, 0)?, arg(args, 1)?, arg(args, 2)?),
-            "hash" => m.hash(args),
-            "verify_checksum" => m.verify_checksum(args, false),
-            "verify_checksum_with_payload" => m.verify_checksum(args, true),
-            "update_checksum" => m.update_checksum(args, false),
-            "update_checksum_with_payload" => m.update_checksum(args, true),
+            "hash" => m.hash(call),
+            "verify_checksum" => m.verify_checksum(call, false),
+            "verify_checksum_with_payload" => m.verify_checksum(call, true),
+            "update_checksum" => m.update_checksum(call, false),
+            "update_checksum_with_payload" => m.update_checksum(call, true),
             "clone" => m.clone_packet(arg(args, 1)?, None),
             "clone_preserving_field_list" => m.clone_packet(arg(args, 1)?, Some(arg(args, 2)?)),
             "resubmit_preserving_field_list" => {

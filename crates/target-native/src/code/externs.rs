@@ -4,6 +4,7 @@ use super::place::Place;
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::context::Context;
 use crate::layout::{Kind, Node, kind_of};
+use base_diag::Span;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
@@ -27,7 +28,7 @@ impl<'a> Code<'a, '_> {
         match call.callee {
             Callee::ExternFunction(id) => {
                 let name = self.program.extern_functions[id.index()].name.as_str();
-                self.function(name, &args)
+                self.function(name, &args, call.span)
             }
             Callee::Method(instance, method) => {
                 let object = self.program.extern_object(self.program.instance(instance).object);
@@ -42,7 +43,7 @@ impl<'a> Code<'a, '_> {
         }
     }
 
-    fn function(&mut self, name: &str, args: &[&'a Expr]) -> Made<bool> {
+    fn function(&mut self, name: &str, args: &[&'a Expr], call: Span) -> Made<bool> {
         let registers = self.layout.registers;
         match (name, args) {
             ("mark_to_drop", [standard]) => Ok(self.mark_to_drop(standard)),
@@ -73,18 +74,20 @@ impl<'a> Code<'a, '_> {
             ("digest", [_, data]) => self.digest(data),
             ("log_msg", [message]) => self.log(message, None),
             ("log_msg", [message, data]) => self.log(message, Some(data)),
-            ("hash", [result, algorithm, base, data, max]) => self.hash(result, algorithm, base, data, max),
+            ("hash", [result, algorithm, base, data, max]) => {
+                self.hash([result, algorithm, base, data, max], call)
+            }
             ("verify_checksum", [cond, data, checksum, algorithm]) => {
-                self.verify_checksum(cond, data, checksum, algorithm, false)
+                self.verify_checksum(cond, data, checksum, (algorithm, call), false)
             }
             ("verify_checksum_with_payload", [cond, data, checksum, algorithm]) => {
-                self.verify_checksum(cond, data, checksum, algorithm, true)
+                self.verify_checksum(cond, data, checksum, (algorithm, call), true)
             }
             ("update_checksum", [cond, data, checksum, algorithm]) => {
-                self.update_checksum(cond, data, checksum, algorithm, false)
+                self.update_checksum(cond, data, checksum, (algorithm, call), false)
             }
             ("update_checksum_with_payload", [cond, data, checksum, algorithm]) => {
-                self.update_checksum(cond, data, checksum, algorithm, true)
+                self.update_checksum(cond, data, checksum, (algorithm, call), true)
             }
             _ => Ok(false),
         }
@@ -178,16 +181,9 @@ impl<'a> Code<'a, '_> {
     }
 
     /// `result = base + H(data) mod max`, in 64 bits; `max` 0 counts as 1.
-    fn hash(
-        &mut self,
-        result: &'a Expr,
-        algorithm: &'a Expr,
-        base: &'a Expr,
-        data: &'a Expr,
-        max: &'a Expr,
-    ) -> Made<bool> {
+    fn hash(&mut self, [result, algorithm, base, data, max]: [&'a Expr; 5], call: Span) -> Made<bool> {
         let Some((place, kind)) = self.places().scalar(result) else { return Ok(false) };
-        let Some(plan) = self.plan_hash(algorithm, data) else { return Ok(false) };
+        let Some(plan) = self.plan_call(algorithm, data, call) else { return Ok(false) };
         let (Some(base), Some(max)) = (self.word(base)?, self.word(max)?) else { return Ok(false) };
         let hash = self.hash_of(&plan, false)?;
         let one = self.number(types::I64, 1);
@@ -203,11 +199,11 @@ impl<'a> Code<'a, '_> {
         cond: &'a Expr,
         data: &'a Expr,
         checksum: &'a Expr,
-        algorithm: &'a Expr,
+        (algorithm, call): (&'a Expr, Span),
         payload: bool,
     ) -> Made<bool> {
         let Some((place, _)) = self.places().scalar(checksum) else { return Ok(false) };
-        let Some(plan) = self.plan_hash(algorithm, data) else { return Ok(false) };
+        let Some(plan) = self.plan_call(algorithm, data, call) else { return Ok(false) };
         if !self.places().can(cond) {
             return Ok(false);
         }
@@ -239,11 +235,11 @@ impl<'a> Code<'a, '_> {
         cond: &'a Expr,
         data: &'a Expr,
         checksum: &'a Expr,
-        algorithm: &'a Expr,
+        (algorithm, call): (&'a Expr, Span),
         payload: bool,
     ) -> Made<bool> {
         let Some((place, kind)) = self.places().scalar(checksum) else { return Ok(false) };
-        let Some(plan) = self.plan_hash(algorithm, data) else { return Ok(false) };
+        let Some(plan) = self.plan_call(algorithm, data, call) else { return Ok(false) };
         if !self.places().can(cond) {
             return Ok(false);
         }

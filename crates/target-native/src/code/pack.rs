@@ -10,7 +10,8 @@ use super::place::{HeaderAt, Place, is_near, span};
 use super::value::Reach;
 use super::{Code, Made, PLAIN, Unable};
 use crate::layout::{Part, kind_of};
-use crate::runtime::FILL_IN_FRONT;
+use crate::runtime::{CALL, FILL_IN_FRONT};
+use base_diag::Span;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use device::hash::{Algorithm, ByByte, by_byte};
 use ir::{Const, Expr, ExprKind, Type, TypeKind};
@@ -28,12 +29,20 @@ pub(crate) struct HashPlan<'a> {
     items: Vec<Item<'a>>,
     /// Zero bits go in front, and not after, to make whole bytes.
     fills_in_front: bool,
+    /// The call in the source, if the control plane may set its parameters.
+    call: Option<Span>,
 }
 
 impl HashPlan<'_> {
     /// Fills whole bytes with zero bits in front, and not after.
     pub(crate) fn filled_in_front(self) -> Self {
         HashPlan { fills_in_front: true, ..self }
+    }
+
+    /// Uses the parameters of a call in the source.
+    fn of_call(self, call: Span) -> Self {
+        let is_custom = matches!(self.algorithm, Algorithm::Crc16Custom | Algorithm::Crc32Custom);
+        HashPlan { call: is_custom.then_some(call), ..self }
     }
 }
 
@@ -70,6 +79,11 @@ impl<'a> Code<'a, '_> {
         self.plan(Algorithm::by_name(name)?, data)
     }
 
+    /// The same, with the parameters of a call.
+    pub(crate) fn plan_call(&self, algorithm: &Expr, data: &'a Expr, call: Span) -> Option<HashPlan<'a>> {
+        self.plan_hash(algorithm, data).map(|plan| plan.of_call(call))
+    }
+
     /// Parts of a sum of 16-bit words.
     pub(crate) fn plan_sum(&self, data: &'a Expr) -> Option<HashPlan<'a>> {
         self.plan(Algorithm::Csum16, data)
@@ -80,7 +94,7 @@ impl<'a> Code<'a, '_> {
         self.items(data, &mut items)?;
         let bits: u32 = items.iter().map(|item| item.width).sum();
         let fits = items.len() <= MOST_ITEMS && bits <= MOST_BITS;
-        fits.then_some(HashPlan { algorithm, items, fills_in_front: false })
+        fits.then_some(HashPlan { algorithm, items, fills_in_front: false, call: None })
     }
 
     fn items(&self, data: &'a Expr, items: &mut Vec<Item<'a>>) -> Option<()> {
@@ -257,7 +271,7 @@ impl<'a> Code<'a, '_> {
             let swapped = self.b.ins().bswap(word);
             self.b.ins().store(PLAIN, swapped, self.frame, at);
         }
-        let algorithm = self.number(types::I32, plan.algorithm as u64);
+        let algorithm = self.algorithm(plan);
         let data = self.at(self.layout.homes.scratch);
         let bytes = self.number(types::I64, u64::from(bytes));
         let [more, length] = self.payload(payload);
@@ -281,11 +295,24 @@ impl<'a> Code<'a, '_> {
         self.b.ins().uextend(types::I64, result)
     }
 
+    /// The number of the algorithm for a call of the runtime.
+    fn algorithm(&mut self, plan: &HashPlan<'a>) -> Value {
+        let front = if plan.fills_in_front { FILL_IN_FRONT } else { 0 };
+        let call = plan.call.map_or(0, |call| {
+            let known = &mut self.notes.calculations;
+            let at = known.iter().position(|of| *of == call).unwrap_or_else(|| {
+                known.push(call);
+                known.len() - 1
+            });
+            at as u32 + 1
+        });
+        self.number(types::I32, u64::from(plan.algorithm as u32 | front | call << CALL))
+    }
+
     /// Items of invalid headers do not count.
     fn listed(&mut self, plan: &HashPlan<'a>, payload: bool) -> Made<Value> {
         let (list, count) = self.list(plan)?;
-        let front = if plan.fills_in_front { u64::from(FILL_IN_FRONT) } else { 0 };
-        let algorithm = self.number(types::I32, plan.algorithm as u64 | front);
+        let algorithm = self.algorithm(plan);
         let [more, length] = self.payload(payload);
         let call =
             self.b.ins().call(self.calls.hash_list, &[self.context, algorithm, list, count, more, length]);

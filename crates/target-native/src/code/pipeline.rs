@@ -9,6 +9,7 @@ use crate::packet::{DROPPED, Packet, WAITS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
+use device::PortQueue;
 use device::stage::BlockName;
 use std::mem::offset_of;
 
@@ -366,23 +367,27 @@ impl<'a> Code<'a, '_> {
     /// No packet waits here: the queues behind the ports are as deep as their owners say.
     fn leave_queue_at_once(&mut self) {
         let now = self.now();
-        let zero = self.number(types::I64, 0);
-        let depth = self.queue_depth();
-        self.set_queue_metadata([now, now, depth, zero, depth]);
+        let (depth, free_at) = self.queue();
+        let left = self.b.ins().umax(now, free_at);
+        let waited = self.b.ins().isub(left, now);
+        self.set_queue_metadata([left, now, depth, waited, depth]);
     }
 
-    /// See [`QueueDepths`](device::QueueDepths). Loads nothing in programs that do not read it.
-    fn queue_depth(&mut self) -> Value {
+    /// Depth of the queue behind the egress port, and the time at which a packet leaves it: see [`QueueDepths`](device::QueueDepths). Loads
+    /// nothing in programs that do not read it.
+    fn queue(&mut self) -> (Value, Value) {
         let mut load = |offset: usize| self.b.ins().load(types::I64, PLAIN, self.context, offset as i32);
         let depths = load(offset_of!(Context, queue_depths));
         let others = load(offset_of!(Context, other_ports));
         let port = self.scalar(self.layout.registers.egress_port);
         let port = self.resize(port, types::I64);
         let at = self.b.ins().umin(port, others);
-        let offset = self.b.ins().ishl_imm_u(at, 2);
+        let offset = self.b.ins().ishl_imm_u(at, 4);
         let address = self.b.ins().iadd(depths, offset);
-        let depth = self.b.ins().load(types::I32, PLAIN, address, 0);
-        self.b.ins().uextend(types::I64, depth)
+        const { assert!(size_of::<PortQueue>() == 1 << 4) };
+        let depth = self.b.ins().load(types::I32, PLAIN, address, offset_of!(PortQueue, depth) as i32);
+        let free_at = self.b.ins().load(types::I64, PLAIN, address, offset_of!(PortQueue, free_at) as i32);
+        (self.b.ins().uextend(types::I64, depth), free_at)
     }
 
     /// As long as the packet's queueing was.

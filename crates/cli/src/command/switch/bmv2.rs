@@ -3,6 +3,7 @@
 //! A symbolic link to `p4rack` that is named `simple_switch` or `simple_switch_grpc` runs `p4rack switch` with BMv2's defaults.
 
 use agent::{PortKind, PortSpec};
+use bmv2_thrift::{NotificationsAddress, NotificationsListener};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,6 +18,9 @@ pub struct Bmv2Args {
     /// Use files instead of interfaces: read `INTERFACE_in.pcap`, SECONDS after the start, and write `INTERFACE_out.pcap`
     #[arg(long, value_name = "SECONDS", conflicts_with = "pcap")]
     use_files: Option<u64>,
+    /// Publish digests for BMv2's clients (nanomsg) at `ipc://PATH` or `tcp://IP:PORT`; beyond the loopback only with --insecure
+    #[arg(long, value_name = "ADDR")]
+    notifications_addr: Option<NotificationsAddress>,
     /// Start without a program; a controller pushes it
     #[arg(long)]
     no_p4: bool,
@@ -60,9 +64,6 @@ struct Ignored {
     /// Has no effect: `p4rack ctl trace` shows the path of a packet
     #[arg(long, value_name = "ADDR")]
     nanolog: Option<String>,
-    /// Has no effect: P4Runtime streams have digests and idle timeouts
-    #[arg(long, value_name = "ADDR")]
-    notifications_addr: Option<String>,
     /// Has no effect: `p4rack ctl trace` shows the path of a packet
     #[arg(long)]
     debugger: bool,
@@ -114,11 +115,6 @@ impl Ignored {
             ("--enable-swap", self.enable_swap, SWAP),
             ("--disable-swap", self.disable_swap, SWAP),
             ("--nanolog", self.nanolog.is_some(), TRACE),
-            (
-                "--notifications-addr",
-                self.notifications_addr.is_some(),
-                "P4Runtime streams have digests and idle timeouts",
-            ),
             ("--debugger", self.debugger, TRACE),
             ("--debugger-addr", self.debugger_addr.is_some(), TRACE),
             (
@@ -161,6 +157,34 @@ impl Bmv2Args {
     /// True if the switch starts without a program, even if one is named.
     pub fn is_without_program(&self) -> bool {
         self.no_p4
+    }
+
+    /// Socket on which digests are published. A program with BMv2's name has BMv2's address, if it is free.
+    pub fn notifications(
+        &self,
+        device_id: u64,
+        insecure: bool,
+    ) -> Result<Option<NotificationsListener>, String> {
+        let address = match &self.notifications_addr {
+            Some(address) => address.clone(),
+            None if self.is_called_so() => NotificationsAddress::of_device(device_id),
+            None => return Ok(None),
+        };
+        if !address.is_local() && !insecure {
+            return Err(format!(
+                "--notifications-addr {address} can be reached from other machines: add --insecure"
+            ));
+        }
+        match NotificationsListener::bind(&address) {
+            Ok(listener) => Ok(Some(listener)),
+            Err(error) if self.notifications_addr.is_some() => {
+                Err(format!("cannot listen on {address} (`--notifications-addr`): {error}"))
+            }
+            Err(error) => {
+                report!("p4rack: digests are not published: {address}: {error}");
+                Ok(None)
+            }
+        }
     }
 
     /// The directory for captures, which must exist.

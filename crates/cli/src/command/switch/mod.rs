@@ -190,6 +190,10 @@ pub fn run(mut args: Args) -> ExitCode {
         Ok(thrift) => thrift,
         Err(why) => return failed(&why),
     };
+    let notifications = match args.bmv2.notifications(args.device_id, args.insecure) {
+        Ok(notifications) => notifications,
+        Err(why) => return failed(&why),
+    };
     let (ports, ports_after) = args.bmv2.ports(&args.interface);
     let setup = Setup {
         switch,
@@ -200,10 +204,12 @@ pub fn run(mut args: Args) -> ExitCode {
         metrics: args.metrics_addr,
         front: None,
         thrift,
+        notifications,
         ports,
         ports_after,
         record,
         cables: vec![],
+        started: None,
         queue_depths: Arc::default(),
         workers: args.workers,
         cpu_port: args.cpu_port,
