@@ -4,9 +4,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 15] = [
-    "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "fig21", "fig22",
-    "table1", "table2", "table3", "table4",
+const NAMES: [&str; 17] = [
+    "fig7", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "fig21", "fig22",
+    "rtt", "table1", "table2", "table3", "table4",
 ];
 
 fn reproduce(args: &[&str]) -> Output {
@@ -126,7 +126,7 @@ fn hand_overs_are_as_quick_as_on_the_testbed() {
 fn tables_stand_beside_the_papers() {
     for (table, count, column, paper) in [
         ("table1", 7, "paper's Gbit/s", "9.07"),
-        ("table2", 9, "entry bits / paper", "88 / 179"),
+        ("table2", 18, "entry bits / paper", "88 / 179"),
         ("table3", 10, "paper's us", "5800"),
     ] {
         let found = rows(&[table, "--until", "2ms"]);
@@ -202,6 +202,39 @@ fn losses_by_congestion_are_bounded_by_the_threshold() {
     for (threshold, most) in [("8", 120.0), ("32", 320.0), ("128", 1280.0)] {
         assert!(lost("200%", threshold) < most, "{found:?}");
         assert!(lost("200%", threshold) < lost("200%", "-"), "{found:?}");
+    }
+}
+
+/// Everything arrives that may, the firewalls stop the rest, and the spare is in use in the end.
+#[test]
+fn a_fat_tree_of_many_programs_does_what_its_programs_say() {
+    let found = rows(&["fig7"]);
+    let cell = |row: &Value, column: &str| row[column].as_str().expect("a cell").to_string();
+    let workloads: Vec<&Value> = found.iter().filter(|row| row["wanted"] != "").collect();
+    assert_eq!(workloads.len(), 11);
+    for row in workloads {
+        let (received, wanted) = (number(row, "received"), cell(row, "wanted"));
+        match wanted.strip_prefix(">= ") {
+            Some(least) => assert!(received >= least.parse().expect("a number"), "{row}"),
+            None => assert_eq!(cell(row, "received"), wanted, "{row}"),
+        }
+        assert_eq!(row["changed"], "0", "{row}");
+    }
+    let named = |name: &str| found.iter().find(|row| cell(row, "traffic").starts_with(name)).expect("a row");
+    assert!(number(named("lost by links"), "received") > 50.0, "{found:?}");
+    assert_eq!(named("fail-over of edge-1-1-wall,")["seen"], "in use: edge-1-1-wall2");
+    assert_eq!(named("marked")["seen"], "ipv4.dscp 46: 30");
+}
+
+#[test]
+fn a_hand_over_lengthens_round_trips() {
+    let found = rows(&["rtt"]);
+    assert_eq!(found.len(), 2);
+    for row in found {
+        let difference =
+            row["difference"].as_str().and_then(|text| text.strip_prefix('+')).expect("it takes longer");
+        let percent: f64 = difference.trim_end_matches('%').parse().expect("a number");
+        assert!((0.1..100.0).contains(&percent), "{row}");
     }
 }
 

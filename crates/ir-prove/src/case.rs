@@ -11,7 +11,7 @@ use control_writes::Match;
 use dataplane_api::{Device, EntryError, Registry};
 use device::{Environment, Options, PassThrough, Session, Switch};
 use ir::{InstanceId, Name, Program};
-use ir_split::{Linkage, PORT_BITS, Part, Placement, RuntimeName};
+use ir_split::{Linkage, PORT_BITS, Part, Placement, Policy, RuntimeName};
 use ir_state::Mode;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Case {
     /// The shortest frame that the proofs send. Without a header, hand-overs shorter than 60 bytes do not survive links that pad; Ethernet
     /// delivers none.
     pub(crate) fn shortest_frame(&self) -> usize {
-        if self.placement.runtime == RuntimeName::Full { 0 } else { SHORTEST_FRAME }
+        if self.placement.runtime == RuntimeName::Full || !self.placement.pads { 0 } else { SHORTEST_FRAME }
     }
 
     /// The whole program on one device for each origin, with these entries.
@@ -95,7 +95,9 @@ impl Case {
     pub fn split_run(&self, setup: &Setup, conditions: &Conditions) -> Result<SplitRun, SetupError> {
         let watch = Watch::default();
         let switches = self.switches(setup, &watch)?;
-        SplitRun::new(switches, &self.joined(), self.map(), watch, conditions).map_err(SetupError::Network)
+        let pads = self.placement.pads;
+        SplitRun::new(switches, &self.joined(), self.map(), watch, conditions, pads)
+            .map_err(SetupError::Network)
     }
 
     /// The switches of the split's devices, with these entries.
@@ -126,7 +128,10 @@ impl Case {
         let first = self.parts.get(self.placement.origin().0 as usize);
         let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone()).unwrap_or_default();
         let origins = self.placement.origins().map(|d| d.0 as usize).collect();
-        Map { origins, linkage, joined: self.joins(), ..Map::default() }
+        let led = self.placement.sites.values().filter(|site| site.policy == Policy::Failover);
+        let spares =
+            led.flat_map(|site| site.devices.iter().skip(1)).map(|device| device.0 as usize).collect();
+        Map { origins, spares, linkage, joined: self.joins(), ..Map::default() }
     }
 
     /// The state of the program's objects, of all origins together, named as in [`SplitRun::state`].

@@ -62,6 +62,8 @@ pub(crate) struct Map {
     /// The ports of devices that lead to others.
     pub links: BTreeSet<(usize, Port)>,
     pub origins: Vec<usize>,
+    /// Devices that stand in for others that fail.
+    pub spares: BTreeSet<usize>,
     /// The origins'.
     pub linkage: Linkage,
     /// Objects whose order of use does not show, and how the states of several devices become one.

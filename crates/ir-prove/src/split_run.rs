@@ -67,13 +67,15 @@ pub enum Unsettled {
 pub(crate) type Joined = BTreeMap<(usize, Port), (usize, Port)>;
 
 impl SplitRun {
-    /// At rest. `watch` is the environment that the switches were given; devices without a part have none.
+    /// At rest. `watch` is the environment that the switches were given; devices without a part have none. `pads`: links pad short
+    /// frames.
     pub(crate) fn new(
         switches: Vec<Option<Switch>>,
         joined: &Joined,
         map: Map,
         watch: Watch,
         conditions: &Conditions,
+        pads: bool,
     ) -> Result<SplitRun, device_network::BuildError> {
         let map = Arc::new(Map { links: joined.keys().copied().collect(), ..map });
         let journal = Shared::default();
@@ -85,7 +87,7 @@ impl SplitRun {
         };
         let devices = switches.into_iter().enumerate().map(device).collect();
         let once = joined.iter().filter(|(from, to)| from < to);
-        let links = once.map(|(from, to)| link([*from, *to], conditions));
+        let links = once.map(|(from, to)| link([*from, *to], conditions, pads));
         let network = Network::new(devices, 0, links, &conditions.chance)?;
         let mut run = SplitRun { network, map, journal, hops: 0, left: 0, lost: 0, watch };
         (0..run.network.devices.len() as u32).for_each(|device| run.network.watch_timer(device));
@@ -231,7 +233,9 @@ impl SplitRun {
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (index, node) in self.network.devices.iter().enumerate() {
             for (name, value) in node.device().state() {
-                if self.map.is_runtime(&name) {
+                // Where nothing fails, no packet comes to a spare.
+                let is_untouched = value.is_empty() && self.map.spares.contains(&index);
+                if self.map.is_runtime(&name) || is_untouched {
                     continue;
                 }
                 if let (Some(join), Some(known)) = (self.map.joined.get(name.as_str()), all.get_mut(&name)) {
@@ -247,10 +251,10 @@ impl SplitRun {
 }
 
 /// A link that takes a drawn time, and no more for a long frame than for a short one: every order that the delays allow comes up.
-fn link(ends: [(usize, Port); 2], conditions: &Conditions) -> Link {
+fn link(ends: [(usize, Port); 2], conditions: &Conditions, pads: bool) -> Link {
     let plugs = ends.map(|(device, port)| Plug { node: Node::Device(device as u32), port });
     let (jitter, loss) = (conditions.delay, conditions.loss);
-    let settings = WireSettings { jitter, loss, padding: Some(PADDING), ..WireSettings::default() };
+    let settings = WireSettings { jitter, loss, padding: pads.then_some(PADDING), ..WireSettings::default() };
     Link { plugs, settings, queue: u32::MAX }
 }
 

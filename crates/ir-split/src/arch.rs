@@ -232,6 +232,11 @@ pub fn frame_extern(object: &ExternObject) -> Option<&str> {
     object.frame_extern()?.as_str()
 }
 
+/// The first instance of a frame extern: its frames are parsed in the middle of ingress.
+pub fn first_frame_extern(program: &Program) -> Option<&ir::Instance> {
+    program.instances.iter().find(|i| frame_extern(program.extern_object(i.object)).is_some())
+}
+
 /// The object counts or meters bytes: it sees the length of the packet.
 pub fn counts_bytes(program: &Program, instance: InstanceId) -> bool {
     let object = program.instance(instance);

@@ -2,8 +2,7 @@
 
 use crate::access_order::Overtaken;
 use crate::analysis::Analysis;
-use crate::arch;
-use crate::arch::{Effect, frame_extern, function_effect, object_effect};
+use crate::arch::{self, Effect, function_effect, object_effect};
 use crate::check_shape::{check_headers, check_shape, check_stale, check_verified};
 use crate::check_spares;
 use crate::flow::Flow;
@@ -339,8 +338,7 @@ pub fn check_bytes(
     counted: &[(ir::InstanceId, SectionId)],
     sections: &Sections,
 ) -> Vec<Diagnostic> {
-    let frames = |i: &ir::Instance| frame_extern(program.extern_object(i.object)).is_some();
-    if !program.instances.iter().any(frames) {
+    if arch::first_frame_extern(program).is_none() {
         return vec![];
     }
     let report = |&(instance, id): &(ir::InstanceId, SectionId)| {

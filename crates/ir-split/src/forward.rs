@@ -191,6 +191,8 @@ impl Flow {
             Callee::Action(action) => facts = self.action_forward(control, *action, facts),
             Callee::Method(instance, _) if self.is_frame_extern(*instance) => {
                 facts.reparse(self.places.headers.len());
+                // Ingress still shows the length of the packet that made the call, which no later device knows.
+                self.standard(&[Meaning::Length]).into_iter().for_each(|leaf| facts.write(leaf));
                 self.parser_writes.iter().for_each(|leaf| facts.write(leaf));
                 let all = (0..self.places.leaves.len() as u32).map(Leaf);
                 all.filter(|leaf| self.places.packet_header(*leaf).is_some())

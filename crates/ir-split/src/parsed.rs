@@ -7,8 +7,7 @@ use ir::{Block, Callee, ExprKind, Parser, Program, Stmt, StmtKind, Type, visit};
 
 /// The most bytes of a frame that end up in headers; `None` if there is no bound, or if frames come from elsewhere too.
 pub fn parsed_bytes(program: &Program) -> Option<u64> {
-    let frames = |i: &ir::Instance| arch::frame_extern(program.extern_object(i.object)).is_some();
-    if program.instances.iter().any(frames) {
+    if arch::first_frame_extern(program).is_some() {
         return None;
     }
     let (parser, _) = parser_of(program)?;

@@ -221,7 +221,7 @@ fn flow(a: &mut Analysis<'_>) -> Result<(), Stop> {
 
 fn state(a: &mut Analysis<'_>) -> Result<(), Stop> {
     a.uses = uses_of(a, &a.sections);
-    if !runtime(a.placement).keeps_length() {
+    if !runtime(a.placement).keeps_length() || arch::first_frame_extern(&a.program).is_some() {
         a.counted = state::counted_behind_a_cut(&a.program, &a.sections, &a.uses);
     }
     a.separated = state::separated(&a.program, &a.sections, &a.uses);

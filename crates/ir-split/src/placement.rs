@@ -131,8 +131,10 @@ pub struct Placement {
     pub detours: bool,
     /// Runtime of hand-overs.
     pub runtime: RuntimeName,
-    /// Frames shorter than 60 bytes may come to the origin from outside, and links between devices pad such frames.
+    /// Frames shorter than 60 bytes may come to the origin from outside.
     pub short_frames: bool,
+    /// Some link between two devices pads frames shorter than 60 bytes.
+    pub pads: bool,
     /// The longest frame that comes to the origin from outside, in bytes without checksum; `None` if nobody knows.
     pub longest_frame: Option<u32>,
     /// The longest frame that the link from one device to another carries, where it is known.
@@ -159,6 +161,7 @@ impl Placement {
             detours: true,
             runtime: RuntimeName::Full,
             short_frames: false,
+            pads: true,
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
             groups: vec![],

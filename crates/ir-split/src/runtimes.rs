@@ -13,3 +13,10 @@ pub(crate) fn runtime(placement: &Placement) -> &'static dyn Runtime {
         RuntimeName::HeaderlessIpv4 => &Headerless { position: Position::FragmentOffset },
     }
 }
+
+impl Placement {
+    /// The runtime, as users write it.
+    pub fn runtime_name(&self) -> &'static str {
+        runtime(self).name()
+    }
+}

@@ -18,12 +18,12 @@ use ir::Program;
 use ir_fill::Write;
 use ir_footprint::{analysis, nearest};
 use ir_split::auto::{self, Policy};
-use ir_split::{Part, Placement, Split, Traced, split};
+use ir_split::{Part, Placement, Split, Traced};
 use p4_arch::Texts;
 use p4_syntax::{Loader, Options};
 use rack_emulator::Captures;
-use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Spanned};
-use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits, check_memory};
+use rack_model::{App, Cuts, DeviceClass, DeviceId, NodeId, Rack, Regions, Runtime, Spanned};
+use rack_plan::{Cost, RackProblem, RuleText, Wishes, by_hand, check_limits, check_memory, split_lightest};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -239,18 +239,25 @@ pub fn load_as(
                 report(Step::Analyze(name));
                 let mut problem = RackProblem::new(&rack, at, program.clone(), &rules, &[])?;
                 report(Step::Plan(name));
-                problem.best().map_err(|found| in_app(found, model))?
+                let (placement, split, costs) = problem.best().map_err(|found| in_app(found, model))?;
+                // Regions that the planner has cut itself are not marked in this program: those stay as planned.
+                let is_auto = model.runtime == Runtime::Auto;
+                match is_auto.then(|| split_lightest(&rack, at, &program, placement.clone())) {
+                    Some(Ok((placement, split))) => (placement, split, costs),
+                    _ => (placement, split, costs),
+                }
             }
             Regions::ByHand(regions) => {
                 report(Step::Split(name));
                 let regions = handlers::placed(&rack, model, regions, &program)?;
                 program = groups::with_flows(&rack, &regions, program)?;
-                let placement = by_hand(&rack, at, &regions, &program)?;
-                let split = split(&program, &placement).map_err(|found| {
+                let placed = by_hand(&rack, at, &regions, &program)?;
+                let made = split_lightest(&rack, at, &program, placed.clone());
+                let (placement, split) = made.map_err(|found| {
                     // An affinity leaves no choice of maps.
                     let found = match pinned.is_empty() {
                         false => found,
-                        true => nearest::with_help(&program, &placement, found),
+                        true => nearest::with_help(&program, &placed, found),
                     };
                     in_app(found, model)
                 })?;

@@ -8,6 +8,7 @@ use device::Options;
 use ir_prove::{Case, Effort, prove};
 use ir_split::{DeviceIndex, Placement, RuntimeName};
 use p4rack::{Racked, rack, up};
+use rack_model::{Rack, Runtime};
 use std::path::Path;
 use std::sync::Arc;
 use support::{case, compile_text};
@@ -295,4 +296,60 @@ fn the_example_runs_through_a_legacy_switch() {
     });
     assert!(racked.rack.devices.iter().any(|device| device.extends.is_some()));
     runs(&racked);
+}
+
+/// Crosspod at core-0 and core-1 of Figure 7: frames of functions go from part to part, and have the length that they have. A mutant is noticed.
+#[test]
+fn functions_on_frames_run_on_other_devices() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fat-tree/figure-7/RACK.toml");
+    let mut map = SourceMap::new();
+    let racked =
+        rack::load(&file, &[], &mut map).unwrap_or_else(|found| panic!("{}", support::text(&found, &map)));
+    for app in &racked.apps[..2] {
+        let case = p4rack::proof::case(app);
+        assert_eq!(case.placement.runtime, RuntimeName::Headerless);
+        let effort = Effort { packets: 300, ..Effort::default() };
+        let tried = prove(&case, &effort).unwrap_or_else(|failure| panic!("{}", failure.describe()));
+        assert!(tried.outputs > 30 && tried.hops > 100, "{tried:?}");
+    }
+}
+
+/// With `runtime = "auto"`, the lightest runtime that is exact and has enough links is used.
+#[test]
+fn the_lightest_runtime_that_carries_all_is_chosen() {
+    let auto = |text: String| text.replace("runtime = \"headerless\"", "runtime = \"auto\"");
+    let second =
+        "[[link]]\nends = [\"tor:4\", \"nic:2\"]\nrate = \"10Gbit/s\"\ndelay = \"500ns\"\nmtu = 1500\n";
+    let chosen = |racked: &Racked| racked.apps[0].placement.runtime;
+    let with_links = example("auto-links", auto);
+    assert_eq!(chosen(&with_links), RuntimeName::Headerless);
+    runs(&with_links);
+    let one_link = example("auto-link", |text| auto(text).replace(second, ""));
+    assert_eq!(chosen(&one_link), RuntimeName::HeaderlessIpv4);
+    runs(&one_link);
+    // The links of hosts carry short frames: only a header says how long they are.
+    let short = example("auto-short", |text| {
+        auto(text)
+            .replace("ends = [\"h1\", \"tor:1\"]\n", "ends = [\"h1\", \"tor:1\"]\npad = false\n")
+            .replace("mtu = 1500", "mtu = 9000")
+    });
+    assert_eq!(chosen(&short), RuntimeName::Full);
+    runs(&short);
+}
+
+/// A planned app may ask for the lightest runtime: the plan stays, with a header if the program needs one.
+#[test]
+fn a_planned_app_has_the_lightest_runtime_that_carries_all() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/crosspod/resource-saver.toml");
+    let mut map = SourceMap::new();
+    let load = |map: &mut SourceMap, runtime: Runtime| {
+        let change = |rack: &mut Rack| rack.apps.iter_mut().for_each(|app| app.runtime = runtime);
+        let made = rack::load_as(&file, &[], map, &change, &mut |_| ());
+        made.unwrap_or_else(|found| panic!("{}", support::text(&found, map)))
+    };
+    let (full, auto) = (load(&mut map, Runtime::Full), load(&mut map, Runtime::Auto));
+    for (full, auto) in full.apps.iter().zip(&auto.apps) {
+        assert_eq!((&full.placement.sites, &full.texts), (&auto.placement.sites, &auto.texts));
+        assert!(!auto.costs.is_empty());
+    }
 }

@@ -98,6 +98,26 @@ fn two_failures_are_survived_without_a_controller() {
     assert!((10..=40).contains(&lost), "{lost} packets are lost");
 }
 
+/// The firewall of Figure 7 fails: its spare knows no connections, and the report says so.
+#[test]
+fn what_a_spare_lacks_is_reported() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fat-tree/figure-7/RACK.toml");
+    let mut racked =
+        rack::load(&file, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    let wall = racked.rack.apps.iter().position(|app| app.name.value == "firewall-p1e1").unwrap();
+    let proved = prove(&proof::case(&racked.apps[wall]), &Effort { packets: 300, ..Effort::default() });
+    assert!(proved.unwrap_or_else(|failure| panic!("{}", failure.describe())).accesses > 100);
+    racked.rack.workloads.retain(|workload| workload.name.value == "through");
+    let report = run(&racked);
+    assert_eq!(
+        notes(&report)[..2],
+        [
+            "`edge-1-1` hands over to `edge-1-1-wall2` instead of `edge-1-1-wall`: `Wall`",
+            "`edge-1-1-wall2` lacks what `edge-1-1-wall` held in `FirewallIngress.opened`, `FirewallIngress.opened_too` (`@soft`)",
+        ]
+    );
+}
+
 #[test]
 fn when_no_device_is_left_packets_are_counted_drops() {
     let down = |device, at| fault(FaultKind::DeviceDown(DeviceId(device)), at, None);

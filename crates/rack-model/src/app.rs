@@ -24,7 +24,7 @@
 //!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
 //! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
 //! runtime = "full"              # what hand-overs carry; "headerless": nothing, the link says the position; "headerless-ipv4": nothing, the fragment
-//!                               # offset does
+//!                               # offset does; "auto": the first of "headerless", "headerless-ipv4" and "full" that is exact and has enough links
 //! epoch = 1                     # number of this plan, which hand-overs carry
 //! affinity = "medium"           # flows at the switch or at helpers: see `pinning.rs`
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
@@ -195,6 +195,8 @@ pub enum Runtime {
     Headerless,
     /// As they are; IPv4's fragment offset says the position.
     HeaderlessIpv4,
+    /// The lightest that carries all hand-overs of the app exactly.
+    Auto,
 }
 
 const POLICIES: [(&str, Option<Policy>); 5] = [
@@ -205,10 +207,11 @@ const POLICIES: [(&str, Option<Policy>); 5] = [
     ("group", Some(Policy::Group)),
 ];
 
-const RUNTIMES: [(&str, Option<Runtime>); 3] = [
+const RUNTIMES: [(&str, Option<Runtime>); 4] = [
     ("full", Some(Runtime::Full)),
     ("headerless", Some(Runtime::Headerless)),
     ("headerless-ipv4", Some(Runtime::HeaderlessIpv4)),
+    ("auto", Some(Runtime::Auto)),
 ];
 
 const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(true))];
@@ -280,9 +283,9 @@ pub(crate) fn read(
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
     let runtime = s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
     if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value, span })) = (&map, &runtime)
-        && *value != Runtime::Full
+        && !matches!(value, Runtime::Full | Runtime::Auto)
     {
-        let why = "say in `map` where they run: the planner knows no links for positions";
+        let why = "say in `map` where they run, or use `runtime = \"auto\"`: the planner knows no links for positions";
         r.bad_value(*span, "planned regions need hand-overs with a header", why);
     }
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));

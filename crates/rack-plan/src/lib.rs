@@ -19,7 +19,7 @@ pub use flows::{FlowApp, FlowProblem, check_memory, flow_problem};
 pub use limits::check_limits;
 pub use offers::call_cost;
 pub use page::page;
-pub use placement::{by_hand, group_rules, placement};
+pub use placement::{by_hand, group_rules, placement, split_lightest};
 pub use rack::{Cost, RackProblem, Refused, RuleText};
 pub use spares::Spares;
 

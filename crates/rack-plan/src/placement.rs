@@ -4,8 +4,8 @@ use crate::Result;
 use base_diag::Diagnostic;
 use ir::Program;
 use ir_split::{
-    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, marks,
-    unknown_region,
+    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, Split,
+    marks, split, unknown_region,
 };
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
 use std::collections::BTreeMap;
@@ -60,11 +60,12 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         order: if app.any_order { Order::Any } else { Order::Keep },
         detours: true,
         runtime: match app.runtime {
-            rack_model::Runtime::Full => RuntimeName::Full,
+            rack_model::Runtime::Full | rack_model::Runtime::Auto => RuntimeName::Full,
             rack_model::Runtime::Headerless => RuntimeName::Headerless,
             rack_model::Runtime::HeaderlessIpv4 => RuntimeName::HeaderlessIpv4,
         },
         short_frames: false,
+        pads: true,
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
         groups: if rack.has_agents { rack.groups.iter().map(setup).collect() } else { vec![] },
@@ -99,12 +100,6 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             && is_ours(b.node)
         {
             pads |= pads_frames;
-            // Without a header, the link of a frame determines its position, so parallel links are used, too. Otherwise the first link is enough.
-            if placement.runtime == RuntimeName::Headerless {
-                for (start, end, port) in [(from, to, a.port), (to, from, b.port)] {
-                    placement.more_ports.entry((index(start), index(end))).or_default().push(port.into());
-                }
-            }
             placement.longest_on_link.entry((index(from), index(to))).or_insert(longest);
             placement.longest_on_link.entry((index(to), index(from))).or_insert(longest);
             placement.ports.entry((index(from), index(to))).or_insert(u64::from(a.port));
@@ -114,12 +109,51 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             }
         }
     }
-    // Padding appears inside the rack only if a link outside does not pad short frames and one inside does.
-    placement.short_frames = takes_short && pads;
+    (placement.short_frames, placement.pads) = (takes_short, pads);
+    if placement.runtime == RuntimeName::Headerless {
+        placement.more_ports = all_ports(rack, at);
+    }
     if app.drops_long_frames {
         placement.longest_frame = None;
     }
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
+}
+
+/// The ports of all links between two devices of an app.
+fn all_ports(rack: &Rack, at: usize) -> BTreeMap<(DeviceIndex, DeviceIndex), Vec<u64>> {
+    let mut ports: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for Cable { ends: [a, b], .. } in rack.cables() {
+        let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) else { continue };
+        if rack.is_of(from, at) && rack.is_of(to, at) {
+            for (start, end, port) in [(from, to, a.port), (to, from, b.port)] {
+                ports.entry((DeviceIndex(start.0), DeviceIndex(end.0))).or_default().push(port.into());
+            }
+        }
+    }
+    ports
+}
+
+/// Splits a program. With `runtime = "auto"`, hand-overs travel without a header if the program and the links allow it.
+pub fn split_lightest(
+    rack: &Rack,
+    at: usize,
+    program: &Program,
+    placement: Placement,
+) -> Result<(Placement, Split)> {
+    let is_auto = rack.apps.get(at).is_some_and(|app| app.runtime == rack_model::Runtime::Auto);
+    let lighter = [RuntimeName::Headerless, RuntimeName::HeaderlessIpv4];
+    for runtime in lighter.into_iter().filter(|_| is_auto && !placement.sites.is_empty()) {
+        let more_ports = match runtime {
+            RuntimeName::Headerless => all_ports(rack, at),
+            _ => BTreeMap::new(),
+        };
+        let tried = Placement { runtime, more_ports, ..placement.clone() };
+        if let Ok(split) = split(program, &tried) {
+            return Ok((tried, split));
+        }
+    }
+    let split = split(program, &placement)?;
+    Ok((placement, split))
 }
 
 /// A group as the agents of its devices need it.

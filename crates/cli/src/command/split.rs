@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_footprint::overhead;
-use ir_split::{CallEnd, SectionInfo, SectionKind};
+use ir_split::{CallEnd, RuntimeName, SectionInfo, SectionKind};
 use p4rack::pinned::PinnedApp;
 use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
@@ -176,6 +176,9 @@ fn pinned_summary(PinnedApp { pinned, share, .. }: &PinnedApp) -> String {
 fn app_summary(app: &SplitApp) -> String {
     let mut out = String::new();
     let split = &app.split;
+    if app.placement.runtime != RuntimeName::Full {
+        let _ = writeln!(out, "     runtime: {}", app.placement.runtime_name());
+    }
     for (index, section) in split.sections.iter().enumerate() {
         if section.is_plain_end() {
             continue;
@@ -270,6 +273,7 @@ fn app_json(app: &SplitApp) -> Value {
     json!({
         "devices": app.placement.devices,
         "origin": app.placement.name(app.placement.origin()),
+        "runtime": app.placement.runtime_name(),
         "sections": sections,
         "cut_edges": edges,
         "counted_behind_a_cut": split.counted_behind_a_cut,

@@ -14,11 +14,13 @@ mod fig19;
 mod fig20;
 mod fig21;
 mod fig22;
+mod fig7;
 mod fig9;
 mod flexswitch;
 mod hand_over;
 mod lab;
 mod p4com;
+mod rtt;
 mod table1;
 mod table2;
 mod table3;
@@ -48,7 +50,8 @@ pub struct Experiment {
 }
 
 /// Flightplan's, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 15] = [
+pub const EXPERIMENTS: [&Experiment; 17] = [
+    &fig7::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
@@ -60,6 +63,7 @@ pub const EXPERIMENTS: [&Experiment; 15] = [
     &fig20::EXPERIMENT,
     &fig21::EXPERIMENT,
     &fig22::EXPERIMENT,
+    &rtt::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,

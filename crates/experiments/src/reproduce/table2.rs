@@ -4,16 +4,17 @@ use super::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
 use compiler::make_parts;
 use ir_footprint::overhead::of_part;
-use ir_split::{DeviceIndex, Placement};
+use ir_split::{DeviceIndex, Part, Placement};
 use p4_syntax::Options;
+use p4rack::SplitApp;
 use p4rack::rack::compile_program;
 use rack_emulator::Table;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "table2",
-    about: "Cost of the runtime for Crosspod on a switch with two and with five helpers.",
-    set: "examples/crosspod/crosspod.p4 with all functions away from the switch; helpers are linked only with the switch. Counted as by `p4rack split --overhead`.",
-    leaves_out: "the runtimes without a header, which refuse frame externs. The paper's `Full` has fixed tables and registers for sequence numbers, feedback and spares, which ours has not; ours counts a branch for each place at \
+    about: "Cost of the runtimes for Crosspod on a switch with two and with five helpers.",
+    set: "examples/crosspod/crosspod.p4 with all functions away from the switch; helpers are linked only with the switch. Without a header, core-0 and core-1 of examples/fat-tree/figure-7. Counted as by `p4rack split --overhead`.",
+    leaves_out: "The paper's `Full` has fixed tables and registers for sequence numbers, feedback and spares, which ours has not; ours counts a branch for each place at \
                  which a packet may resume.",
     run,
 };
@@ -39,6 +40,33 @@ const CUTS: [Cut; 2] = [
     ),
 ];
 
+/// Functions that the paper's switch and helpers call, of c0 and of c1.
+const HEADERLESS: [&[&str]; 2] = [&["0", "3", "2"], &["0", "1", "1", "1", "1", "1"]];
+
+/// A device: our number and the paper's of bits of headers, tables, bits of entries and of registers, branches, functions.
+fn row(runtime: String, name: &str, part: &Part, paper: [&str; 6]) -> [String; 8] {
+    let costs = of_part(name, part);
+    let ours = [
+        costs.header_bits,
+        costs.tables as u64,
+        costs.entry_bits,
+        costs.register_bits,
+        costs.branches as u64,
+        part.program.frame_externs().len() as u64,
+    ];
+    let mut cells = ours.into_iter().zip(paper).map(|(ours, paper)| format!("{ours} / {paper}"));
+    let first = [runtime, name.to_string()];
+    std::array::from_fn(|at| match first.get(at) {
+        Some(text) => text.clone(),
+        None => cells.next().unwrap_or_default(),
+    })
+}
+
+/// Devices that run a part.
+fn called_by(app: &SplitApp) -> usize {
+    app.parts.iter().flatten().count()
+}
+
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let main = lab.racks.join("crosspod.p4").display().to_string();
     let program = compile_program(&main, &Options::default(), lab.map, &mut vec![])?;
@@ -48,23 +76,24 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         let (_, parts, _) = make_parts(&program, &placement, lab.map)?;
         for ((name, part), paper) in placement.devices.iter().zip(&parts).zip(paper) {
             let Some(part) = part else { continue };
-            let costs = of_part(name, part);
-            let externs = part.program.frame_externs().len().to_string();
-            let [entries, registers, branches, called] = paper;
-            rows.push([
-                (helpers.len() + 1).to_string(),
-                name.to_string(),
-                format!("{} / 288", costs.header_bits),
-                format!("{} / 6", costs.tables),
-                format!("{} / {entries}", costs.entry_bits),
-                format!("{} / {registers}", costs.register_bits),
-                format!("{} / {branches}", costs.branches),
-                format!("{externs} / {called}"),
-            ]);
+            let [entries, registers, branches, called] = *paper;
+            let runtime = format!("{}, full", helpers.len() + 1);
+            rows.push(row(runtime, name, part, ["288", "6", entries, registers, branches, called]));
+        }
+    }
+    let racked = lab.rack(super::fig7::FILE)?;
+    for (app, called) in racked.apps.iter().zip(HEADERLESS) {
+        let parts = app.placement.devices.iter().zip(&app.parts);
+        let parts = parts.filter_map(|(name, part)| Some((name, part.as_ref()?)));
+        for ((name, part), functions) in parts.zip(called.iter().copied()) {
+            let [tables, entries, branches] =
+                if functions == "0" { ["5", "154", "2"] } else { ["1", "22", "+1"] };
+            let runtime = format!("{}, headerless", called_by(app));
+            rows.push(row(runtime, name, part, ["0", tables, entries, "4", branches, functions]));
         }
     }
     let titles = [
-        "segments",
+        "<devices, runtime",
         "<device",
         "header bits / paper",
         "tables / paper",

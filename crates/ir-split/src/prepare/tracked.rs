@@ -15,7 +15,6 @@
 use super::counted::{keep_something, kept_lists};
 use super::{Lengths, add_metadata, field_list};
 use crate::arch;
-use crate::arch::frame_extern;
 use crate::expressions::{constant, root};
 use crate::layout::varbit_bits;
 use crate::refuse::{broken, unsupported};
@@ -86,8 +85,7 @@ fn untracked(program: &Program) -> Vec<Diagnostic> {
     if let Some(id) = arch::control(program, Duty::Verify) {
         look(&program.control(id).body.stmts, "the verification of checksums");
     }
-    let frames = |i: &&ir::Instance| frame_extern(program.extern_object(i.object)).is_some();
-    found.extend(program.instances.iter().find(frames).map(|instance| {
+    found.extend(arch::first_frame_extern(program).map(|instance| {
         unsupported(
             instance.span,
             "a frame extern emits frames of other lengths, and egress reads `packet_length`",

@@ -5,7 +5,9 @@
 
 use crate::rack::Racked;
 use base_time::{Duration, Time};
-use ir_split::SentEdge;
+use ir::{InstanceId, Name, Program};
+use ir_split::{Part, SentEdge};
+use ir_state::Mode;
 use rack_emulator::{EdgeReport, Emulator, Violation};
 use rack_model::{DeviceId, NodeId};
 
@@ -27,6 +29,8 @@ struct Watched {
     generation: Option<u64>,
     /// Number of changes to another target.
     changes: u64,
+    /// Objects at the targets whose contents another target lacks: those marked `@soft`.
+    soft: Vec<Name>,
 }
 
 impl Edges {
@@ -37,9 +41,12 @@ impl Edges {
             all.extend(sent.into_iter().filter_map(|sent| {
                 let is_it =
                     |edge: &&ir_split::Edge| edge.control == sent.control && edge.number == sent.number;
+                let edge = placed.part.linkage.edges.iter().find(is_it)?.clone();
+                let target = edge.targets.first().and_then(|(to, _)| racked.part(placed.app, to.0 as usize));
                 Some(Watched {
                     device: DeviceId(placed.device as u32),
-                    edge: placed.part.linkage.edges.iter().find(is_it)?.clone(),
+                    soft: target.map_or(vec![], |target| soft(&racked.apps[placed.app].whole, target.part)),
+                    edge,
                     next: Time::ZERO + every(&sent),
                     sent,
                     used: 0,
@@ -89,6 +96,15 @@ impl Edges {
     }
 }
 
+/// The objects marked `@soft` that a part has.
+fn soft(whole: &Program, part: &Part) -> Vec<Name> {
+    let all = (0..whole.instances.len()).map(InstanceId::from);
+    let soft = all.filter(|object| ir_state::mode_of(whole, *object) == Mode::Soft);
+    let names = soft.map(|object| whole.instance(object).control_plane_name.clone());
+    let has = |name: &Name| part.program.instances.iter().any(|one| one.control_plane_name == *name);
+    names.filter(has).collect()
+}
+
 /// Between two ticks.
 fn every(sent: &SentEdge) -> Duration {
     Duration::from_us(sent.tick_us)
@@ -124,6 +140,11 @@ impl Watched {
         match (before, after) {
             (Some(before), Some(after)) => {
                 emulator.note(format!("`{device}` hands over to `{after}` instead of `{before}`: {regions}"));
+                let soft: Vec<String> = self.soft.iter().map(|name| format!("`{name}`")).collect();
+                if !soft.is_empty() {
+                    let lacks = soft.join(", ");
+                    emulator.note(format!("`{after}` lacks what `{before}` held in {lacks} (`@soft`)"));
+                }
             }
             (Some(before), None) => {
                 emulator.note(format!("`{device}` has no device left after `{before}`: {regions}"));

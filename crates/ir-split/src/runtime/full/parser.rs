@@ -13,7 +13,7 @@
 //! p4rack_done           region = p4rack.region
 //! ```
 
-use crate::arch::frame_extern;
+use crate::arch;
 use crate::generate::Generator;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, ETHERNET_BITS, VERSION};
 use crate::place::HeaderIndex;
@@ -106,8 +106,7 @@ impl Generator<'_> {
     }
 
     fn has_frame_externs(&self) -> bool {
-        let frames = |i: &ir::Instance| frame_extern(self.out.extern_object(i.object)).is_some();
-        self.out.instances.iter().any(frames)
+        arch::first_frame_extern(&self.out).is_some()
     }
 
     /// Ports by which hand-overs come to this device.

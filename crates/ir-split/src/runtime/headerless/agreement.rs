@@ -26,7 +26,10 @@ use std::collections::BTreeMap;
 
 /// Refuses cuts over which a packet could be parsed differently.
 pub fn check(a: &Analysis<'_>, since: &BTreeMap<SectionId, Facts>, witnesses: &Witnesses) -> Vec<Diagnostic> {
-    let extraction = match extraction(&a.flow, &[Meaning::Length]) {
+    // While the parser parses a frame that a frame extern gives back, the length is still that of the packet that made the call.
+    let same: &[Meaning] =
+        if arch::first_frame_extern(&a.program).is_some() { &[] } else { &[Meaning::Length] };
+    let extraction = match extraction(&a.flow, same) {
         Ok(extraction) => extraction,
         Err(differs) => {
             let refuse = |(span, what): (Span, String)| different().at(span, what).help(FULL);

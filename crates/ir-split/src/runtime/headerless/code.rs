@@ -8,7 +8,7 @@
 //!                                 headerless-ipv4: from the fragment offset, which becomes zero
 //!                                 if (region == unknown) count, drop
 //!            if (region == k)     p4rack_save_k(): leaving := 1; the output port in use is kept for the position
-//!            if (leaving == 1)    if (packet_length < 60) count, drop
+//!            if (leaving == 1)    if (packet_length < 60) count, drop       where links pad
 //!                                 else p4rack_lane.apply(): section (, output port) -> port
 //! ```
 
@@ -256,10 +256,13 @@ impl Generator<'_> {
                 last: LastArgs::Port,
             });
         }
+        let lane = build::stmt(StmtKind::Apply(id));
+        if !self.cut.placement.pads {
+            return vec![clear_group, lane];
+        }
         let length = self.standard(Duty::Ingress, Meaning::Length);
         let is_short = build::less(length, build::bits(32, u64::from(SHORTEST_BITS / 8)));
         let drop = self.drop(Duty::Ingress, Drop::Short);
-        let lane = build::stmt(StmtKind::Apply(id));
         vec![clear_group, build::if_else(is_short, drop, vec![lane])]
     }
 }

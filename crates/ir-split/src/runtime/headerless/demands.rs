@@ -1,7 +1,7 @@
 //! Constructs that no hand-over without a header supports, whatever the values.
 
 use crate::analysis::Analysis;
-use crate::arch::{self, frame_extern};
+use crate::arch;
 use crate::placement::Policy;
 use crate::section::first_span;
 use base_diag::codes::headerless as codes;
@@ -95,6 +95,9 @@ fn first_call<'p>(program: &'p Program, wanted: &[CutCall]) -> Option<(Span, &'p
 
 /// Links pad frames shorter than 60 bytes, and nothing says how long such a frame was.
 fn short_frames(a: &Analysis<'_>, runtime: &str) -> Vec<Diagnostic> {
+    if !a.placement.pads {
+        return vec![];
+    }
     let short = |span: Span, label: String| {
         Diagnostic::error(codes::SHORT_FRAMES, "hand-overs may be shorter than links carry unpadded")
             .at(span, label)
@@ -107,13 +110,14 @@ fn short_frames(a: &Analysis<'_>, runtime: &str) -> Vec<Diagnostic> {
         found.push(
             short(cut.unwrap_or(Span::NONE), "entered over a link that pads".into())
                 .note("a link of the origin to a host does not pad: frames of any length come by it")
-                .help("leave `pad` of the hosts' links at `true`, or use `runtime = \"full\"`"),
+                .help("leave `pad` of the hosts' links at `true`, set `pad = false` for those between devices, or use `runtime = \"full\"`"),
         );
     }
-    let frames = |i: &&ir::Instance| frame_extern(a.program.extern_object(i.object)).is_some();
-    if let Some(instance) = a.program.instances.iter().find(frames) {
+    if let Some(instance) = arch::first_frame_extern(&a.program) {
         let label = format!("`{}` gives frames of any length", instance.control_plane_name);
-        found.push(short(instance.span, label).help("use `runtime = \"full\"`"));
+        found.push(short(instance.span, label).help(
+            "set `pad = false` for the links between the app's devices, if they do not pad, or use `runtime = \"full\"`",
+        ));
     }
     found
 }

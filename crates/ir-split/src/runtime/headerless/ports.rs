@@ -167,6 +167,12 @@ impl Walk<'_> {
             {
                 Ports::only(DROP_PORT.into())
             }
+            // A frame that the extern has made starts here, for no port yet.
+            Callee::Method(instance, _) if self.a.flow.is_frame_extern(*instance) => {
+                let mut now = now;
+                now.join(&Ports::only(0));
+                now
+            }
             _ => {
                 let args = call.args.iter().zip(self.a.flow.directions(self.control, call));
                 let out = args.filter(|(_, way)| matches!(way, Direction::Out | Direction::InOut));

@@ -1,0 +1,48 @@
+// How long a frame of a frame extern is counted is not known at another device.
+// place: R = nic
+// runtime: headerless, 2
+// pads: no
+#include <core.p4>
+#define V1MODEL_VERSION 20200408
+#include <v1model.p4>
+
+@frame_extern("beacon") extern Beacon { Beacon(); void call(in bit<1> x); }
+header h_t { bit<8> a; bit<8> b; }
+struct headers { h_t h; h_t g; }
+struct metadata { bit<8> x; bit<8> y; bool flag; }
+
+parser P(packet_in packet, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    state start {
+        packet.extract(hdr.h);
+        transition select(hdr.h.a) { 1: second; default: accept; }
+    }
+    state second { packet.extract(hdr.g); transition accept; }
+}
+
+control V(inout headers hdr, inout metadata meta) { apply { } }
+
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    counter<bit<32>>(8, CounterType.bytes) c;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0509] `I.c` counts bytes after a cut: it would see the length of the hand-over
+    Beacon() b;
+    apply {
+        b.call(1w0);
+        @region("R") {
+            c.count(0);
+//          ^^^^^^^^^^^ used in `R`
+        }
+    }
+}
+
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
+    apply {
+    }
+}
+
+control C(inout headers hdr, inout metadata meta) { apply { } }
+
+control D(packet_out packet, in headers hdr) {
+    apply { packet.emit(hdr.h); packet.emit(hdr.g); }
+}
+
+V1Switch(P(), V(), I(), E(), C(), D()) main;
