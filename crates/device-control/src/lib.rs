@@ -186,6 +186,24 @@ impl Controlled {
 }
 
 impl Maker {
+    /// A device without a program of its own, limits and earlier starts, whose frames one thread runs.
+    pub fn new(seed: u64, registry: Registry) -> Maker {
+        Maker {
+            seed,
+            drop_port: None,
+            own: None,
+            keep_program: false,
+            queue_depths: Arc::default(),
+            registry,
+            handlers: None,
+            known: Known::default(),
+            boots: Boots::default(),
+            shares: false,
+            memory: u64::MAX,
+            retire: Arc::new(drop),
+        }
+    }
+
     /// The program that a configuration means, and where its text stands: nowhere, if it is the one of our own.
     fn program(&self, config: &ForwardingPipelineConfig) -> Result<(Arc<ir::Program>, SourceMap), Status> {
         let text = match device_config(&config.p4_device_config)? {

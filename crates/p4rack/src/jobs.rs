@@ -6,7 +6,7 @@ use base_diag::codes::job as codes;
 use base_diag::{Diagnostic, SourceMap, Span};
 use host_programs::{KINDS, Load, Value};
 use rack_emulator::Captures;
-use rack_model::{App, Cuts, Failover, HostId, Rack, Regions, Runtime, Spanned, Workload};
+use rack_model::{App, HostId, Rack, Spanned, Workload};
 use reduce_jobs::plan::Placed;
 use reduce_jobs::{Job, Plan, Topology, plan};
 use reduce_workers::packed;
@@ -72,31 +72,10 @@ impl Jobs {
                 Class::read(&class).expect("it is a class")
             });
             let span = rack.jobs.first().map_or(Span::NONE, |job| job.span);
-            rack.apps.push(App {
-                name: Spanned::new(app_name(name), span),
-                program: Spanned::new(format!("jobs/{name}.p4"), span),
-                defines: vec![],
-                include: vec![],
-                entries: None,
-                handlers: vec![],
-                origin: Spanned::new(origin, span),
-                other_origins: vec![],
-                helpers: vec![],
-                map: Regions::ByHand(vec![]),
-                planned_spares: 0,
-                cuts: Cuts::Marked,
-                shares: vec![],
-                pinning: None,
-                failover: Failover::default(),
-                failover_of_processes: Failover::default(),
-                epoch: 1,
-                runtime: Runtime::default(),
-                drops_long_frames: false,
-                class: class.map(|class| Spanned::new(class, span)),
-                priority: None,
-                any_order: false,
-                span,
-            });
+            let name_of_app = Spanned::new(app_name(name), span);
+            let program = Spanned::new(format!("jobs/{name}.p4"), span);
+            let app = App::new(name_of_app, program, Spanned::new(origin, span), span);
+            rack.apps.push(App { class: class.map(|class| Spanned::new(class, span)), ..app });
         }
     }
 

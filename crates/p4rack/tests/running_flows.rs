@@ -8,7 +8,7 @@ use control_writes::Write;
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
 use dataplane_api::Device;
 use device::{Options, Switch};
-use device_control::{Boots, Channel, Direct, Event, Known, Maker, Passage, RackSwitch, Served, Splitter};
+use device_control::{Channel, Direct, Event, Maker, Passage, RackSwitch, Served, Splitter};
 use ir::{Name, Program};
 use p4rack::entries::Entries;
 use p4rack::rack::Racked;
@@ -41,20 +41,7 @@ struct Rig<C: Channel> {
 impl<C: Channel> Rig<C> {
     fn new(racked: &Racked, channel: C) -> Rig<C> {
         let app = &racked.apps[0];
-        let maker = Maker {
-            seed: 1,
-            drop_port: None,
-            handlers: None,
-            own: Some(Arc::clone(&app.whole)),
-            keep_program: false,
-            retire: Arc::new(drop),
-            registry: netfn_registry::all(),
-            queue_depths: Arc::default(),
-            known: Known::default(),
-            boots: Boots::default(),
-            shares: false,
-            memory: u64::MAX,
-        };
+        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, netfn_registry::all()) };
         let splitter = Splitter::new(maker, app.placement.clone());
         let splitter =
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");

@@ -100,6 +100,40 @@ pub struct App {
 }
 
 impl App {
+    /// A program at one switch, with the defaults of all other keys.
+    pub fn new(
+        name: Spanned<String>,
+        program: Spanned<String>,
+        origin: Spanned<DeviceId>,
+        span: Span,
+    ) -> App {
+        App {
+            name,
+            program,
+            defines: vec![],
+            include: vec![],
+            entries: None,
+            handlers: vec![],
+            origin,
+            other_origins: vec![],
+            helpers: vec![],
+            map: Regions::ByHand(vec![]),
+            planned_spares: 0,
+            cuts: Cuts::default(),
+            shares: vec![],
+            pinning: None,
+            failover: Failover::default(),
+            failover_of_processes: Failover::default(),
+            epoch: 1,
+            runtime: Runtime::default(),
+            drops_long_frames: false,
+            class: None,
+            priority: None,
+            any_order: false,
+            span,
+        }
+    }
+
     /// The devices that it names.
     pub fn devices(&self) -> impl Iterator<Item = Spanned<DeviceId>> {
         let placed = match &self.map {

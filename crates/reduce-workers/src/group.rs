@@ -204,6 +204,15 @@ pub struct Group {
     ended: Option<GroupError>,
 }
 
+/// A call, and what its rank gives to it.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    plan: &'a GroupPlan,
+    call: &'a Call,
+    combined: &'a Combined,
+    patience: Duration,
+}
+
 /// How a program joins.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Joining {
@@ -298,10 +307,10 @@ impl Group {
     ) -> Result<Answer, GroupError> {
         self.calls += 1;
         let call = Call { number: self.calls, op: op.word().into(), array, dtype: dtype.into(), is_text };
-        let (plan, patience) = (&self.plan, self.patience);
+        let work = Work { plan: &self.plan, call: &call, combined, patience: self.patience };
         let done = match &mut self.place {
-            Place::Root(root) => root.call(plan, &call, combined, patience, pulse),
-            Place::Member(member) => member.call(plan, &call, combined, patience, pulse),
+            Place::Root(root) => root.call(work, pulse),
+            Place::Member(member) => member.call(work, pulse),
         };
         if let Err(error) = &done {
             self.ended = Some(error.clone());

@@ -422,31 +422,16 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         }
         look => {
             let shown = client.show()?;
-            if let Command::Group { name: Some(name), .. } = look
-                && !shown.groups.iter().any(|group| group.name == *name)
-            {
-                return Err(OperatorError::new(format!("the switch has no group `{name}`")));
+            if let Command::Group { name: Some(name), .. } = look {
+                find("group", name, shown.groups.iter().map(|group| &group.name))?;
             }
-            if let Command::Flows { app: Some(name), .. } = look
-                && !shown.pinned_apps.iter().any(|app| app.name == *name)
-            {
-                let known: Vec<&str> = shown.pinned_apps.iter().map(|app| app.name.as_str()).collect();
-                return Err(OperatorError::new(match known.is_empty() {
-                    true => "no app of the switch has flows that move".to_string(),
-                    false => format!(
-                        "there is no app `{name}` with pinned flows; there is `{}`",
-                        known.join("`, `")
-                    ),
-                }));
+            if let Command::Flows { app: Some(name), .. } = look {
+                find("app with pinned flows", name, shown.pinned_apps.iter().map(|app| &app.name))?;
             }
             if let Command::Merge { look: MergeLook::Status { object } } = look {
                 let is_it = |of: &Merged| object.as_ref().is_none_or(|object| of.name == *object);
-                if object.is_some() && !shown.merged.iter().any(is_it) {
-                    let why = format!(
-                        "no copies of `{}` are merged: `p4rack ctl merge status` lists the objects",
-                        object.as_deref().unwrap_or_default()
-                    );
-                    return Err(OperatorError::new(why));
+                if let Some(name) = object {
+                    find("merged object", name, shown.merged.iter().map(|of| &of.name))?;
                 }
                 let merged = shown.merged.iter().filter(|of| is_it(of)).cloned().collect();
                 let only = ShowResponse { merged, merging: shown.merging, ..ShowResponse::default() };
@@ -479,6 +464,20 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
     let request = SteerRequest { what: Some(what), ..SteerRequest::default() };
     print(format, &request, String::new);
     Ok(ExitCode::SUCCESS)
+}
+
+/// An error unless the switch has a `what` of this name.
+fn find<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String> + Clone,
+) -> Result<(), OperatorError> {
+    if known.clone().any(|one| one == name) {
+        return Ok(());
+    }
+    let known: Vec<String> = known.map(|one| format!("`{one}`")).collect();
+    let has = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+    Err(OperatorError::new(format!("the switch has no {what} `{name}`; it has {has}")))
 }
 
 /// The state of a switch; with `stop`, while no packet is inside. A switch that was stopped before stays stopped.

@@ -8,7 +8,7 @@ use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Reply, Ticket, Timing, Wires,
 };
 use dataplane_api::Device as _;
-use device_control::{Boots, Controlled, Known, Maker, Splitter, wires};
+use device_control::{Controlled, Maker, Splitter, wires};
 use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
     CounterData, CounterEntry, Entity, Index, P4Data, ReadRequest, RegisterEntry, Uint128, Update,
@@ -108,20 +108,7 @@ impl Rig {
     pub fn new(text: &str, helpers: u32, seed: u64) -> Rig {
         let program =
             reparse("merged.p4", text, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
-        let maker = Maker {
-            seed,
-            drop_port: None,
-            own: Some(program),
-            keep_program: false,
-            retire: Arc::new(drop),
-            registry: netfn_registry::all(),
-            handlers: None,
-            queue_depths: Arc::default(),
-            known: Known::default(),
-            boots: Boots::default(),
-            shares: false,
-            memory: u64::MAX,
-        };
+        let maker = Maker { own: Some(program), ..Maker::new(seed, netfn_registry::all()) };
         let all: Vec<DeviceIndex> = (1..=helpers).map(DeviceIndex).collect();
         let policy = if helpers > 1 { Policy::Shard } else { Policy::Direct };
         let mut placement = Placement::whole("tor");

@@ -5,8 +5,7 @@ use base_time::{Duration, Time};
 use compiler::reparse;
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
-    Boots, Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served,
-    Splitter,
+    Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
 use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site};
 use p4runtime_proto::p4::v1::{
@@ -175,20 +174,7 @@ pub fn one_device() -> OneSwitch {
 }
 
 pub fn maker() -> Maker {
-    Maker {
-        seed: 1,
-        drop_port: None,
-        own: Some(program()),
-        keep_program: false,
-        retire: Arc::new(drop),
-        registry: netfn_registry::all(),
-        handlers: None,
-        queue_depths: Arc::default(),
-        known: Known::default(),
-        boots: Boots::default(),
-        shares: false,
-        memory: u64::MAX,
-    }
+    Maker { own: Some(program()), ..Maker::new(1, netfn_registry::all()) }
 }
 
 /// `Cells` and `Filter` run beside the switch, `Known` after that.

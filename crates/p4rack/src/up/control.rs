@@ -27,7 +27,7 @@ use controller::{
     Steer, Ticket, Timing,
 };
 use device::Options;
-use device_control::{Boots, Known, Maker, Popular, write_group};
+use device_control::{Known, Maker, Popular, write_group};
 use flow_rules::FlowSwitch;
 use ir_split::GroupEntry;
 use p4runtime_proto::p4::v1::Update;
@@ -154,19 +154,10 @@ impl Control {
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
         let all = racked.externs();
-        let maker = |index: usize| Maker {
-            keep_program: false,
-            retire: Arc::new(drop),
-            seed: seeds.split_index(index as u64).next_u64(),
-            drop_port: None,
-            own: None,
-            registry: functions::offered(&rack.devices[index], &spent[index], &all),
-            handlers: None,
-            queue_depths: Arc::default(),
-            known: known.clone(),
-            boots: Boots::default(),
-            shares: false,
-            memory: u64::MAX,
+        let maker = |index: usize| {
+            let seed = seeds.split_index(index as u64).next_u64();
+            let registry = functions::offered(&rack.devices[index], &spent[index], &all);
+            Maker { known: known.clone(), ..Maker::new(seed, registry) }
         };
         let (mut engines, mut agents) = (vec![], vec![]);
         for at in 0..rack.devices.len() {

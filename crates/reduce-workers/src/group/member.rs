@@ -1,8 +1,8 @@
 //! A program of a group that sends pairs to the root.
 
-use super::link::{Call, Go, Link, Message};
-use super::stock::{Combined, Key, Names};
-use super::{Answer, GroupError, GroupPlan, Pulse, problem};
+use super::link::{Go, Link, Message};
+use super::stock::{Key, Names};
+use super::{Answer, GroupError, GroupPlan, Pulse, Work, problem};
 use crate::wire::Wire;
 use crate::worker::{WAITS, now, until};
 use aggregate::pack::pack;
@@ -69,20 +69,13 @@ impl Member {
     }
 
     /// Sends pairs, and waits for the result.
-    pub fn call(
-        &mut self,
-        plan: &GroupPlan,
-        call: &Call,
-        combined: &Combined,
-        patience: Duration,
-        pulse: Pulse,
-    ) -> Result<Answer, GroupError> {
-        self.link.send(&Message::Call(call.clone(), combined.stock()), &[])?;
-        let go = match self.link.receive(patience, pulse)? {
+    pub fn call(&mut self, work: Work, pulse: Pulse) -> Result<Answer, GroupError> {
+        self.link.send(&Message::Call(work.call.clone(), work.combined.stock()), &[])?;
+        let go = match self.link.receive(work.patience, pulse)? {
             (Message::Go(go), _) => go,
             _ => return Err(problem("rank 0 does not say how to send", "start the group again")),
         };
-        let sent = self.send(plan, call, &go, combined, patience, pulse);
+        let sent = self.send(work, &go, pulse);
         if let Err(GroupError { title, help }) = &sent {
             // The root ends the group; it may be gone already.
             let _ = self.link.send(&Message::Failed { title: title.clone(), help: help.clone() }, &[]);
@@ -90,15 +83,8 @@ impl Member {
         sent
     }
 
-    fn send(
-        &mut self,
-        plan: &GroupPlan,
-        call: &Call,
-        go: &Go,
-        combined: &Combined,
-        patience: Duration,
-        pulse: Pulse,
-    ) -> Result<Answer, GroupError> {
+    fn send(&mut self, work: Work, go: &Go, pulse: Pulse) -> Result<Answer, GroupError> {
+        let Work { plan, call, combined, patience } = work;
         let layout = plan.layout();
         let (pairs, names) = combined.pairs(go, plan.seed, &layout)?;
         let rounds = pack(pairs, &layout, go.rounds, go.most_value);

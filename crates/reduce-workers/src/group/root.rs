@@ -4,8 +4,8 @@ use super::decide::decide;
 use super::form::Range;
 use super::link::{Call, Go, Link, Message};
 use super::member::{NOBODY, place_bytes};
-use super::stock::{Combined, Key, Names, fold};
-use super::{Answer, GroupError, GroupPlan, Pulse, Report, problem};
+use super::stock::{Key, Names, fold};
+use super::{Answer, GroupError, GroupPlan, Pulse, Report, Work, problem};
 use crate::wire::Wire;
 use crate::worker::{WAITS, now, until};
 use aggregate::datagram::AROUND;
@@ -113,15 +113,8 @@ impl Root {
     }
 
     /// Reduces what all programs have. An error is sent to all.
-    pub fn call(
-        &mut self,
-        plan: &GroupPlan,
-        call: &Call,
-        combined: &Combined,
-        patience: Duration,
-        pulse: Pulse,
-    ) -> Result<Answer, GroupError> {
-        let done = self.reduce(plan, call, combined, patience, pulse);
+    pub fn call(&mut self, work: Work, pulse: Pulse) -> Result<Answer, GroupError> {
+        let done = self.reduce(work, pulse);
         let (message, body) = match &done {
             Ok(Answer { report, is_signed, body }) => {
                 (Message::Done { report: report.clone(), is_signed: *is_signed }, body.as_slice())
@@ -136,14 +129,8 @@ impl Root {
         Ok(answer)
     }
 
-    fn reduce(
-        &mut self,
-        plan: &GroupPlan,
-        call: &Call,
-        combined: &Combined,
-        patience: Duration,
-        pulse: Pulse,
-    ) -> Result<Answer, GroupError> {
+    fn reduce(&mut self, work: Work, pulse: Pulse) -> Result<Answer, GroupError> {
+        let Work { plan, call, combined, patience } = work;
         let mut stocks = vec![];
         for link in &mut self.links {
             let (message, _) = link.receive(patience, pulse)?;
@@ -165,7 +152,7 @@ impl Root {
             self.reducer.extend(go.rounds, op, go.most_value.is_some());
             self.run(plan, patience, pulse)?;
             let sums = self.reducer.take_result();
-            values = self.values(plan, call, &range, &go, &sums, combined, patience, pulse)?;
+            values = self.values(work, &range, &go, &sums, pulse)?;
         }
         for (key, value) in &combined.0 {
             values.entry(key.clone()).and_modify(|held| *held = fold(op, *held, *value)).or_insert(*value);
@@ -232,18 +219,15 @@ impl Root {
     }
 
     /// The values of keys. Hashed keys are asked of one program that has them.
-    #[allow(clippy::too_many_arguments)]
     fn values(
         &mut self,
-        plan: &GroupPlan,
-        call: &Call,
+        work: Work,
         range: &Range,
         go: &Go,
         sums: &Sums,
-        own: &Combined,
-        patience: Duration,
         pulse: Pulse,
     ) -> Result<std::collections::BTreeMap<Key, i128>, GroupError> {
+        let Work { plan, call, combined: own, patience } = work;
         let (layout, chunks) = (plan.layout(), go.form.chunks());
         let correction =
             if call.array.is_some() || range.op != Op::Add { go.form.correction(range) } else { 0 };

@@ -126,6 +126,20 @@ fn load(jobs: &[PathBuf], rack: &Path, map: &mut SourceMap) -> Result<Loaded, Ve
     Ok(Loaded { texts, topology, plan })
 }
 
+/// The jobs on their network. If there is none, or they have mistakes, they are reported, and the exit status is returned.
+fn loaded(
+    jobs: &[PathBuf],
+    rack: Option<&Path>,
+    map: &mut SourceMap,
+    format: output::Format,
+) -> Result<Loaded, ExitCode> {
+    let Some(rack) = rack_of(rack, &jobs[0]) else {
+        report!("p4rack: a job needs a network: name its RACK.toml with --rack");
+        return Err(ExitCode::from(2));
+    };
+    load(jobs, &rack, map).map_err(|found| output::failed(&found, map, format))
+}
+
 fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
     let checked = match rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) {
         Some(rack) => load(&inputs.jobs, &rack, map).map(|loaded| loaded.texts),
@@ -148,13 +162,9 @@ fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
 }
 
 fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
-    let Some(rack) = rack_of(inputs.rack.as_deref(), &inputs.jobs[0]) else {
-        report!("p4rack: a job is compiled for a network: name its RACK.toml with --rack");
-        return ExitCode::from(2);
-    };
-    let loaded = match load(&inputs.jobs, &rack, map) {
+    let loaded = match loaded(&inputs.jobs, inputs.rack.as_deref(), map, inputs.format) {
         Ok(loaded) => loaded,
-        Err(found) => return output::failed(&found, map, inputs.format),
+        Err(status) => return status,
     };
     let written = match write(&loaded, directory, map) {
         Ok(written) => written,

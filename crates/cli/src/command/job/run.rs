@@ -1,6 +1,6 @@
 //! `p4rack job run`
 
-use super::{Loaded, load, rack_of, write};
+use super::{Loaded, loaded, write};
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::slice;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -46,13 +47,9 @@ pub struct Args {
 
 /// Runs a job. Exit status 1 if it has no result.
 pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
-    let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
-        report!("p4rack: a job runs on a network: name its RACK.toml with --rack");
-        return ExitCode::from(2);
-    };
-    let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
+    let loaded = match loaded(slice::from_ref(&args.job), args.rack.as_deref(), map, args.format) {
         Ok(loaded) => loaded,
-        Err(found) => return output::failed(&found, map, args.format),
+        Err(status) => return status,
     };
     let job = &loaded.texts[0].job;
     if let Some(group) = job.reducers.iter().find(|reducer| job.is_group(reducer)) {

@@ -1,7 +1,7 @@
 //! `p4rack job switches`
 
 use super::run::start_switches;
-use super::{groups, load, rack_of, write};
+use super::{groups, loaded, write};
 use crate::ExitCode;
 use crate::output;
 use base_diag::SourceMap;
@@ -9,6 +9,7 @@ use reduce_workers::Attachment;
 use serde_json::json;
 use std::io::Read as _;
 use std::path::PathBuf;
+use std::slice;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -24,13 +25,9 @@ pub struct Args {
 
 /// Runs the switches; a line of JSON with the files of groups says that programs may join.
 pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
-    let Some(rack) = rack_of(args.rack.as_deref(), &args.job) else {
-        report!("p4rack: a job runs on a network: name its RACK.toml with --rack");
-        return ExitCode::from(2);
-    };
-    let loaded = match load(std::slice::from_ref(&args.job), &rack, map) {
+    let loaded = match loaded(slice::from_ref(&args.job), args.rack.as_deref(), map, output::Format::Text) {
         Ok(loaded) => loaded,
-        Err(found) => return output::failed(&found, map, output::Format::Text),
+        Err(status) => return status,
     };
     if let Err(why) = write(&loaded, &args.output, map) {
         report!("p4rack: {why}");
