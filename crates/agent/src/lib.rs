@@ -184,7 +184,7 @@ pub struct SplitProgram {
     pub hold_down: base_time::Duration,
     /// Flows that move, where all devices run in this process.
     pub flows: Vec<AppFlows>,
-    /// Its apps as devices of their own.
+    /// Apps that are devices of their own for controllers.
     pub views: Vec<AppView>,
 }
 

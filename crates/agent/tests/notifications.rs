@@ -11,7 +11,7 @@ use std::os::unix::net::UnixStream;
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/learn.p4");
 
-/// What a subscriber says first, and what it hears.
+/// Greetings of a subscriber and of a publisher.
 const SUB: [u8; 8] = [0, b'S', b'P', 0, 0, 0x21, 0, 0];
 const PUB: [u8; 8] = [0, b'S', b'P', 0, 0, 0x20, 0, 0];
 

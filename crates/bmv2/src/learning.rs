@@ -54,7 +54,7 @@ impl Default for List {
 }
 
 impl Learning {
-    /// Of a switch with this device id.
+    /// Learning of a switch with this device id.
     pub fn new(device_id: u64) -> Learning {
         Learning { device_id, lists: BTreeMap::new() }
     }

@@ -35,7 +35,7 @@ pub struct AppView {
     /// Id of its device.
     pub device: u64,
     info: Arc<P4Info>,
-    /// Its program.
+    /// Text of the app's program.
     text: String,
     /// P4Info and text of its program, or what its controller has pushed.
     pub(super) config: ForwardingPipelineConfig,
@@ -255,7 +255,7 @@ impl AppView {
         Some(Entity { entity: Some(kind) })
     }
 
-    /// What a read has found of the app: counters and their copies are one.
+    /// Entities of the app that a read has found; a counter and its copy are one.
     pub(super) fn raise_found(&self, found: impl Iterator<Item = Entity>) -> Vec<Entity> {
         let mut own: Vec<Entity> = vec![];
         let mut counters: BTreeMap<Vec<u8>, usize> = BTreeMap::new();

@@ -19,7 +19,7 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, Role, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse,
     TableEntry, WriteRequest, stream_error::Details, stream_message_request::Update as Said,
-    stream_message_response::Update as Told,
+    stream_message_response::Update,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Ahead, Pieces, Status, StreamId};
@@ -123,7 +123,7 @@ impl Views {
                 },
                 Event::Send(stream, message) => {
                     let message = match self.streams.get(&stream) {
-                        Some(at) => self.told(*at, message),
+                        Some(at) => self.for_view(*at, message),
                         None => Some(message),
                     };
                     out.extend(message.map(|message| Event::Send(stream, message)));
@@ -165,23 +165,23 @@ impl Views {
     }
 
     /// A message of the whole as a view's controller gets it; none if it is about another app.
-    fn told(&self, at: usize, mut message: StreamMessageResponse) -> Option<StreamMessageResponse> {
+    fn for_view(&self, at: usize, mut message: StreamMessageResponse) -> Option<StreamMessageResponse> {
         let view = &self.views[at];
         match message.update.as_mut()? {
-            Told::Arbitration(update) => {
+            Update::Arbitration(update) => {
                 let role = update.role.take().map(|role| view.own_role(&role.name).to_string());
                 let role = role.filter(|role| !role.is_empty());
                 update.role = role.map(|name| Role { name, ..Role::default() });
                 update.device_id = view.device;
             }
-            Told::Packet(packet) => {
+            Update::Packet(packet) => {
                 let has_other = self.views.iter().any(|other| other.has_sent(packet));
                 if !view.has_sent(packet) && has_other {
                     return None;
                 }
             }
-            Told::Digest(list) => list.digest_id = view.raise_id(list.digest_id)?,
-            Told::IdleTimeoutNotification(idle) => {
+            Update::Digest(list) => list.digest_id = view.raise_id(list.digest_id)?,
+            Update::IdleTimeoutNotification(idle) => {
                 let own = |entry: &mut TableEntry| {
                     let mut entity = Entity { entity: Some(Kind::TableEntry(entry.clone())) };
                     let is_own = view.raise(&mut entity);
@@ -195,14 +195,14 @@ impl Views {
                     return None;
                 }
             }
-            Told::Error(error) => {
+            Update::Error(error) => {
                 if let Some(Details::DigestListAck(ack)) = &mut error.details
                     && let Some(ack) = &mut ack.digest_list_ack
                 {
                     ack.digest_id = view.raise_id(ack.digest_id).unwrap_or(ack.digest_id);
                 }
             }
-            Told::Other(_) => {}
+            Update::Other(_) => {}
         }
         Some(message)
     }

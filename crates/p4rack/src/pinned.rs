@@ -24,7 +24,7 @@ use std::sync::Arc;
 pub struct PinnedApp {
     /// The app, as the rack's file describes it; with its number of flows.
     pub model: App,
-    /// Its copies, under the app's own names.
+    /// Copies of the app's tables, under the app's own names.
     pub pinned: Pinned,
     /// The program before that.
     pub unpinned: Unpinned,

@@ -20,7 +20,7 @@ use p4runtime_proto::p4::v1::{
     CounterData, CounterEntry, DigestEntry, DirectCounterEntry, Entity, ForwardingPipelineConfig,
     GetForwardingPipelineConfigRequest, MasterArbitrationUpdate, ReadRequest,
     SetForwardingPipelineConfigRequest, StreamMessageRequest, TableEntry, Uint128, Update, WriteRequest,
-    digest_entry, stream_message_request::Update as Said, stream_message_response::Update as Told,
+    digest_entry, stream_message_request::Update as Said, stream_message_response::Update as Message,
     update::Type,
 };
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
@@ -62,7 +62,7 @@ struct Rig {
     now: Time,
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
-    told: Vec<(StreamId, Told)>,
+    sent: Vec<(StreamId, Message)>,
     frames: Vec<(u32, Vec<u8>)>,
     /// Counters of the apps that count packets only.
     packets_only: Vec<u32>,
@@ -75,7 +75,7 @@ impl Rig {
             now: Time::ZERO,
             tickets: 0,
             replies: BTreeMap::new(),
-            told: vec![],
+            sent: vec![],
             frames: vec![],
             packets_only: vec![],
         };
@@ -88,7 +88,9 @@ impl Rig {
             match event {
                 Event::Reply(ticket, reply) => drop(self.replies.insert(ticket, reply)),
                 Event::Frame(port, frame) => self.frames.push((port, frame)),
-                Event::Send(stream, message) => self.told.extend(message.update.map(|told| (stream, told))),
+                Event::Send(stream, message) => {
+                    self.sent.extend(message.update.map(|message| (stream, message)))
+                }
                 Event::End(..) | Event::Ask(..) => panic!("{event:?}"),
             }
         }
@@ -142,7 +144,7 @@ impl Rig {
         }
     }
 
-    /// What a read finds, in an order of its own and without the bytes of counters that count packets only.
+    /// Result of a read, in a fixed order and without the bytes of counters that count packets only.
     fn read(&mut self, device_id: u64, kinds: Vec<Kind>) -> (Code, Vec<String>) {
         let entities = kinds.into_iter().map(|kind| Entity { entity: Some(kind) }).collect();
         match self.reply(Call::Read(ReadRequest { device_id, entities, ..ReadRequest::default() })) {
@@ -186,16 +188,16 @@ impl Rig {
     }
 
     /// Messages of a stream since the last call, without numbers that count other digests, too.
-    fn told(&mut self, stream: u64) -> Vec<Told> {
-        let (own, others) = std::mem::take(&mut self.told).into_iter().partition(|(to, _)| to.0 == stream);
-        self.told = others;
-        let plain = |(_, mut told): (StreamId, Told)| {
-            if let Told::Digest(list) = &mut told {
+    fn messages(&mut self, stream: u64) -> Vec<Message> {
+        let (own, others) = std::mem::take(&mut self.sent).into_iter().partition(|(to, _)| to.0 == stream);
+        self.sent = others;
+        let plain = |(_, mut message): (StreamId, Message)| {
+            if let Message::Digest(list) = &mut message {
                 (list.list_id, list.timestamp) = (0, 0);
             }
-            told
+            message
         };
-        let own: Vec<(StreamId, Told)> = own;
+        let own: Vec<(StreamId, Message)> = own;
         own.into_iter().map(plain).collect()
     }
 }
@@ -253,7 +255,7 @@ impl Scene {
                 rig.packets_only.extend(&packets_only);
                 rig.hello(device, device, 5);
             }
-            assert_eq!(one.told(device), rack.told(device));
+            assert_eq!(one.messages(device), rack.messages(device));
             alone.push(one);
             known.push(device_control::updates(&entries(program, rng), program).expect("P4Runtime has them"));
             let ports = PORTS[app];
@@ -383,8 +385,8 @@ fn trial(seed: u64) -> (usize, usize) {
         scene.alone.iter_mut().for_each(|rig| rig.pass(at));
         scene.rack.pass(at);
         for app in 0..3 {
-            let told = scene.both(app, "messages", |rig| rig.told(device(app)));
-            digests += told.iter().filter(|told| matches!(told, Told::Digest(_))).count();
+            let message = scene.both(app, "messages", |rig| rig.messages(device(app)));
+            digests += message.iter().filter(|message| matches!(message, Message::Digest(_))).count();
         }
     }
     for app in 0..3 {
@@ -478,8 +480,8 @@ fn a_controller_sees_nothing_of_other_apps() {
     }
     // A backup of one app, and the primary of another one.
     scene.rack.hello(20, device(0), 4);
-    let told = scene.rack.told(20);
-    let [Told::Arbitration(update)] = told.as_slice() else { panic!("{told:?}") };
+    let message = scene.rack.messages(20);
+    let [Message::Arbitration(update)] = message.as_slice() else { panic!("{message:?}") };
     assert_eq!((update.device_id, update.role.clone()), (device(0), None));
     assert_eq!(update.status.as_ref().map(|status| status.code), Some(Code::AlreadyExists as i32));
     let request = |app: usize, low: u64| WriteRequest {

@@ -351,7 +351,7 @@ fn all_tables_fit_the_switch() {
            |
            = note: the largest tables are `FirewallIngress.outbound` of size 65536: 6881280, `FirewallIngress.inbound` of size 65536: 6881280, `FirewallIngress.routes` of size 1024: 174080
            = help: set smaller sizes under `[app.objects]`, fewer `flows` (`"plan"` takes as many as fit), or another affinity
-    "#]].assert_eq(&told(&rack, &[("connections.toml", CONNECTIONS)]));
+    "#]].assert_eq(&reported(&rack, &[("connections.toml", CONNECTIONS)]));
 }
 
 #[test]
@@ -374,5 +374,5 @@ fn apps_on_one_switch_have_all_helpers_in_common_or_none() {
            |
            = help: name the same `devices` in both apps, or different ones
     "#]]
-    .assert_eq(&told(&rack, &[("connections.toml", CONNECTIONS)]));
+    .assert_eq(&reported(&rack, &[("connections.toml", CONNECTIONS)]));
 }

@@ -45,7 +45,7 @@ fn engine(program: &Arc<Program>, writes: &[Write]) -> Engine {
     engine
 }
 
-/// What is written to make a flow resident, by the names of the switch's program.
+/// Writes that make a flow resident, by the names of the switch's program.
 fn promotion(racked: &Racked, (name, port, addresses, ports): Flow) -> Vec<Write> {
     let of_one =
         racked.apps[0].pinned.iter().find(|of_one| of_one.model.name.value == name).expect("it is pinned");

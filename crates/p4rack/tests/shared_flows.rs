@@ -111,7 +111,7 @@ fn trial(seed: u64) -> Result<(Vec<PinnedReport>, String), String> {
             *wanted.entry((host, received.frame)).or_default() -= 1;
         }
     }
-    // What a device holds while it is repaired is lost.
+    // Packets that a device holds while it is repaired are lost.
     let by_program = |drop: &&DropReport| drop.reason == "dropped in ingress";
     let lost: u64 = report.drops.iter().filter(|drop| !by_program(drop)).map(|drop| drop.packets).sum();
     let missing: i64 = wanted.values().filter(|count| **count > 0).sum();

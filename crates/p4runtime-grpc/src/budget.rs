@@ -33,7 +33,7 @@ pub struct Hold {
 }
 
 impl Default for Budget {
-    /// That of all connections together.
+    /// Budget of all connections together.
     fn default() -> Budget {
         Budget::of(ALL)
     }

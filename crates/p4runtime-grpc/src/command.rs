@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 /// Pause before looking for room in the device's queue again.
 const AGAIN: Duration = Duration::from_micros(200);
 
-/// How long a call waits for room in the device's queue.
+/// Longest wait of a call for room in the device's queue.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Receiver of an answer; it may be gone.
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use tokio::task::yield_now;
 
-    /// Of a connection with many calls, one is before that of another connection, beside those that were in the queue already.
+    /// Before the call of a second connection comes only one of a connection with many calls, besides those that were in the queue already.
     #[tokio::test]
     async fn connections_get_places_in_turn() {
         let (front, queue) = queue(2, Limits::default(), Budget::default());

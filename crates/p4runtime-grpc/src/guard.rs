@@ -155,9 +155,9 @@ struct Measured {
     body: Body,
     /// The request is unary: its message is passed on when it is complete.
     is_whole: bool,
-    /// Whose call it is, and its number, until it is complete.
+    /// Client and number of the call, until it is complete.
     of: Option<(Arc<Client>, u64)>,
-    /// Of a stream: the size of the longest message so far. tonic keeps a buffer of that size.
+    /// Size of a stream's longest message so far. tonic keeps a buffer of that size.
     longest: usize,
     /// A message has begun.
     has_begun: bool,

@@ -73,12 +73,12 @@ impl Victim {
         let mut command = limited(limit);
         command.arg("lab").args(args).current_dir(directory).env("XDG_RUNTIME_DIR", directory);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
-        let mut told = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut output = BufReader::new(process.stdout.take().unwrap()).lines();
         let mut lines: Vec<String> = vec![];
         while lines.last().is_none_or(|line| !line.starts_with(last)) {
-            lines.push(told.next().expect("it says where it listens").unwrap());
+            lines.push(output.next().expect("it says where it listens").unwrap());
         }
-        std::thread::spawn(move || told.map_while(Result::ok).for_each(drop));
+        std::thread::spawn(move || output.map_while(Result::ok).for_each(drop));
         (Victim { process, address: String::new() }, lines)
     }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// How often the load is in the captures.
+/// Copies of the load in the captures.
 const REPEATED: usize = 32;
 
 /// Times that each command runs: the fastest counts.

@@ -34,7 +34,7 @@ const WAITING: usize = 256;
 /// Turns that engine and lane have.
 const TURNS: u64 = 5;
 
-/// How often a cache line passes between two threads for the time that it takes.
+/// Passes of a cache line between two threads, to measure the time of one.
 const PASSES: u64 = 100_000;
 
 /// Rates of an engine and of a lane that runs it.
@@ -110,7 +110,7 @@ impl Served {
             self.which[packet.in_port() as usize].push(at);
         }
         for (port, cable) in &mut self.outside {
-            // What finds no room is offered again later, as other packets.
+            // Packets without room are offered again later, as other packets.
             let which = &mut self.which[*port as usize];
             cable.sink.send(packets, which, Time::ZERO);
             cable.sink.wake();

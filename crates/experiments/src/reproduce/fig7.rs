@@ -21,7 +21,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 /// The rack, from the directory of Crosspod's racks.
 pub const FILE: &str = "../fat-tree/figure-7/RACK.toml";
 
-/// What has to arrive of a workload.
+/// Part of a workload's packets that has to arrive.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     All,
@@ -50,7 +50,7 @@ const FRAMES: &str = "frames";
 
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let racked = lab.rack(FILE)?;
-    (lab.tell)(&racked.rack.name.value);
+    (lab.show_progress)(&racked.rack.name.value);
     let mut running = bring_up_in(&racked, None)?;
     let sink = sink(&racked).ok_or_else(|| missing(FRAMES))?;
     running.emulator.record(sink);

@@ -21,7 +21,7 @@ pub(super) struct Passed {
 pub(super) struct Counts {
     /// Packets that came from outside.
     pub(super) packets: u64,
-    /// Those that a helper got.
+    /// Packets that a helper got.
     pub(super) handed: u64,
     /// Hand-overs to each helper.
     pub(super) helpers: BTreeMap<usize, u64>,
