@@ -288,7 +288,7 @@ fn call(rng: &mut Rng) -> (&'static str, Vec<u8>) {
             // Frames that are held come in when their lease ends.
             let what = [
                 "hold { open_ports: 1 lease_ns: 1000000 }",
-                "stay { lease_ns: 1000 }",
+                "extend_hold { lease_ns: 1000 }",
                 "release {}",
                 "forget_saved {}",
                 "reset {}",

@@ -602,6 +602,9 @@ fn another_program_has_no_flows_to_move() {
     let other = compiler::reparse("nothing.p4", text, &mut SourceMap::new()).expect("it compiles");
     assert_eq!(rig.done(set_config(Action::VerifyAndCommit, Some(config(&other, text)))), Ok(()));
     let status = rig.done(move_flow(&scene.name, scene.keys[at].clone(), true)).expect_err("it has none");
-    assert!(status.message.contains("another program runs"), "{status:?}");
-    assert!(rig.app().off.contains("another program runs") && rig.app().resident == 0);
+    assert!(status.message.contains("the running program is not that of the rack's file"), "{status:?}");
+    assert!(
+        rig.app().off.contains("the running program is not that of the rack's file")
+            && rig.app().resident == 0
+    );
 }

@@ -51,7 +51,7 @@ fn metadata_is_bounded_in_sum() {
 #[test]
 fn so_are_replicas() {
     let mut store = Store::new(Arc::new(from_text("pkg_info { arch: \"psa\" }").unwrap()));
-    let insert = |id| group(update::Type::Insert, id, 0, 60_000);
-    let done = (1..=100).take_while(|id| write(&mut store, &insert(*id)).is_ok()).count();
-    assert!((10..40).contains(&done), "{done}");
+    let insert = |id| group(update::Type::Insert, id, 0, 4_096);
+    let done = (1..=1_000).take_while(|id| write(&mut store, &insert(*id)).is_ok()).count();
+    assert!((150..600).contains(&done), "{done}");
 }

@@ -463,7 +463,7 @@ fn runtimes() {
           --> RACK.toml:20:11
            |
         20 | runtime = "headerless"
-           |           ^^^^^^^^^^^^ say in `map` where they run: the planner knows no links for positions
+           |           ^^^^^^^^^^^^ say in `map` where they run, or use `runtime = "auto"`: the planner knows no links for positions
     "#]],
     );
 }
