@@ -80,8 +80,11 @@ fn digests_are_published_until_they_are_acknowledged() {
     assert_eq!(next(&mut subscriber, &[1]), (2, sample(a)));
     let wrong = (1..).zip([Value::I32(0), Value::I32(2), Value::I64(0)]).collect();
     assert_eq!(client.code("bm_learning_ack_buffer", wrong), 1);
-    drop(switch);
-    assert!(!path.exists(), "the socket goes with the switch");
+    drop((client, subscriber, switch));
+    // The socket goes with the switch; its last thread may end after the switch. A socket that stays fails by the runner's time limit.
+    while path.exists() {
+        std::thread::yield_now();
+    }
 }
 
 #[test]
