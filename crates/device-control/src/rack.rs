@@ -2,23 +2,22 @@
 //!
 //! Frames pass links and devices at one moment, so that none is inside while the controller works.
 
+mod channel;
+mod frames;
+mod served;
+
+pub use channel::{Channel, Direct, Passage};
+
 use super::agent_groups::AgentGroups;
 use super::gate::Gate;
 use super::group_show::no_group;
 use super::rack_flows::RackFlows;
-use super::{Answers, AppFlows, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
+use super::{AppFlows, Controlled, Event, Maker, Splitter};
 use base_time::{Duration, Time};
-use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Reply, Steer, Ticket, Timing,
-    Wires,
-};
-use dataplane_api::{Device, Output as Leaving};
-use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{Entity, StreamMessageRequest};
+use controller::{Agent, Answer, Ask, AskId, Controller, DeviceId, Output, Timing, Wires};
+use p4runtime_proto::p4::v1::Entity;
 use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
-use p4runtime_proto::p4rack::v1::{Group, ShowResponse};
-use p4runtime_server::{SLICE, Status, StreamId};
-use state_journal::Batch;
+use p4runtime_server::{SLICE, Status};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Limit on the links that one frame and its copies pass.
@@ -34,36 +33,6 @@ const TIMING: Timing = Timing {
     lease: Duration::from_s(5),
     merge: Duration::from_ms(1_000),
 };
-
-/// Fate of a request to a device.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Passage {
-    /// The device does it and answers.
-    Through,
-    /// The agent refuses it.
-    Refused(Status),
-    /// The request is lost.
-    AskLost,
-    /// The device does it, and the answer is lost.
-    AnswerLost,
-    /// The device breaks in the middle: see [`Controlled::break_after`].
-    Breaks(Vec<u32>),
-}
-
-/// The connection from the controller to the agents.
-pub trait Channel {
-    /// Decides the fate of a request.
-    fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage;
-}
-
-/// A channel without losses.
-pub struct Direct;
-
-impl Channel for Direct {
-    fn pass(&mut self, _: DeviceId, _: &Ask) -> Passage {
-        Passage::Through
-    }
-}
 
 /// Frame counters of a rack, beside those of its devices.
 #[derive(Clone, Copy, Default, Debug)]
@@ -125,7 +94,7 @@ fn cost(ask: &Ask) -> usize {
 }
 
 impl<C: Channel> RackSwitch<C> {
-    /// Without a program: [`Call::Start`] or a controller brings it. `device` is the whole's id; `epoch_ns` the Unix time of
+    /// Without a program: [`controller::Call::Start`] or a controller brings it. `device` is the whole's id; `epoch_ns` the Unix time of
     /// time 0, in nanoseconds.
     pub fn new(
         mut splitter: Splitter,
@@ -266,17 +235,6 @@ impl<C: Channel> RackSwitch<C> {
         outputs
     }
 
-    /// Runs a frame on a device, and what is before it.
-    fn process(&mut self, now: Time, device: usize, port: u32, frame: &[u8]) -> Vec<Leaving> {
-        let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
-        let mut left = self.groups[device].follow(target, now);
-        left.extend(self.groups[device].process(target, port, frame, now));
-        if let Some(flows) = self.flows.as_ref().filter(|flows| flows.counts(device, port)) {
-            flows.count(port, frame, &left, now);
-        }
-        left
-    }
-
     /// The next request, if an agent can begin with it. Between the slices of one that reads, there is room for writes of one slice.
     fn next_ask(&mut self) -> Option<(DeviceId, Option<AskId>, Ask)> {
         if self.working.is_some() {
@@ -361,57 +319,6 @@ impl<C: Channel> RackSwitch<C> {
         }
     }
 
-    /// The frames that were kept come in.
-    fn let_in(&mut self, now: Time, events: &mut Vec<Event>) -> Vec<Output> {
-        let origin = self.origin;
-        self.gate
-            .open()
-            .into_iter()
-            .flat_map(|(port, frame)| self.run(now, origin, port, frame, events))
-            .collect()
-    }
-
-    fn effects(
-        &mut self,
-        now: Time,
-        device: usize,
-        effects: Vec<Effect>,
-        events: &mut Vec<Event>,
-    ) -> Vec<Output> {
-        let mut outputs = vec![];
-        for effect in effects {
-            match effect {
-                Effect::Stream(message) => {
-                    outputs.extend(self.controller.streamed(now, DeviceId(device), message))
-                }
-                Effect::Push(frame) => outputs.extend(self.controller.pushed(now, DeviceId(device), &frame)),
-                Effect::Inject(frame) => {
-                    if let Some(cpu) = self.cpu_port {
-                        outputs.extend(self.run(now, device, cpu, frame, events));
-                    }
-                }
-                // Frames come in at the origin alone.
-                Effect::KeepOut if device == self.origin => self.gate.close([]),
-                Effect::LetIn if device == self.origin => outputs.extend(self.let_in(now, events)),
-                Effect::KeepOut | Effect::LetIn => {}
-            }
-        }
-        outputs
-    }
-
-    /// Runs a frame and all packets that result from it through all devices.
-    fn run(
-        &mut self,
-        now: Time,
-        device: usize,
-        port: u32,
-        frame: Vec<u8>,
-        events: &mut Vec<Event>,
-    ) -> Vec<Output> {
-        let out = self.process(now, device, port, &frame);
-        out.into_iter().flat_map(|out| self.leave(now, device, out.port, out.frame, events)).collect()
-    }
-
     /// A server of a group comes or goes.
     fn change_group(&mut self, change: &ChangeGroup, now: Time) -> Result<(), Status> {
         let known: Vec<String> =
@@ -421,219 +328,5 @@ impl<C: Channel> RackSwitch<C> {
             Some(groups) => groups.change(change, now),
             None => Err(no_group(&change.group, known.iter().map(String::as_str))),
         }
-    }
-
-    /// Passes a frame that has left a device on to the device or port at the other end of the link.
-    fn leave(
-        &mut self,
-        now: Time,
-        device: usize,
-        port: u32,
-        frame: Vec<u8>,
-        events: &mut Vec<Event>,
-    ) -> Vec<Output> {
-        let mut on_the_way = VecDeque::from([(device, port, frame)]);
-        let mut outputs = vec![];
-        let mut hops = 0;
-        while let Some((device, port, frame)) = on_the_way.pop_front() {
-            if device == self.origin && Some(port) == self.cpu_port {
-                let effects =
-                    self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
-                outputs.extend(self.effects(now, device, effects, events));
-                continue;
-            }
-            let Some((next, entry)) = self.wires.get(&(device, port)).copied() else {
-                match device == self.origin {
-                    true => {
-                        self.counters.sent += 1;
-                        events.push(Event::Frame(port, frame));
-                    }
-                    false => self.counters.nowhere += 1,
-                }
-                continue;
-            };
-            hops += 1;
-            self.counters.hops += 1;
-            if hops > MOST_HOPS {
-                self.counters.endless += 1;
-                continue;
-            }
-            let out = self.process(now, next, entry, &frame);
-            on_the_way.extend(out.into_iter().map(|out| (next, out.port, out.frame)));
-        }
-        outputs
-    }
-}
-
-impl<C: Channel> Served for RackSwitch<C> {
-    fn answers(&self) -> &dyn Answers {
-        &self.controller
-    }
-
-    fn keep_notes(&mut self) {
-        self.controller.keep_notes();
-    }
-
-    fn noted(&mut self) -> Batch {
-        self.controller.noted()
-    }
-
-    fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
-        self.at(now);
-        if let Call::Steer(election, Steer::ChangeGroup(change)) = &call {
-            let may = self.controller.may_steer(election.as_ref());
-            let done = may.and_then(|()| self.change_group(change, now));
-            let mut events = self.perform(now, vec![]);
-            events.extend(self.tick(now));
-            events.push(Event::Reply(ticket, Reply::Done(done)));
-            return events;
-        }
-        let call = match &mut self.flows {
-            Some(flows) => flows.take(now, ticket, call, &self.controller),
-            None => Some(call),
-        };
-        let outputs = call.map_or(vec![], |call| self.controller.call(now, ticket, call));
-        self.perform(now, outputs)
-    }
-
-    fn message(&mut self, now: Time, stream: StreamId, message: &StreamMessageRequest) -> Vec<Event> {
-        self.at(now);
-        let outputs = self.controller.message(now, stream, message);
-        self.perform(now, outputs)
-    }
-
-    fn close(&mut self, now: Time, stream: StreamId) -> Vec<Event> {
-        let outputs = self.controller.close(now, stream);
-        self.perform(now, outputs)
-    }
-
-    fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
-        if self.is_internal(port) {
-            return vec![];
-        }
-        self.counters.received += 1;
-        if !self.gate.lets_in(port, frame) {
-            return vec![];
-        }
-        self.at(now);
-        let mut events = vec![];
-        let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
-        events.extend(self.perform(now, outputs));
-        events
-    }
-
-    fn link(&mut self, port: u32, is_up: bool) {
-        if is_up {
-            self.down.remove(&port);
-            for target in self.agents.iter_mut().flat_map(Agent::targets) {
-                target.switch().port_set(port, true);
-            }
-        } else {
-            self.down.insert(port);
-            self.set_ports();
-        }
-    }
-
-    fn may_have(&mut self, port: u32) -> Result<(), Status> {
-        if self.is_internal(port) {
-            let why = format!("port {port} leads to another device of the rack");
-            return Err(Status::new(Code::InvalidArgument, why));
-        }
-        let target = self.agents.get_mut(self.origin).and_then(Agent::target);
-        target.map_or(Ok(()), |target| target.may_have(port))
-    }
-
-    fn tick(&mut self, now: Time) -> Vec<Event> {
-        self.at(now);
-        let mut events = vec![];
-        let mut outputs = vec![];
-        for device in 0..self.agents.len() {
-            let Some(target) = self.agents[device].target() else { continue };
-            for output in self.groups[device].tick(target, now) {
-                outputs.extend(self.leave(now, device, output.port, output.frame, &mut events));
-            }
-            let effects = self.agents[device].tick(now);
-            outputs.extend(self.effects(now, device, effects, &mut events));
-        }
-        outputs.extend(self.controller.tick(now));
-        events.extend(self.perform(now, outputs));
-        events
-    }
-
-    fn deadline(&mut self) -> Option<Time> {
-        let RackSwitch { agents, groups, .. } = self;
-        let timers =
-            agents.iter_mut().zip(groups).filter_map(|(agent, groups)| groups.deadline(agent.target()?));
-        let timers: Option<Time> = timers.min();
-        let held = self.agents.iter().filter_map(Agent::deadline);
-        let flows = self.flows.as_ref().and_then(RackFlows::deadline);
-        let own = [timers, flows, self.controller.deadline()];
-        held.chain(own.into_iter().flatten()).min()
-    }
-
-    fn is_busy(&self) -> bool {
-        self.working.is_some() || !self.asks.is_empty() || self.controller.is_busy()
-    }
-
-    fn is_open(&self) -> bool {
-        true
-    }
-
-    /// The controller does calls that touch different things at one time.
-    fn makes_way(&mut self, _: &Call) -> bool {
-        true
-    }
-
-    fn go_on(&mut self, now: Time) -> Vec<Event> {
-        self.at(now);
-        let outputs = match self.working.take() {
-            None => self.controller.go_on(now),
-            Some(working) => match self.agents.get_mut(working.device).and_then(Agent::go_on) {
-                Some(answer) => self.answer(now, &working, answer),
-                None => {
-                    self.working = Some(working);
-                    vec![]
-                }
-            },
-        };
-        self.perform(now, outputs)
-    }
-
-    fn show(&self) -> ShowResponse {
-        let name = |device: usize| self.names.get(device).cloned().unwrap_or_default();
-        let of = |(groups, name): (&AgentGroups, &String)| {
-            let named = groups.show().into_iter().map(|group| Group { switch: name.clone(), ..group });
-            named.collect::<Vec<_>>()
-        };
-        let groups = self.groups.iter().zip(&self.names).flat_map(of).collect();
-        let pinned_apps = self.flows.iter().flat_map(|flows| flows.show(&name)).collect();
-        ShowResponse { groups, pinned_apps, ..show::rack(&self.controller, &[]) }
-    }
-
-    fn metrics(&mut self) -> Vec<Metric> {
-        let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
-        let mut own = vec![
-            Metric::new("frames_received_total", received),
-            Metric::new("frames_sent_total", sent),
-            Metric::new("frames_held", self.gate.held()),
-            Metric::new("hand_overs_total", hops),
-            Metric::new("frames_lost_total", nowhere).with("place", "a helper's unlinked port"),
-            Metric::new("frames_lost_total", self.gate.lost()).with("place", "the held rack"),
-            Metric::new("frames_lost_total", endless).with("place", "a loop"),
-        ];
-        own.extend(self.flows.iter().flat_map(RackFlows::metrics));
-        let agents = &mut self.agents;
-        metric::rack(&self.controller, own, |device, name| {
-            let Some(target) = agents.get_mut(device).and_then(Agent::target) else { return vec![] };
-            let switch = target.view();
-            let counters = switch.counters();
-            let of = |metric, value| Metric::new(metric, value).with("device", name);
-            let mut all = vec![
-                of("device_frames_received_total", counters.received),
-                of("device_frames_sent_total", counters.sent),
-            ];
-            all.extend(metric::drops(counters, Some(name)));
-            all
-        })
     }
 }
