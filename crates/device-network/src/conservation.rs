@@ -27,6 +27,11 @@ pub struct PacketBalance {
 }
 
 impl<E: Copy> Network<E> {
+    /// Packets handed in at ports of devices.
+    pub fn injected(&self) -> u64 {
+        self.injected
+    }
+
     /// All packets of the run so far.
     pub fn balance(&self) -> PacketBalance {
         let (mut balance, mut flying) = (PacketBalance::default(), 0);

@@ -1,6 +1,6 @@
 //! Frames that go round and round: a broadcast in a ring of switches never ends, and its copies fill every link.
 //!
-//! At intervals, the emulator compares the frames on links with the frames sent by hosts. If there are many more, it
+//! At intervals, the emulator compares the frames on links with the frames sent by hosts and with ticks. If there are many more, it
 //! records for a while which frame passes which wire, by the digest of the frame's bytes. A frame that passes the same
 //! wire again, and another one, and so back to the first, goes round.
 //!
@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Events from one look at all links to the next.
 const LOOK_EVERY: u64 = 1 << 15;
-/// Frames on links for each frame of a host above which a loop is suspected. Hosts answer copies, too.
+/// Frames on links for each frame of a host, and for each tick, above which a loop is suspected. Hosts answer copies, and a tick makes
+/// a probe and a report.
 const MANY: u64 = 8;
 /// Offset of the payload in most frames: after Ethernet, IPv4 without options, and UDP or the header of an echo.
 const HEADERS: usize = 14 + 20 + 8;
@@ -54,7 +55,7 @@ struct Passing {
 struct Seen {
     /// Frames on links.
     carried: u64,
-    /// Frames of hosts.
+    /// Frames of hosts, and those that agents hand to devices.
     made: u64,
     /// Packets that devices have made.
     copies: u64,
@@ -104,7 +105,8 @@ impl Emulator {
     fn look(&mut self) {
         let now = Seen {
             carried: self.network.wires.iter().map(|wire| wire.medium.counts.frames).sum(),
-            made: self.network.ends.iter().map(|host| host.counts.created).sum(),
+            made: self.network.ends.iter().map(|host| host.counts.created).sum::<u64>()
+                + self.network.injected(),
             copies: self.network.devices.iter().map(|device| device.created_and_dropped().0).sum(),
         };
         let before = std::mem::replace(&mut self.circles.before, now);
