@@ -23,6 +23,8 @@ pub struct OwnExterns {
     pub truncate: (&'static str, &'static str),
     /// Sends a packet around; with the name of its parameter, a field list.
     pub recirculate: (&'static str, &'static str),
+    /// Lets the packet as received pass ingress again; with the name of its parameter, a field list.
+    pub resubmit: (&'static str, &'static str),
 }
 
 /// An extern object that counts, made from a number of cells and a kind.
@@ -69,6 +71,7 @@ pub const OWN_EXTERNS: OwnExterns = OwnExterns {
     },
     truncate: ("truncate", "length"),
     recirculate: ("recirculate_preserving_field_list", "index"),
+    resubmit: ("resubmit_preserving_field_list", "index"),
 };
 
 /// The facts of a program's architecture; `None` if programs for it are not split.

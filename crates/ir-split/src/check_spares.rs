@@ -4,7 +4,7 @@ use crate::placement::{DeviceIndex, Placement, Policy, Site};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes::split as codes};
 use ir::{InstanceId, Program};
-use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
+use ir_state::{Apart, Mode, Uses, adds_up, apart, is_soft, mode_of, refuse_apart};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sites that share a device share all of them: a device has the same part as its spares.
@@ -72,7 +72,8 @@ pub fn check_state(
     let is_free = |object: &InstanceId| {
         apart(program, *object) == Apart::May
             || adds_up(program, *object)
-            || matches!(mode_of(program, *object), Mode::Replicated | Mode::Soft)
+            || mode_of(program, *object) == Mode::Replicated
+            || is_soft(program, *object)
     };
     for (&id, used) in uses.iter().filter(|(id, _)| placement.has_spares(sections.get(**id).device)) {
         for &object in used.instances.keys().filter(|object| !is_free(object)) {

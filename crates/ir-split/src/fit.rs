@@ -3,6 +3,7 @@
 use crate::analysis::Analysis;
 use crate::place::HeaderIndex;
 use crate::placement::{DeviceIndex, Placement};
+use crate::routes::Leg;
 use crate::section::{SectionId, Sections, first_span};
 use base_diag::Diagnostic;
 use base_diag::codes::split as codes;
@@ -26,7 +27,7 @@ pub struct TooLong {
 
 /// Looks at each link on the path of each hand-over, where its limit is known. `header_bytes` is the length of the
 /// hand-over header.
-pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Vec<TooLong> {
+pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(&Leg) -> u64) -> Vec<TooLong> {
     let (placement, places) = (a.placement, a.places());
     let originals = a.originals.as_deref().unwrap_or_default();
     let Some(frame) = placement.longest_frame else { return vec![] };
@@ -39,7 +40,7 @@ pub fn too_long(a: &Analysis<'_>, header_bytes: &dyn Fn(SectionId) -> u64) -> Ve
         let facts = &a.at[to.0 as usize].facts;
         let made = places.of_packet().filter(|(index, _)| facts.may_be_made(*index));
         let grown: u64 = made.map(|(index, _)| bytes(index)).sum();
-        let hand_over = u64::from(frame) + header_bytes(to) + grown + copies;
+        let hand_over = u64::from(frame) + header_bytes(leg) + grown + copies;
         let is_known = |t: &TooLong| (t.to, t.from, t.into) == (to, from, into);
         if hand_over > u64::from(link) && !found.iter().any(is_known) {
             found.push(TooLong { from, into, to, frame, hand_over, link });

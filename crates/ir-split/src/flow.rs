@@ -12,6 +12,7 @@ use crate::parser_places::{
     metadata_read, metadata_under, parser_of, path_of, shared_of, steps_to, successors,
 };
 use crate::place::{Covered, HeaderIndex, Leaf, Places, RoleKey};
+use crate::placement::DeviceIndex;
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, SectionKind, Sections};
 use ir::{
@@ -131,11 +132,13 @@ impl Flow {
         sections.iter().map(|(id, _)| facts.remove(&id).unwrap_or_else(|| start.clone())).collect()
     }
 
-    /// At each section that control enters over a cut: the facts on all paths over cuts, given those at the start of each section.
+    /// At each section that control enters over one of these cuts, given by their devices: the facts on all paths over them, given
+    /// those at the start of each section.
     pub fn over_cuts(
         &self,
         sections: &Sections,
         [ingress, egress]: [ControlId; 2],
+        is_cut: impl Fn(DeviceIndex, DeviceIndex) -> bool,
         at: impl Fn(SectionId) -> Facts,
     ) -> BTreeMap<SectionId, Facts> {
         let mut found: BTreeMap<SectionId, Facts> = BTreeMap::new();
@@ -143,7 +146,7 @@ impl Flow {
             let control = if section.half == Half::Ingress { ingress } else { egress };
             let mut left = BTreeMap::new();
             self.code_forward(control, &section.code, at(id), &mut left);
-            let cut = left.into_iter().filter(|(to, _)| sections.get(*to).device != section.device);
+            let cut = left.into_iter().filter(|(to, _)| is_cut(section.device, sections.get(*to).device));
             for (to, facts) in cut {
                 match found.get_mut(&to) {
                     Some(there) => there.meet(&facts),

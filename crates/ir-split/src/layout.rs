@@ -102,18 +102,18 @@ pub struct NotCarried {
 }
 
 impl Layout {
-    /// Lays out the hand-overs of `sections`. Fields of edge policies stand after `region`.
+    /// Lays out the hand-overs to the sections in `entered`. Fields of edge policies stand after `region`.
     pub fn new(
         program: &Program,
         places: &Places,
-        sections: &Sections,
+        (sections, entered): (&Sections, Vec<SectionId>),
         at: &[AtSection],
         originals: &[HeaderIndex],
         of_policies: Vec<LayoutField>,
     ) -> Result<Layout, Vec<NotCarried>> {
         let mut live = BTreeMap::new();
         let mut refused = vec![];
-        for id in sections.resume_points() {
+        for id in entered {
             let mut fields = vec![];
             for leaf in carried(places, &at[id.0 as usize]) {
                 match form(program, places, leaf) {

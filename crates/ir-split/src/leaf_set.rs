@@ -32,6 +32,13 @@ impl LeafSet {
         self.words.get(leaf.0 as usize / 64).is_some_and(|w| w & (1u64 << (leaf.0 % 64)) != 0)
     }
 
+    /// Adds a leaf, if there is one.
+    pub fn extend(&mut self, leaf: Option<Leaf>) {
+        if let Some(leaf) = leaf {
+            self.insert(leaf);
+        }
+    }
+
     /// Adds all of `other`.
     pub fn union(&mut self, other: &LeafSet) {
         if other.words.len() > self.words.len() {

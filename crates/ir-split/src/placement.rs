@@ -3,7 +3,7 @@
 use crate::group_rules::GroupRules;
 use failover::Thresholds;
 use ir::Name;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a device in [`Placement::devices`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -131,6 +131,8 @@ pub struct Placement {
     pub detours: bool,
     /// Runtime of hand-overs.
     pub runtime: RuntimeName,
+    /// Roles to and from which hand-overs have a header although `runtime` has none.
+    pub with_header: BTreeSet<DeviceIndex>,
     /// Frames shorter than 60 bytes may come to the origin from outside.
     pub short_frames: bool,
     /// Some link between two devices pads frames shorter than 60 bytes.
@@ -160,6 +162,7 @@ impl Placement {
             order: Order::Keep,
             detours: true,
             runtime: RuntimeName::Full,
+            with_header: BTreeSet::new(),
             short_frames: false,
             pads: true,
             longest_frame: None,
@@ -282,6 +285,21 @@ impl Placement {
     fn led_by(&self, role: DeviceIndex) -> Option<Policy> {
         let mut led = self.sites.values().filter(|site| site.devices.first() == Some(&role));
         led.next().map(|site| site.policy)
+    }
+
+    /// True if hand-overs from one device to another have a header.
+    pub fn has_header(&self, from: DeviceIndex, to: DeviceIndex) -> bool {
+        let named = |device| self.with_header.contains(&self.role(device));
+        self.runtime == RuntimeName::Full || named(from) || named(to)
+    }
+
+    /// True if hand-overs to some region on another device have no header.
+    pub fn has_bare_sites(&self) -> bool {
+        let is_bare = |device: &DeviceIndex| {
+            let role = self.role(*device);
+            role != self.origin() && !self.has_header(self.origin(), role)
+        };
+        self.sites.values().filter_map(|site| site.devices.first()).any(is_bare)
     }
 
     /// A device's name.

@@ -5,6 +5,7 @@ use base_bits::Bits;
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use control_writes::Match;
+use dataplane_api::{Emitter, ExternError, FrameExtern};
 use device::{Options, Switch};
 use failover::{Allowed, Receiver, Report, Sender, Sent, Stamp, Targets, Thresholds, Verdict};
 use ir_value::Value;
@@ -373,9 +374,10 @@ fn each_mutant_is_noticed() {
 
 /// A switch, a helper and its spare, joined by links that may be cut: frames arrive at once.
 mod rack {
-    use super::{Options, Switch, Texts, bits, exact};
+    use super::{Keeper, Options, Switch, Texts, bits, exact};
     use base_diag::SourceMap;
     use base_time::{Duration, Time};
+    use dataplane_api::Registry;
     use device::Session;
     use ir_split::{DeviceIndex, Edge, Placement, Policy, SentEdge, Site};
     use std::collections::{BTreeSet, VecDeque};
@@ -423,8 +425,11 @@ mod rack {
             let sent: Vec<_> = parts.flat_map(|part| SentEdge::of_program(&part.program)).collect();
             assert_eq!((sent.len(), sent[0].tick_us, sent[0].ports.as_slice()), (1, 100, &[11, 12][..]));
             let switches = split.devices.iter().flatten().map(|part| {
+                let mut registry = Registry::default();
+                registry.add("beacon", Arc::new(|_| Ok(Box::new(Keeper::default()))));
+                let options = Options { registry, ..Options::default() };
                 let mut switch =
-                    ir_interp::switch(Arc::new(part.program.clone()), Options::default()).expect("a device");
+                    ir_interp::switch(Arc::new(part.program.clone()), options).expect("a device");
                 for (set, members) in &part.linkage.value_sets {
                     members.iter().for_each(|port| switch.value_set_add(set, &[exact(9, *port)]).unwrap());
                 }
@@ -569,6 +574,61 @@ fn an_idle_edge_is_probed() {
     }
     let used = rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
     assert_eq!(used, Value::Bits(bits(2, 2)));
+}
+
+/// Keeps each packet whose first byte is odd, as a cache that answers itself, and puts the number of calls in the others.
+#[derive(Default)]
+struct Keeper(u8);
+
+impl FrameExtern for Keeper {
+    fn call(&mut self, _: &str, _: &[Bits], frame: &[u8], _: Time, out: &mut Emitter) {
+        self.0 += 1;
+        if frame[0].is_multiple_of(2) {
+            out.carry_on([&[frame[0], self.0], &frame[2..]].concat());
+        }
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    fn tick(&mut self, _: Time, _: &mut Emitter) {}
+
+    fn snapshot(&self) -> Vec<u8> {
+        vec![self.0]
+    }
+
+    fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
+        self.0 = snapshot.first().copied().unwrap_or_default();
+        Ok(())
+    }
+}
+
+/// A device is not taken for dead because its function keeps every packet. Each packet is processed once, with its values.
+#[test]
+fn a_function_that_keeps_packets_is_no_failure() {
+    let mut rack = rack::Rack::new(include_str!("../testdata/split/spares_frames.p4"));
+    let used = |rack: &rack::Rack| rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
+    for round in 0..200 {
+        rack.now += 8;
+        assert_eq!(rack.send(0, &[[1, 2].as_slice(), &[9; 60]].concat()), [], "round {round} is kept");
+    }
+    assert!(rack.reports.len() > 3, "{} reports", rack.reports.len());
+    assert_eq!(used(&rack), Value::Bits(bits(2, 1)));
+    // Every hand-over is asked about: each passes twice, and is counted once.
+    for round in 0..10 {
+        rack.now += 100;
+        let out = rack.send(0, &[[4, round].as_slice(), &[9; 60]].concat());
+        assert_eq!(out, [(2, [[4, round + 7].as_slice(), &[9; 60]].concat())]);
+    }
+    let calls = rack.switches[1].memory("In.cache");
+    assert_eq!(calls, Ok(vec![210]));
+    rack.down.insert(1);
+    for _ in 0..20 {
+        rack.now += 8;
+        rack.send(0, &[4; 62]);
+    }
+    assert_eq!(used(&rack), Value::Bits(bits(2, 2)), "a dead device is left");
 }
 
 /// Only a frame from a link to a target can be a report.

@@ -13,6 +13,7 @@
 //! // frames: 1514, 1514             the longest frame from outside, the longest on each link
 //! // order: any                     of packets; or `detours: no`
 //! // runtime: headerless, 2         how hand-overs travel; the number of links between each two devices; or `short frames: yes`, `pads: no`
+//! // header: fpga                    devices whose hand-overs have a header although those of the runtime have none
 //! // show: section, layout          steps whose text is in the file `NAME.steps` beside the program
 //! ```
 //!
@@ -108,6 +109,7 @@ fn placement(source: &str) -> Placement {
         };
         placement.more_ports = placement.ports.iter().map(all).collect();
     }
+    placement.with_header = directive(source, "header").iter().flatten().map(index).collect();
     placement.short_frames = directive(source, "short frames").is_some();
     placement.pads = directive(source, "pads").is_none();
     place(&mut placement, placed.collect(), &called, origins[1..].iter().map(index).collect());

@@ -18,7 +18,7 @@ mod uses;
 
 pub use facts::{access_of, sharing};
 pub use mode::{
-    Apart, adds_up, apart, check, is_merged, is_merged_counter, mode_of, order_matters, refuse_apart,
+    Apart, adds_up, apart, check, is_merged, is_merged_counter, is_soft, mode_of, order_matters, refuse_apart,
 };
 pub use objects::{Accessor, Key, StateObject, key_of, objects};
 pub use shown::shown;

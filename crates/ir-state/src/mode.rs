@@ -4,7 +4,7 @@
 //! @merge("add")  register<bit<32>>(1024) seen;      merged, also "max", "min", "or"
 //! @merge("max", reads = "stale")  ...               what packets read from it shows, and may lack what others wrote a while ago
 //! @sharded       register<bit<16>>(1024) state;     each cell belongs to one flow
-//! @soft          register<bit<8>>(1024) cached;     may be lost
+//! @soft          register<bit<8>>(1024) cached;     may be lost; a frame extern too, for spares
 //! ```
 
 use crate::facts::{is_pure, sharing};
@@ -20,6 +20,13 @@ use state_modes::{MERGES, Merge, Mode};
 /// The mode of an object. A wrong declaration ([`check`]) counts as none.
 pub fn mode_of(program: &Program, object: InstanceId) -> Mode {
     declared(program, program.instance(object)).ok().flatten().unwrap_or_else(|| found(program, object))
+}
+
+/// The values may be lost: a spare may do without those of the device before it.
+pub fn is_soft(program: &Program, object: InstanceId) -> bool {
+    let instance = program.instance(object);
+    let is_said = || instance.annotations.iter().any(|annotation| annotation.name == "soft");
+    mode_of(program, object) == Mode::Soft || program.frame_extern(instance).is_some() && is_said()
 }
 
 /// The mode that follows from what the object is.
@@ -202,6 +209,8 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
                 .note("a meter decides by the rate of all packets, which no copy sees: two of them let twice the rate pass")
                 .help("keep it on one device, or give each device its share of the rate"))
         }
+        // One copy as yet: the memory of a spare is another one ([`is_soft`]).
+        (None, Mode::Soft) if object.frame_extern().is_some() => Ok(None),
         _ => Err(wrong(format!("this is a {}", object.name)).note("it is for registers")),
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use support::{case, compile_text};
 
 /// Ethernet, IPv4 with options, TCP or UDP; the parser keeps the destination port.
-fn program(declarations: &str, ingress: &str, egress: &str) -> String {
+pub(crate) fn program(declarations: &str, ingress: &str, egress: &str) -> String {
     format!(
         "#include <core.p4>
 #define V1MODEL_VERSION 20200408
@@ -87,7 +87,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 }
 
 /// `tor`, `nic` and `fpga`, with so many links between each two, and `R` at `nic`, `S` at `fpga`.
-fn placement(runtime: RuntimeName, links: u64) -> Placement {
+pub(crate) fn placement(runtime: RuntimeName, links: u64) -> Placement {
     let devices: Vec<DeviceIndex> = (0..3).map(DeviceIndex).collect();
     let pairs = devices.iter().flat_map(|a| devices.iter().map(|b| (*a, *b))).filter(|(a, b)| a != b);
     let port = |(a, b): (DeviceIndex, DeviceIndex), n: u64| u64::from(300 + 20 * a.0 + 50 * b.0) + n;
@@ -134,7 +134,7 @@ fn check(source: &str, runtime: RuntimeName, links: u64, same: &[&str]) {
 const BOTH: [RuntimeName; 2] = [RuntimeName::Headerless, RuntimeName::HeaderlessIpv4];
 
 /// The packets that `headerless-ipv4` can hand over.
-const WHOLE: &str = "hdr.ipv4.isValid() && hdr.ipv4.offset == 0";
+pub(crate) const WHOLE: &str = "hdr.ipv4.isValid() && hdr.ipv4.offset == 0";
 
 #[test]
 fn a_region_reads_and_writes_the_packet() {
@@ -245,12 +245,17 @@ fn a_hand_over_to_nowhere_is_dropped() {
 
 /// The example with a changed `RACK.toml`.
 fn example(name: &str, edit: impl Fn(String) -> String) -> Racked {
+    changed(name, |file, text| if file == "RACK.toml" { edit(text) } else { text })
+}
+
+/// The example with changed files.
+pub(crate) fn changed(name: &str, edit: impl Fn(&str, String) -> String) -> Racked {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/headerless");
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("headerless-{name}"));
     std::fs::create_dir_all(&to).expect("a directory for the test");
     for file in ["wall.p4", "entries.stf", "RACK.toml"] {
         let text = std::fs::read_to_string(from.join(file)).expect("a file of the example");
-        let text = if file == "RACK.toml" { edit(text) } else { text };
+        let text = edit(file, text);
         std::fs::write(to.join(file), text).expect("a file of the test");
     }
     let mut map = SourceMap::new();
@@ -258,7 +263,7 @@ fn example(name: &str, edit: impl Fn(String) -> String) -> Racked {
 }
 
 /// Permitted packets arrive, denied ones do not, and none is lost or changed on the path.
-fn runs(racked: &Racked) {
+pub(crate) fn runs(racked: &Racked) {
     let report = up::bring_up(racked).unwrap().run().unwrap();
     let counts: Vec<_> =
         report.workloads.iter().map(|w| (w.name.as_str(), w.received, w.corrupted)).collect();
@@ -281,6 +286,21 @@ fn the_example_runs_over_one_link_with_the_position_in_the_offset() {
         assert!(text.contains(second));
         text.replace(second, "").replace("runtime = \"headerless\"", "runtime = \"headerless-ipv4\"")
     }));
+}
+
+/// A hand-over does not say of which plan it is, so none is inside while one plan replaces another.
+#[test]
+fn a_plan_is_replaced_without_a_number_in_the_packet() {
+    let mut racked = example("replaced", |text| {
+        let plans = "[[replace]]\nat = \"10ms\"\nmap = {}\n\n[[replace]]\nat = \"20ms\"\nmap = { Wall = \"nic\" }\n\n[[workload]]";
+        text.replacen("[[workload]]", plans, 1)
+    });
+    let report = up::bring_up(&racked).unwrap().run().unwrap();
+    assert_eq!(report.notes.iter().filter(|n| n.what == "the other plan has taken over").count(), 2);
+    let counts: Vec<_> = report.workloads.iter().map(|w| (w.received, w.corrupted)).collect();
+    assert_eq!(counts, [(500, 0), (500, 0), (0, 0)], "{:#?}", report.drops);
+    racked.rack.replaces.clear();
+    runs(&racked);
 }
 
 /// Hand-overs are plain frames: a switch without a program forwards them by its flow rules, port by port.

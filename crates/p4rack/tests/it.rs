@@ -29,6 +29,7 @@ mod landings;
 mod limited;
 mod line;
 mod merged;
+mod mixed_runtimes;
 mod move_mistakes;
 mod moves;
 mod newtypes;

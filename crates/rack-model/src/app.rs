@@ -24,7 +24,8 @@
 //!                               # cannot execute ("beyond"), or as chosen by the planner ("auto")
 //! shares = { Acl = "20%" }      # maximum share of the incoming traffic that passes a region, for plans; default: all
 //! runtime = "full"              # what hand-overs carry; "headerless": nothing, the link says the position; "headerless-ipv4": nothing, the fragment
-//!                               # offset does; "auto": the first of "headerless", "headerless-ipv4" and "full" that is exact and has enough links
+//!                               # offset does; "auto": as little as is exact and has enough links, for each device
+//! with_header = ["fpga"]        # devices whose hand-overs have a header although those of the runtime have none
 //! epoch = 1                     # number of this plan, which hand-overs carry
 //! affinity = "medium"           # flows at the switch or at helpers: see `pinning.rs`
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
@@ -40,6 +41,7 @@ use crate::failover::{self, Failover, FailoverKeys};
 use crate::group::{self, Group};
 use crate::names::Names;
 use crate::pinning::{self, Pinning};
+use crate::runtime::{self, Runtime};
 use crate::section::{Item, Reader, Section};
 use crate::value;
 use crate::{DeviceId, Probability, Spanned};
@@ -87,6 +89,8 @@ pub struct App {
     pub epoch: u32,
     /// Runtime of hand-overs.
     pub runtime: Runtime,
+    /// Devices whose hand-overs have a header although those of the runtime have none.
+    pub with_header: Vec<Spanned<DeviceId>>,
     /// Frames that may be too long for a link once they are handed over are dropped there; else such a rack is refused.
     pub drops_long_frames: bool,
     /// Packets of the app, if it shares its device with other apps; `None`: the packets of no other app.
@@ -126,6 +130,7 @@ impl App {
             failover_of_processes: Failover::default(),
             epoch: 1,
             runtime: Runtime::default(),
+            with_header: vec![],
             drops_long_frames: false,
             class: None,
             priority: None,
@@ -219,33 +224,12 @@ impl Placement {
     }
 }
 
-/// Runtime of hand-overs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Runtime {
-    /// With a header.
-    #[default]
-    Full,
-    /// As they are; the link says the position.
-    Headerless,
-    /// As they are; IPv4's fragment offset says the position.
-    HeaderlessIpv4,
-    /// The lightest that carries all hand-overs of the app exactly.
-    Auto,
-}
-
 const POLICIES: [(&str, Option<Policy>); 5] = [
     ("direct", Some(Policy::Direct)),
     ("call", Some(Policy::Call)),
     ("failover", Some(Policy::Failover)),
     ("shard", Some(Policy::Shard)),
     ("group", Some(Policy::Group)),
-];
-
-const RUNTIMES: [(&str, Option<Runtime>); 4] = [
-    ("full", Some(Runtime::Full)),
-    ("headerless", Some(Runtime::Headerless)),
-    ("headerless-ipv4", Some(Runtime::HeaderlessIpv4)),
-    ("auto", Some(Runtime::Auto)),
 ];
 
 const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(true))];
@@ -315,13 +299,7 @@ pub(crate) fn read(
     let cuts = s.optional(r, "regions", |r, i| value::choice(r, i, &CUTS));
     let shares = s.optional(r, "shares", shares);
     let epoch = s.optional(r, "epoch", |r, i| value::small(r, i, 0..=255));
-    let runtime = s.optional(r, "runtime", |r, i| value::choice(r, i, &RUNTIMES));
-    if let (Some(Spanned { value: Regions::Planned, .. }), Some(Spanned { value, span })) = (&map, &runtime)
-        && !matches!(value, Runtime::Full | Runtime::Auto)
-    {
-        let why = "say in `map` where they run, or use `runtime = \"auto\"`: the planner knows no links for positions";
-        r.bad_value(*span, "planned regions need hand-overs with a header", why);
-    }
+    let (runtime, with_header) = runtime::read(r, &mut s, map.as_ref().map(|map| &map.value), device);
     let long_frames = s.optional(r, "long_frames", |r, i| value::choice(r, i, &LONG_FRAMES));
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
     let class = s.optional(r, "class", class);
@@ -371,7 +349,8 @@ pub(crate) fn read(
         failover,
         failover_of_processes,
         epoch: epoch.map_or(1, |e| e.value),
-        runtime: runtime.map_or(Runtime::Full, |runtime| runtime.value),
+        runtime,
+        with_header,
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         class,
         priority,

@@ -1,14 +1,15 @@
 //! Placements of an app's regions for the splitter: by hand, or from a plan.
 
 use crate::Result;
+use crate::lightest;
 use base_diag::Diagnostic;
 use ir::Program;
 use ir_split::{
-    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, Split,
-    marks, split, unknown_region,
+    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, marks,
+    unknown_region,
 };
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The placement that an app writes out.
 pub fn by_hand(
@@ -64,6 +65,7 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
             rack_model::Runtime::Headerless => RuntimeName::Headerless,
             rack_model::Runtime::HeaderlessIpv4 => RuntimeName::HeaderlessIpv4,
         },
+        with_header: BTreeSet::new(),
         short_frames: false,
         pads: true,
         longest_frame: None,
@@ -110,50 +112,14 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         }
     }
     (placement.short_frames, placement.pads) = (takes_short, pads);
+    placement.with_header = app.with_header.iter().map(|d| placement.role(index(d.value))).collect();
     if placement.runtime == RuntimeName::Headerless {
-        placement.more_ports = all_ports(rack, at);
+        placement.more_ports = lightest::all_ports(rack, at);
     }
     if app.drops_long_frames {
         placement.longest_frame = None;
     }
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
-}
-
-/// The ports of all links between two devices of an app.
-fn all_ports(rack: &Rack, at: usize) -> BTreeMap<(DeviceIndex, DeviceIndex), Vec<u64>> {
-    let mut ports: BTreeMap<_, Vec<u64>> = BTreeMap::new();
-    for Cable { ends: [a, b], .. } in rack.cables() {
-        let (NodeId::Device(from), NodeId::Device(to)) = (a.node, b.node) else { continue };
-        if rack.is_of(from, at) && rack.is_of(to, at) {
-            for (start, end, port) in [(from, to, a.port), (to, from, b.port)] {
-                ports.entry((DeviceIndex(start.0), DeviceIndex(end.0))).or_default().push(port.into());
-            }
-        }
-    }
-    ports
-}
-
-/// Splits a program. With `runtime = "auto"`, hand-overs travel without a header if the program and the links allow it.
-pub fn split_lightest(
-    rack: &Rack,
-    at: usize,
-    program: &Program,
-    placement: Placement,
-) -> Result<(Placement, Split)> {
-    let is_auto = rack.apps.get(at).is_some_and(|app| app.runtime == rack_model::Runtime::Auto);
-    let lighter = [RuntimeName::Headerless, RuntimeName::HeaderlessIpv4];
-    for runtime in lighter.into_iter().filter(|_| is_auto && !placement.sites.is_empty()) {
-        let more_ports = match runtime {
-            RuntimeName::Headerless => all_ports(rack, at),
-            _ => BTreeMap::new(),
-        };
-        let tried = Placement { runtime, more_ports, ..placement.clone() };
-        if let Ok(split) = split(program, &tried) {
-            return Ok((tried, split));
-        }
-    }
-    let split = split(program, &placement)?;
-    Ok((placement, split))
 }
 
 /// A group as the agents of its devices need it.

@@ -4,7 +4,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::SourceMap;
 use ir_footprint::overhead;
-use ir_split::{CallEnd, RuntimeName, SectionInfo, SectionKind};
+use ir_split::{CallEnd, Placement, RuntimeName, SectionInfo, SectionKind};
 use p4rack::pinned::PinnedApp;
 use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
@@ -173,11 +173,19 @@ fn pinned_summary(PinnedApp { pinned, share, .. }: &PinnedApp) -> String {
     out
 }
 
+/// Devices whose hand-overs have a header although those of the runtime have none.
+fn with_header(placement: &Placement) -> String {
+    let names: Vec<_> =
+        placement.with_header.iter().map(|device| format!("`{}`", placement.name(*device))).collect();
+    if names.is_empty() { String::new() } else { format!(", with a header for {}", names.join(", ")) }
+}
+
 fn app_summary(app: &SplitApp) -> String {
     let mut out = String::new();
     let split = &app.split;
     if app.placement.runtime != RuntimeName::Full {
-        let _ = writeln!(out, "     runtime: {}", app.placement.runtime_name());
+        let _ =
+            writeln!(out, "     runtime: {}{}", app.placement.runtime_name(), with_header(&app.placement));
     }
     for (index, section) in split.sections.iter().enumerate() {
         if section.is_plain_end() {
@@ -274,6 +282,7 @@ fn app_json(app: &SplitApp) -> Value {
         "devices": app.placement.devices,
         "origin": app.placement.name(app.placement.origin()),
         "runtime": app.placement.runtime_name(),
+        "with_header": app.placement.with_header.iter().map(|device| app.placement.name(*device)).collect::<Vec<_>>(),
         "sections": sections,
         "cut_edges": edges,
         "counted_behind_a_cut": split.counted_behind_a_cut,

@@ -193,7 +193,7 @@ impl Generator<'_> {
         if !targets.is_empty() {
             leave = self.runtime.send(self, Duty::Ingress, self.cut.ingress);
             if !sent_on.is_empty() {
-                let is_packed = self.runtime.is_hand_over(self, Duty::Ingress);
+                let is_packed = self.came_with_header(Duty::Ingress);
                 leave = vec![build::if_then(build::not(is_packed), leave)];
             }
         }

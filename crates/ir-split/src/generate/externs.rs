@@ -47,7 +47,7 @@ impl Generator<'_> {
 
     /// Cells of the counter of drops: one for each reason that can be.
     fn drop_cells(&self) -> u64 {
-        match (self.runtime.keeps_length(), self.cut.placement.has_any_spares()) {
+        match (self.runtime.drops_short(), self.cut.placement.has_any_spares()) {
             (true, _) => Drop::Short as u64 + 1,
             (false, true) => Drop::Again as u64 + 1,
             (false, false) => Drop::Again as u64,
@@ -172,6 +172,10 @@ impl Generator<'_> {
 
     pub fn recirculate_function(&mut self) -> ExternFunctionId {
         self.function(OWN_EXTERNS.recirculate, Direction::None, Type::Bit(8))
+    }
+
+    pub fn resubmit_function(&mut self) -> ExternFunctionId {
+        self.function(OWN_EXTERNS.resubmit, Direction::None, Type::Bit(8))
     }
 
     /// The architecture's function with one parameter of that type, declared here if nobody used it before.

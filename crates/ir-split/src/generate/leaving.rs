@@ -7,15 +7,35 @@ use crate::section::{Half, SectionId};
 impl Generator<'_> {
     /// Sections that packets come to this device for, over a cut.
     pub fn entered_here(&self) -> Vec<SectionId> {
-        let points = self.cut.sections.resume_points().into_iter();
-        points.filter(|&id| self.cut.sections.get(id).device == self.role()).collect()
+        self.targets(|_, to| self.cut.sections.get(to).device == self.role())
     }
 
     /// Sections elsewhere that this device hands over to.
     pub fn entered_from_here(&self) -> Vec<SectionId> {
+        self.targets(|from, _| self.cut.sections.get(from).device == self.role())
+    }
+
+    /// Sections that packets come to this device for, by hand-overs with a header or by those without.
+    pub fn entered_here_by(&self, header: bool) -> Vec<SectionId> {
         let here = |id: SectionId| self.cut.sections.get(id).device == self.role();
+        self.targets(|from, to| here(to) && self.has_header(from, to) == header)
+    }
+
+    /// Sections elsewhere that this device hands over to, with a header or without.
+    pub fn entered_from_here_by(&self, header: bool) -> Vec<SectionId> {
+        let here = |id: SectionId| self.cut.sections.get(id).device == self.role();
+        self.targets(|from, to| here(from) && self.has_header(from, to) == header)
+    }
+
+    fn has_header(&self, from: SectionId, to: SectionId) -> bool {
+        let device = |id| self.cut.sections.get(id).device;
+        self.cut.placement.has_header(device(from), device(to))
+    }
+
+    /// The ends of these cuts, each once.
+    fn targets(&self, wanted: impl Fn(SectionId, SectionId) -> bool) -> Vec<SectionId> {
         let edges = self.cut.sections.cut_edges().into_iter();
-        let mut targets: Vec<_> = edges.filter(|&(from, _)| here(from)).map(|(_, to)| to).collect();
+        let mut targets: Vec<_> = edges.filter(|&(from, to)| wanted(from, to)).map(|(_, to)| to).collect();
         targets.sort();
         targets.dedup();
         targets

@@ -199,7 +199,7 @@ impl<'a> Generator<'a> {
         Generator {
             cut,
             device,
-            runtime: cut.runtime,
+            runtime: cut.runtime.of_device(cut, device).unwrap_or(cut.runtime),
             out: cut.program.clone(),
             linkage: Linkage {
                 prefix: cut.prefix.to_string(),
@@ -327,6 +327,11 @@ impl<'a> Generator<'a> {
     /// A field that all hand-overs have.
     pub fn common_field(&self, stage: Duty, name: &str) -> Expr {
         self.named_field(self.header_field(stage, self.common), name)
+    }
+
+    /// True in this stage for a packet with the header of hand-overs.
+    pub fn came_with_header(&self, stage: Duty) -> Expr {
+        build::is_valid(self.header_field(stage, self.common))
     }
 
     /// Value that a policy keeps of a hand-over's field; `None` if none on this device does.

@@ -142,7 +142,7 @@ impl Generator<'_> {
         };
         let mut ours = vec![self.header_field(Duty::Egress, self.common)];
         ours.extend(
-            self.entered_here()
+            self.entered_here_by(true)
                 .iter()
                 .filter_map(|id| self.of_section.get(id))
                 .map(|&n| self.header_field(Duty::Egress, n)),

@@ -19,7 +19,7 @@ pub(crate) mod group;
 pub(crate) mod shard;
 
 use crate::analysis::Analysis;
-use crate::generate::Generator;
+use crate::generate::{Cut, Generator};
 use crate::layout::LayoutField;
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement};
@@ -89,9 +89,14 @@ pub(crate) trait EdgePolicy: Sync {
         vec![]
     }
 
-    /// Fields that clones made by [`Generator::clone_to_port`] keep.
-    fn keeps_in_clones(&self, _placement: &Placement, _device: DeviceIndex) -> Vec<LayoutField> {
+    /// Fields that clones made by [`Generator::clone_to_port`] keep, and packets that pass ingress again.
+    fn keeps_in_clones(&self, _cut: &Cut<'_>, _device: DeviceIndex) -> Vec<LayoutField> {
         vec![]
+    }
+
+    /// Packets may pass ingress of this device again: to the parser they are the hand-overs that they were.
+    fn passes_again(&self, _cut: &Cut<'_>, _device: DeviceIndex) -> bool {
+        false
     }
 
     /// Fills its fields in a hand-over that leaves.

@@ -53,7 +53,7 @@ impl EdgePolicy for Return {
 
     fn receive(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
         let Some(kept) = g.kept_field(Duty::Ingress, ORIGIN) else { return vec![] };
-        let came = g.runtime.is_hand_over(g, Duty::Ingress);
+        let came = g.came_with_header(Duty::Ingress);
         vec![build::if_then(came, vec![build::assign(kept, g.common_field(Duty::Ingress, ORIGIN))])]
     }
 }

@@ -4,6 +4,7 @@
 //! full              hand-overs carry all live values and headers in front of the payload
 //! headerless        hand-overs are the packets themselves; the port says the position
 //! headerless-ipv4   likewise; IPv4's fragment offset says the position
+//! mixed             one of the last two, and `full` for some devices
 //! ```
 //!
 //! The generator of a device's program (`generate`) is the same for all runtimes: which sections run here, in which
@@ -12,10 +13,11 @@
 
 pub(crate) mod full;
 pub(crate) mod headerless;
+pub(crate) mod mixed;
 mod parser;
 
 use crate::analysis::Analysis;
-use crate::generate::{Generator, Moved};
+use crate::generate::{Cut, Generator, Moved};
 use crate::layout::{Layout, NotCarried};
 use crate::placement::DeviceIndex;
 use crate::policy::EdgePolicy;
@@ -32,6 +34,16 @@ pub(crate) trait Runtime: Sync {
     /// Hand-overs are as long as the packets: what counts or reads their length needs nothing else.
     fn keeps_length(&self) -> bool {
         false
+    }
+
+    /// A hand-over that a link would pad is dropped and counted.
+    fn drops_short(&self) -> bool {
+        self.keeps_length()
+    }
+
+    /// The runtime of one device's hand-overs, if it is another one.
+    fn of_device(&self, _cut: &Cut<'_>, _device: DeviceIndex) -> Option<&'static dyn Runtime> {
+        None
     }
 
     /// The bits of each hand-over, or the values that it cannot carry.

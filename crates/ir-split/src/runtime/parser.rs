@@ -10,10 +10,10 @@ use ir::{
 
 impl Generator<'_> {
     /// A value set with the ports by which hand-overs come.
-    pub fn add_link_set(&mut self, links: &[u64]) -> ValueSetId {
+    pub fn add_link_set(&mut self, name: &str, links: &[u64]) -> ValueSetId {
         let parser = &mut self.out.parsers[self.cut.parser.index()];
         let id = ValueSetId::from(parser.value_sets.len());
-        let own: ir::Name = format!("{}_links", self.cut.prefix).into();
+        let own: ir::Name = format!("{}_{name}", self.cut.prefix).into();
         let name = format!("{}.{own}", parser.control_plane_name);
         parser.value_sets.push(ValueSet {
             name: own,
@@ -28,15 +28,17 @@ impl Generator<'_> {
         id
     }
 
-    /// Moves the program's `start` after the other states under another name, so that ours can be first.
+    /// Moves `start` after the other states under another name, so that ours can be first.
     pub fn rename_start(&mut self) -> StateRef {
+        let programs: ir::Name = format!("{}_program_start", self.cut.prefix).into();
         let parser = &mut self.out.parsers[self.cut.parser.index()];
         let moved = StateId::from(parser.states.len());
         for state in &mut parser.states {
             retarget(&mut state.transition, StateId(0), moved);
         }
         let mut start = parser.states[0].clone();
-        start.name = format!("{}_program_start", self.cut.prefix).into();
+        let is_program = !parser.states.iter().any(|state| state.name == programs);
+        start.name = if is_program { programs } else { format!("{}_other_start", self.cut.prefix).into() };
         parser.states.push(start);
         StateRef::State(moved)
     }

@@ -7,7 +7,6 @@ use crate::rack::Racked;
 use base_time::{Duration, Time};
 use ir::{InstanceId, Name, Program};
 use ir_split::{Part, SentEdge};
-use ir_state::Mode;
 use rack_emulator::{EdgeReport, Emulator, Violation};
 use rack_model::{DeviceId, NodeId};
 
@@ -99,7 +98,7 @@ impl Edges {
 /// The objects marked `@soft` that a part has.
 fn soft(whole: &Program, part: &Part) -> Vec<Name> {
     let all = (0..whole.instances.len()).map(InstanceId::from);
-    let soft = all.filter(|object| ir_state::mode_of(whole, *object) == Mode::Soft);
+    let soft = all.filter(|object| ir_state::is_soft(whole, *object));
     let names = soft.map(|object| whole.instance(object).control_plane_name.clone());
     let has = |name: &Name| part.program.instances.iter().any(|one| one.control_plane_name == *name);
     names.filter(has).collect()

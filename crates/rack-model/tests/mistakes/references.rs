@@ -469,6 +469,39 @@ fn runtimes() {
 }
 
 #[test]
+fn devices_with_a_header() {
+    let app = "[[app]]\nprogram = \"x/a.p4\"\norigin = \"tor\"\nmap = {}\n";
+    check_with(
+        &format!("{app}with_header = []\n"),
+        expect![[r#"
+        error[P4R0605]: all hand-overs of this runtime have a header
+          --> RACK.toml:20:15
+           |
+        20 | with_header = []
+           |               ^^ name devices only with `runtime = "headerless"` or "headerless-ipv4"; "auto" finds them itself
+    "#]],
+    );
+    check_with(
+        &format!("{app}runtime = \"headerless\"\nwith_header = [\"tor\", \"nix\"]\n"),
+        expect![[r#"
+        error[P4R0605]: no region of the app runs there
+          --> RACK.toml:21:16
+           |
+        21 | with_header = ["tor", "nix"]
+           |                ^^^^^ name devices of `map`
+
+        error[P4R0606]: unknown device `nix`
+          --> RACK.toml:21:23
+           |
+        21 | with_header = ["tor", "nix"]
+           |                       ^^^^^ not known
+           |
+           = note: known are `tor`
+    "#]],
+    );
+}
+
+#[test]
 fn faults() {
     let fault = |text: &str, expected| check_with(&format!("[[fault]]\n{text}\n"), expected);
     fault(

@@ -7,11 +7,13 @@
 //! sender    p4rack_leave.apply(kind, ask, generation, sequence, gaps, region, now, leaves, port); if (leaves == 0) { drop }
 //! target    p4rack_arrive.apply(ask, generation, sequence, gaps, region, sender, verdict, reports);
 //!           if (reports == 1) { clone }   if (verdict != 0) { drop }
+//!           if (reports == 1) { passed = 1; resubmit }      where a frame extern could keep the packet, and its clone with it
 //! egress    if (the clone) { p4rack := the report; truncate to p4rack_t }
 //! ```
 
 use super::{EdgePolicy, OwnFrame, PortTable};
-use crate::generate::{Drop, Generator};
+use crate::arch;
+use crate::generate::{Cut, Drop, Generator};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, KIND, LayoutField, VERSION};
 use crate::placement::{DeviceIndex, Placement};
 use crate::runtime::{ADDRESS, sender_address};
@@ -42,6 +44,9 @@ const LEAVES: &str = "leaves";
 /// Metadata of a target.
 const VERDICT: &str = "verdict";
 const REPORTS: &str = "reports";
+
+/// Metadata of a target with frame externs: the packet has passed `p4rack_arrive`, and comes again.
+const PASSED: &str = "passed";
 const STAMP: [(&str, u32); 3] =
     [("generation", GENERATION_BITS), ("sequence", SEQUENCE_BITS), ("gaps", GAPS_BITS)];
 
@@ -85,9 +90,17 @@ impl EdgePolicy for Failover {
         all
     }
 
-    fn keeps_in_clones(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
-        let is_target = placement.has_spares(placement.role(device));
-        if is_target { STAMP.map(|(name, width)| field(name, width)).to_vec() } else { vec![] }
+    fn keeps_in_clones(&self, cut: &Cut<'_>, device: DeviceIndex) -> Vec<LayoutField> {
+        if !cut.placement.has_spares(cut.placement.role(device)) {
+            return vec![];
+        }
+        let passed = self.passes_again(cut, device).then(|| field(PASSED, 1));
+        STAMP.map(|(name, width)| field(name, width)).into_iter().chain(passed).collect()
+    }
+
+    fn passes_again(&self, cut: &Cut<'_>, device: DeviceIndex) -> bool {
+        let is_target = cut.placement.has_spares(cut.placement.role(device));
+        is_target && arch::first_frame_extern(cut.program).is_some()
     }
 
     fn own_frame(&self, placement: &Placement, device: DeviceIndex) -> Option<OwnFrame> {
@@ -180,7 +193,22 @@ impl EdgePolicy for Failover {
         let mut counted = g.drop(stage, Drop::Again);
         counted.push(ended);
         let refused = build::differs(verdict.clone(), build::bits(2, 0));
-        let dropped = build::if_then(refused, counted);
+        let passed = g.kept_field(stage, PASSED);
+        let dropped = match &passed {
+            None => build::if_then(refused, counted),
+            Some(passed) => {
+                let ended = build::assign(g.region_of(stage), g.region_value(g.cut.layout.ended_region));
+                let list = build::bits(8, u64::from(g.clone_list));
+                let resubmit = Callee::ExternFunction(g.resubmit_function());
+                let again = vec![
+                    build::assign(passed.clone(), build::bits(1, 1)),
+                    ended,
+                    build::call(resubmit, vec![], vec![list]),
+                ];
+                let reported = build::if_then(build::equals(reports.clone(), build::bits(1, 1)), again);
+                build::if_else(refused, counted, vec![reported])
+            }
+        };
         stmts.push(build::stmt(ir::StmtKind::If(
             is_probe,
             build::block(silent),
@@ -188,8 +216,10 @@ impl EdgePolicy for Failover {
         )));
         // Frames of another plan are dropped as unknown.
         let is_known = build::differs(g.region_of(stage), g.region_value(g.cut.layout.unknown_region));
-        let came = g.runtime.is_hand_over(g, stage);
-        vec![build::if_then(build::and(came, is_known), stmts)]
+        let came = g.came_with_header(stage);
+        let is_new = passed.map(|passed| build::equals(passed, build::bits(1, 0)));
+        let known = build::and(came, is_known);
+        vec![build::if_then(is_new.into_iter().fold(known, build::and), stmts)]
     }
 
     fn in_egress(&self, g: &mut Generator<'_>) -> Vec<Stmt> {

@@ -10,13 +10,16 @@ impl Generator<'_> {
     /// more than emit the packet's headers is left out.
     pub fn write_deparser(&mut self) {
         let Some(id) = arch::control(&self.out, Duty::Deparse) else { return };
-        if self.entered_from_here().is_empty() && self.sent_on().is_empty() {
+        if self.entered_from_here_by(true).is_empty() && self.sent_on().is_empty() {
             return;
         }
         let packet = self.sure_role_var(Duty::Deparse, Role::Packet);
         let mut fields = vec![self.common];
         fields.extend(
-            self.of_section.iter().filter(|(id, _)| self.entered_from_here().contains(id)).map(|(_, &n)| n),
+            self.of_section
+                .iter()
+                .filter(|(id, _)| self.entered_from_here_by(true).contains(id))
+                .map(|(_, &n)| n),
         );
         fields.extend(self.sent.values());
         fields.extend(self.cut.originals.iter().map(|index| self.originals[index]));

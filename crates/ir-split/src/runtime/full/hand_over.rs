@@ -12,7 +12,7 @@ impl Generator<'_> {
     /// members of enums need an `if` each and stand in front of the call.
     pub fn restore(&mut self, at: At, id: SectionId) -> Option<Stmt> {
         let At { stage, control, moved } = at;
-        if !self.entered_here().contains(&id) {
+        if !self.entered_here_by(true).contains(&id) {
             return None;
         }
         let header = self.header_field(stage, *self.of_section.get(&id)?);

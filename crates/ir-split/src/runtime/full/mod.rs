@@ -16,9 +16,11 @@ mod types;
 use super::{At, Runtime};
 use crate::analysis::Analysis;
 use crate::fit::{check_fit, too_long};
+use crate::flow::AtSection;
 use crate::generate::{Drop, Generator};
 use crate::layout::{Layout, NotCarried};
 use crate::policy::EdgePolicy;
+use crate::routes::Leg;
 use crate::section::SectionId;
 use base_diag::Diagnostic;
 use ir::{ControlId, Expr, Stmt, build};
@@ -26,15 +28,25 @@ use p4_arch::Duty;
 
 pub struct Full;
 
+/// The bits of hand-overs to these sections, given what is live there.
+pub fn layout(
+    a: &Analysis<'_>,
+    policies: &[&dyn EdgePolicy],
+    entered: Vec<SectionId>,
+    at: &[AtSection],
+) -> Result<Layout, Vec<NotCarried>> {
+    let kept = a.originals.as_deref().unwrap_or_default();
+    let of_policies = policies.iter().flat_map(|policy| policy.fields(&a.program, a.placement)).collect();
+    Layout::new(&a.program, a.places(), (&a.sections, entered), at, kept, of_policies)
+}
+
 impl Runtime for Full {
     fn name(&self) -> &'static str {
         "full"
     }
 
     fn layout(&self, a: &Analysis<'_>, policies: &[&dyn EdgePolicy]) -> Result<Layout, Vec<NotCarried>> {
-        let kept = a.originals.as_deref().unwrap_or_default();
-        let of_policies = policies.iter().flat_map(|policy| policy.fields(&a.program, a.placement)).collect();
-        Layout::new(&a.program, a.places(), &a.sections, &a.at, kept, of_policies)
+        layout(a, policies, a.sections.resume_points(), &a.at)
     }
 
     fn header_bits(&self, layout: &Layout, section: SectionId) -> u32 {
@@ -42,7 +54,7 @@ impl Runtime for Full {
     }
 
     fn refuse(&self, a: &Analysis<'_>, layout: &Layout) -> Vec<Diagnostic> {
-        let header_bytes = |section| u64::from(self.header_bits(layout, section) / 8);
+        let header_bytes = |leg: &Leg| u64::from(self.header_bits(layout, leg.section) / 8);
         check_fit(&a.sections, a.placement, &too_long(a, &header_bytes))
     }
 

@@ -32,14 +32,14 @@ use p4_arch::{Duty, Meaning};
 impl Generator<'_> {
     /// Adds the states above and makes the program's own start one of them.
     pub fn add_parser_states(&mut self) {
-        let entered = self.entered_here();
+        let entered = self.entered_here_by(true);
         let sent_on = self.sent_on();
         let parser_id = self.cut.parser;
         let links = self.links();
         if entered.is_empty() && sent_on.is_empty() {
             return;
         }
-        let set = self.add_link_set(&links);
+        let set = self.add_link_set("links", &links);
         let own_start = if self.parses_packets() { self.rename_start() } else { StateRef::Accept };
         let mut states = States { first: self.out.parser(parser_id).states.len() as u32, list: vec![] };
         let headers: Vec<_> = self.cut.places.of_packet().map(|(index, _)| index).collect();
@@ -100,9 +100,9 @@ impl Generator<'_> {
         parser.states[0] = start;
     }
 
-    /// Ordinary frames are dropped at a helper, but frames returned by a frame extern must be parsed.
+    /// Ordinary frames are dropped at a helper, but frames returned by a frame extern and hand-overs without a header must be parsed.
     fn parses_packets(&self) -> bool {
-        self.is_origin() || self.has_frame_externs()
+        self.is_origin() || self.has_frame_externs() || !self.entered_here_by(false).is_empty()
     }
 
     fn has_frame_externs(&self) -> bool {
@@ -111,7 +111,8 @@ impl Generator<'_> {
 
     /// Ports by which hand-overs come to this device.
     fn links(&self) -> Vec<u64> {
-        let into = self.cut.routes.legs.iter().filter(|leg| leg.to == self.device);
+        let is_into = |leg: &&Leg| leg.to == self.device && self.cut.placement.has_header(leg.from, leg.to);
+        let into = self.cut.routes.legs.iter().filter(is_into);
         let port = |leg: &Leg| self.cut.placement.ports.get(&(self.device, leg.from)).copied();
         let mut ports: Vec<u64> = into.filter_map(port).collect();
         let (sections, placement) = (self.cut.sections, self.cut.placement);
@@ -161,6 +162,15 @@ impl Generator<'_> {
                     case(number(RESUBMITTED), own),
                     case(Keyset::DontCare, by_port),
                 ];
+                self.state("start", vec![], select(vec![kind()], cases))
+            }
+        };
+        let passes_again = self.cut.policies.iter().any(|policy| policy.passes_again(self.cut, self.device));
+        let start = match passes_again {
+            false => start,
+            true => {
+                let by_port = (states.reserve(), states.list.push(start)).0;
+                let cases = vec![case(number(RESUBMITTED), peek), case(Keyset::DontCare, by_port)];
                 self.state("start", vec![], select(vec![kind()], cases))
             }
         };

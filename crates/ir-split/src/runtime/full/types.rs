@@ -14,8 +14,8 @@ impl Generator<'_> {
     /// Declares `p4rack_t` and the sections' headers, and adds them to the headers struct: `p4rack`, one of each
     /// section entered from or at this device, and a copy of each header to send. Adds the region to the metadata.
     pub fn add_types(&mut self) {
-        let mut sections = self.entered_here();
-        sections.extend(self.entered_from_here());
+        let mut sections = self.entered_here_by(true);
+        sections.extend(self.entered_from_here_by(true));
         sections.sort();
         sections.dedup();
         // Nothing travels to some sections but headers.
@@ -32,7 +32,7 @@ impl Generator<'_> {
             let name = self.own(&self.identifier(*id));
             fields.push(struct_field(&name, Type::Named(TypeId(first.0 + n))));
         }
-        let sends = !self.entered_from_here().is_empty();
+        let sends = !self.entered_from_here_by(true).is_empty();
         let copies: Vec<HeaderIndex> = match sends {
             true => self.cut.places.of_packet().map(|(index, _)| index).collect(),
             false => vec![],
@@ -88,11 +88,8 @@ impl Generator<'_> {
             kept.push((field.name.clone(), fields.len()));
             fields.push(struct_field(&self.own(&field.name), Type::Bit(field.width)));
         }
-        let copied = self
-            .cut
-            .policies
-            .iter()
-            .flat_map(|policy| policy.keeps_in_clones(self.cut.placement, self.device));
+        let copied =
+            self.cut.policies.iter().flat_map(|policy| policy.keeps_in_clones(self.cut, self.device));
         let copied: Vec<_> = copied.collect();
         if !copied.is_empty() {
             self.clone_list = unused_list(&self.out, &self.metadata_type);

@@ -35,44 +35,54 @@ const CAME: &str = "came";
 const FOR_PORT: &str = "for_port";
 
 impl Generator<'_> {
-    pub fn add_headerless_metadata(&mut self) {
-        self.insert_types(vec![]);
+    /// Declares `region` and `leaving`, as a runtime with a header does, too.
+    pub fn add_region_metadata(&mut self) {
         let region = Type::Bit(self.cut.layout.region_bits);
-        let mut fields = vec![("region", region), ("leaving", Type::Bit(1)), (CAME, Type::Bit(1))];
-        if !self.cut.layout.ports.is_empty() {
-            fields.push((FOR_PORT, Type::Bit(PORT_BITS)));
-        }
-        let named = fields.iter().map(|(name, ty)| struct_field(&self.own(name), ty.clone())).collect();
+        let fields = [("region", region), ("leaving", Type::Bit(1))];
+        let named = fields.map(|(name, ty)| struct_field(&self.own(name), ty)).to_vec();
         let base = self.append_fields(&self.metadata_type.clone(), named);
         (self.region, self.leaving) = (base, base + 1);
-        self.kept = fields.iter().enumerate().map(|(n, (name, _))| ((*name).into(), base + n)).collect();
+    }
+
+    /// Declares the metadata for positions, and `more` of one bit each.
+    pub fn add_position_metadata(&mut self, more: &[&'static str]) {
+        let mut fields = vec![(CAME, 1)];
+        if !self.cut.layout.ports.is_empty() {
+            fields.push((FOR_PORT, PORT_BITS));
+        }
+        fields.extend(more.iter().map(|name| (*name, 1)));
+        let named = fields.iter().map(|(name, bits)| struct_field(&self.own(name), Type::Bit(*bits)));
+        let named = named.collect();
+        let base = self.append_fields(&self.metadata_type.clone(), named);
+        self.kept.extend(fields.iter().enumerate().map(|(n, (name, _))| ((*name).into(), base + n)));
     }
 
     /// `meta.p4rack_came`
     pub fn came_of(&self, stage: Duty) -> Expr {
-        self.headerless_field(stage, CAME)
+        self.position_field(stage, CAME)
     }
 
-    fn headerless_field(&self, stage: Duty, name: &str) -> Expr {
+    /// A field of the metadata for positions.
+    pub fn position_field(&self, stage: Duty, name: &str) -> Expr {
         let field = self.kept_field(stage, name);
         field.unwrap_or_else(|| self.lacks(format!("the metadata `{name}`"), self.leaving_of(stage)))
     }
 
     fn lanes(&self) -> Vec<Lane> {
-        lanes(self.cut.routes, self.cut.layout)
+        lanes(self.cut.routes, self.cut.layout, self.cut.placement)
     }
 
-    /// The ports by which hand-overs come, in the parser.
-    pub fn note_hand_overs(&mut self) {
+    /// The ports by which hand-overs come, in the parser: a value set of this name.
+    pub fn note_hand_overs(&mut self, name: &str) {
         let into = self.lanes().into_iter().filter(|lane| lane.to == self.device);
         let mut ports: Vec<u64> =
             into.filter_map(|lane| lane.ports(self.cut.placement)).map(|(_, here)| here).collect();
-        if self.entered_here().is_empty() {
+        if self.entered_here_by(false).is_empty() {
             return;
         }
         ports.sort_unstable();
         ports.dedup();
-        let set = self.add_link_set(&ports);
+        let set = self.add_link_set(name, &ports);
         let own = self.rename_start();
         let parser = self.cut.parser.index();
         let mark = build::assign(self.came_of(Duty::Parse), build::bits(1, 1));
@@ -162,7 +172,7 @@ impl Generator<'_> {
             build::expr(kind, Type::Bit(hi + 1 - lo))
         };
         let mut stmts = vec![];
-        for id in self.entered_here() {
+        for id in self.entered_here_by(false) {
             let is_it = build::equals(slice(OFFSET_BITS - 1, rest), build::bits(bits, id.0.into()));
             let here = build::assign(self.region_of(Duty::Ingress), self.region_value(id.0.into()));
             stmts.push(build::if_then(is_it, vec![here]));
@@ -182,17 +192,19 @@ impl Generator<'_> {
         }
     }
 
-    /// `if (region == S) { p4rack_save_S(); }`
-    pub fn leave_for(&mut self, position: Position, at: At, id: SectionId) -> Stmt {
+    /// `if (region == S) { p4rack_save_S(); }`, whose action sets `mark`, too.
+    pub fn leave_for(&mut self, position: Position, at: At, id: SectionId, mark: Option<&str>) -> Stmt {
         let At { stage, control, .. } = at;
         let mut stmts = vec![build::assign(self.leaving_of(stage), build::bits(1, 1))];
+        let mark = mark.map(|name| self.position_field(stage, name));
+        stmts.extend(mark.map(|field| build::assign(field, build::bits(1, 1))));
         let port = self.standard(stage, Meaning::ToPort);
         let needs_port = self.cut.layout.ports.contains_key(&id);
         let port = if needs_port { port } else { build::bits(PORT_BITS, 0) };
         let has_ports = !self.cut.layout.ports.is_empty();
         match position {
             Position::Port => {
-                let kept = has_ports.then(|| self.headerless_field(stage, FOR_PORT));
+                let kept = has_ports.then(|| self.position_field(stage, FOR_PORT));
                 stmts.extend(kept.map(|field| build::assign(field, port)));
             }
             Position::FragmentOffset => {
@@ -219,7 +231,7 @@ impl Generator<'_> {
         let leaving = self.lanes().into_iter().filter(|lane| lane.from == self.device);
         let leaving: Vec<Lane> = leaving.filter(|lane| targets.contains(&lane.section)).collect();
         let region = self.region_of(Duty::Ingress);
-        let port = by_port.then(|| self.headerless_field(Duty::Ingress, FOR_PORT));
+        let port = by_port.then(|| self.position_field(Duty::Ingress, FOR_PORT));
         let (name, prefix) = (self.own("lane"), self.cut.prefix);
         let control = &mut self.out.controls[self.cut.ingress.index()];
         let size = 16.max(leaving.len() as u64);

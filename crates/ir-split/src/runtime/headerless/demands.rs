@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::arch;
-use crate::placement::Policy;
+use crate::placement::{DeviceIndex, Policy};
 use crate::section::first_span;
 use base_diag::codes::headerless as codes;
 use base_diag::{Diagnostic, Span};
@@ -24,7 +24,8 @@ pub fn check(a: &Analysis<'_>, runtime: &str) -> Vec<Diagnostic> {
     let mut found = vec![];
     for (region, site) in &a.placement.sites {
         let policy = site.policy.rules().name();
-        if !matches!(site.policy, Policy::Direct | Policy::Call) && !site.devices.is_empty() {
+        let bare = |device: &DeviceIndex| !a.placement.has_header(a.placement.origin(), *device);
+        if !matches!(site.policy, Policy::Direct | Policy::Call) && site.devices.first().is_some_and(bare) {
             let span = a.marks.iter().find(|mark| mark.name == *region).map_or(Span::NONE, |mark| mark.span);
             let label = format!("`{region}` is placed under it");
             found.push(needs(

@@ -12,7 +12,7 @@ use super::ports::Ports;
 use crate::analysis::Analysis;
 use crate::layout::Layout;
 use crate::placement::{DeviceIndex, Placement};
-use crate::routes::Routes;
+use crate::routes::{Leg, Routes};
 use crate::section::SectionId;
 use base_diag::codes::headerless as codes;
 use base_diag::{Diagnostic, Span};
@@ -30,11 +30,11 @@ pub struct Lane {
     pub number: usize,
 }
 
-/// All positions of a program's hand-overs.
-pub fn lanes(routes: &Routes, layout: &Layout) -> Vec<Lane> {
+/// All positions of a program's hand-overs without a header.
+pub fn lanes(routes: &Routes, layout: &Layout, placement: &Placement) -> Vec<Lane> {
     let mut used: BTreeMap<(DeviceIndex, DeviceIndex), usize> = BTreeMap::new();
     let mut lanes = vec![];
-    for leg in &routes.legs {
+    for leg in routes.legs.iter().filter(|leg| !placement.has_header(leg.from, leg.to)) {
         let values = match layout.ports.get(&leg.section) {
             Some(ports) => ports.iter().map(|port| Some(*port)).collect(),
             None => vec![None],
@@ -66,7 +66,7 @@ pub fn check(a: &Analysis<'_>, ports: &BTreeMap<SectionId, Ports>, layout: &Layo
     if !found.is_empty() {
         return found;
     }
-    let lanes = lanes(&a.routes, layout);
+    let lanes = lanes(&a.routes, layout, a.placement);
     let mut reported = vec![];
     for lane in &lanes {
         let pair = (lane.from.min(lane.to), lane.from.max(lane.to));
@@ -117,9 +117,11 @@ fn unknown_port(a: &Analysis<'_>, id: SectionId, writer: Span) -> Option<Diagnos
     )
 }
 
-/// A hand-over that another device would have to forward.
+/// A hand-over that another device would have to forward over a link whose hand-overs have no header.
 pub fn passes(a: &Analysis<'_>) -> Vec<Diagnostic> {
-    let Some(leg) = a.routes.legs.iter().find(|leg| leg.to != leg.target) else { return vec![] };
+    let is_passed =
+        |leg: &&Leg| (leg.is_sent_on || leg.to != leg.target) && !a.placement.has_header(leg.from, leg.to);
+    let Some(leg) = a.routes.legs.iter().find(is_passed) else { return vec![] };
     let (from, over, to) =
         (a.placement.name(leg.from), a.placement.name(leg.to), a.placement.name(leg.target));
     let section = a.sections.get(leg.section);

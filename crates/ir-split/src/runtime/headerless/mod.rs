@@ -25,6 +25,7 @@ use crate::fit::{check_fit, too_long};
 use crate::flow::AtSection;
 use crate::generate::Generator;
 use crate::layout::{Layout, NotCarried, bits_for};
+use crate::placement::DeviceIndex;
 use crate::policy::EdgePolicy;
 use crate::section::{SectionId, first_span};
 use crate::witness::Witnesses;
@@ -47,12 +48,39 @@ pub struct Headerless {
     pub position: Position,
 }
 
-/// Facts and live values at each section that is entered over a cut, on the paths over cuts alone.
+impl Headerless {
+    /// Values that get lost over the cuts without a header, and constructs and positions that they do not support.
+    pub fn check(&self, a: &Analysis<'_>, layout: &Layout) -> Vec<Diagnostic> {
+        let found = demands::check(a, self.name());
+        if !found.is_empty() || !a.is_cut() {
+            return found;
+        }
+        let cuts = at_cuts(a);
+        let controls = [a.ingress, a.egress];
+        let since = a.flow.since_parsed(&a.sections, a.ingress, a.egress);
+        let since = a.flow.over_cuts(&a.sections, controls, is_bare(a), |id| since[id.0 as usize].clone());
+        let witnesses = Witnesses::new(&a.flow, &a.sections, (a.ingress, a.egress));
+        let mut found = values::check(a, &cuts, &since, &witnesses, self.name());
+        found.extend(agreement::check(a, &since, &witnesses));
+        found.extend(match self.position {
+            Position::Port => lanes::check(a, &ports::over_cuts(a), layout),
+            Position::FragmentOffset => offset::check(a, &cuts, layout),
+        });
+        found
+    }
+}
+
+/// Facts and live values at each section that is entered over a cut without a header, on the paths over such cuts alone.
 fn at_cuts(a: &Analysis<'_>) -> BTreeMap<SectionId, AtSection> {
     let at = |id: SectionId| a.at[id.0 as usize].facts.clone();
-    let facts = a.flow.over_cuts(&a.sections, [a.ingress, a.egress], at);
+    let facts = a.flow.over_cuts(&a.sections, [a.ingress, a.egress], is_bare(a), at);
     let live = |id: SectionId| a.at[id.0 as usize].live.clone();
     facts.into_iter().map(|(id, facts)| (id, AtSection { facts, live: live(id) })).collect()
+}
+
+/// True for a cut from one device to another whose hand-overs have no header.
+fn is_bare(a: &Analysis<'_>) -> impl Fn(DeviceIndex, DeviceIndex) -> bool {
+    |from, to| from != to && !a.placement.has_header(from, to)
 }
 
 /// A place in the program for a cut to this section: its first statement, or the first before the cut.
@@ -98,31 +126,19 @@ impl Runtime for Headerless {
     }
 
     fn refuse(&self, a: &Analysis<'_>, layout: &Layout) -> Vec<Diagnostic> {
-        let found = demands::check(a, self.name());
-        if !found.is_empty() || !a.is_cut() {
-            return found;
-        }
-        let cuts = at_cuts(a);
-        let controls = [a.ingress, a.egress];
-        let since = a.flow.since_parsed(&a.sections, a.ingress, a.egress);
-        let since = a.flow.over_cuts(&a.sections, controls, |id| since[id.0 as usize].clone());
-        let witnesses = Witnesses::new(&a.flow, &a.sections, (a.ingress, a.egress));
-        let mut found = values::check(a, &cuts, &since, &witnesses, self.name());
-        found.extend(agreement::check(a, &since, &witnesses));
+        let mut found = self.check(a, layout);
         found.extend(check_fit(&a.sections, a.placement, &too_long(a, &|_| 0)));
-        found.extend(match self.position {
-            Position::Port => lanes::check(a, &ports::over_cuts(a), layout),
-            Position::FragmentOffset => offset::check(a, &cuts, layout),
-        });
         found
     }
 
     fn declare(&self, g: &mut Generator<'_>) {
-        g.add_headerless_metadata();
+        g.insert_types(vec![]);
+        g.add_region_metadata();
+        g.add_position_metadata(&[]);
     }
 
     fn parse(&self, g: &mut Generator<'_>) {
-        g.note_hand_overs();
+        g.note_hand_overs("links");
     }
 
     fn is_hand_over(&self, g: &Generator<'_>, stage: Duty) -> Expr {
@@ -147,7 +163,7 @@ impl Runtime for Headerless {
     }
 
     fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt {
-        g.leave_for(self.position, at, section)
+        g.leave_for(self.position, at, section, None)
     }
 
     fn send(&self, _: &mut Generator<'_>, _: Duty, _: ControlId) -> Vec<Stmt> {

@@ -42,10 +42,10 @@ impl Ports {
     }
 }
 
-/// The values at each section that is entered over a cut, on all paths over cuts.
+/// The values at each section that is entered over a cut without a header, on all paths over such cuts.
 pub fn over_cuts(a: &Analysis<'_>) -> BTreeMap<SectionId, Ports> {
     let Some(leaf) = a.places().standard(Meaning::ToPort) else { return BTreeMap::new() };
-    let walk = Walk { a, leaf, control: a.ingress };
+    let (walk, is_bare) = (Walk { a, leaf, control: a.ingress }, super::is_bare(a));
     let (mut at, mut found) = (BTreeMap::new(), BTreeMap::new());
     at.insert(a.sections.first(Half::Ingress), Ports::only(0));
     for (id, section) in a.sections.iter().filter(|(_, section)| section.half == Half::Ingress) {
@@ -53,7 +53,7 @@ pub fn over_cuts(a: &Analysis<'_>) -> BTreeMap<SectionId, Ports> {
         let mut left: BTreeMap<SectionId, Ports> = BTreeMap::new();
         walk.code(&section.code, here, &mut left);
         for (to, ports) in left {
-            if a.sections.get(to).device != section.device {
+            if is_bare(section.device, a.sections.get(to).device) {
                 found.entry(to).or_insert_with(Ports::default).join(&ports);
             }
             at.entry(to).or_insert_with(Ports::default).join(&ports);
