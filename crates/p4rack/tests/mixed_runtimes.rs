@@ -30,7 +30,7 @@ fn mixed(source: &str, runtime: RuntimeName, links: u64) -> Case {
 /// value that the parser writes again on the device without a header.
 fn check(source: &str, runtime: RuntimeName, links: u64) {
     let case = mixed(source, runtime, links);
-    let effort = Effort { packets: 200, ..Effort::default() };
+    let effort = Effort { packets: 400, ..Effort::default() };
     match prove(&case, &effort) {
         Ok(tried) => assert!(tried.outputs > 30 && tried.hops > 30, "{tried:?}"),
         Err(failure) => panic!("{}", failure.describe()),
