@@ -26,7 +26,7 @@ use std::time::Duration;
 use target_native::Shared;
 
 /// Frames offered at a time.
-const OFFERED: usize = 16 * BATCH;
+const OFFERED: usize = 64 * BATCH;
 
 /// Frames that wait on a cable.
 const WAITING: usize = 256;

@@ -1,0 +1,56 @@
+//! Packets on their way to the sinks.
+
+/// Packets of a batch by the port that they leave by, and the ports whose receivers have not been woken since.
+#[derive(Default)]
+pub(crate) struct Leaving {
+    /// Positions of packets in the batch, by the position of their port.
+    which: Vec<Vec<usize>>,
+    /// The ports that have any.
+    pub(crate) touched: Vec<usize>,
+    /// Ports to wake, and for each port whether it is one.
+    sent_to: Vec<usize>,
+    is_sent_to: Vec<bool>,
+    /// Packets sent since the receivers were woken.
+    pub(crate) sent: usize,
+}
+
+impl Leaving {
+    /// Changes the number of ports. Nothing must be on its way.
+    pub(crate) fn resize(&mut self, ports: usize) {
+        self.which.resize(ports, vec![]);
+        self.is_sent_to.resize(ports, false);
+    }
+
+    /// A packet leaves by a port.
+    #[inline]
+    pub(crate) fn add(&mut self, port: usize, packet: usize) {
+        let which = &mut self.which[port];
+        if which.is_empty() {
+            self.touched.push(port);
+        }
+        which.push(packet);
+    }
+
+    /// Packets that leave by a port.
+    pub(crate) fn packets(&self, port: usize) -> &[usize] {
+        &self.which[port]
+    }
+
+    /// The packets of a port have been sent.
+    pub(crate) fn clear(&mut self, port: usize) {
+        self.sent += self.which[port].len();
+        self.which[port].clear();
+        if !std::mem::replace(&mut self.is_sent_to[port], true) {
+            self.sent_to.push(port);
+        }
+    }
+
+    /// Calls `wake` for each port to which packets were sent since the last call.
+    pub(crate) fn wake(&mut self, mut wake: impl FnMut(usize)) {
+        self.sent = 0;
+        for port in self.sent_to.drain(..) {
+            self.is_sent_to[port] = false;
+            wake(port);
+        }
+    }
+}
