@@ -368,7 +368,7 @@ mod tests {
 
     #[test]
     fn trays_keep_a_bounded_number_of_buffers() {
-        let (mut one, mut other) = cable(256);
+        let (mut one, mut other) = cable(4 * TRAY);
         let which: Vec<usize> = (0..TRAY).collect();
         let mut packets = vec![Packet::default(); TRAY];
         for singles in 0..190 {
@@ -380,7 +380,7 @@ mod tests {
             let trays = one.sink.spare.iter().chain([&one.sink.open]);
             let buffers: usize = trays.map(|tray| tray.places.len()).sum();
             assert_eq!(one.sink.buffers, buffers);
-            assert!(buffers <= 4 * (256 + TRAY) + TRAY, "{buffers}");
+            assert!(buffers <= 4 * (4 * TRAY + TRAY) + TRAY, "{buffers}");
         }
         assert_eq!(one.sink.waiting, 0);
     }

@@ -24,10 +24,10 @@ use target_native::{Fate, Turns, Worker};
 const MOST_PORTS: usize = 1024;
 
 /// Frames that run together: the more, the more leave by a port at a time.
-const TOGETHER: usize = 4 * BATCH;
+const TOGETHER: usize = 8 * BATCH;
 
 /// Packets that are sent before receivers are woken, if a round has so many: the more, the fuller are the trays of a cable.
-const UNTIL_WOKEN: usize = 16 * TOGETHER;
+const UNTIL_WOKEN: usize = 8 * TOGETHER;
 
 /// Longest sleep of a lane, so that sources that cannot wake it are served.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
