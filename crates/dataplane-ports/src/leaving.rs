@@ -54,3 +54,31 @@ impl Leaving {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_port_is_woken_once_for_what_was_sent_to_it() {
+        let mut leaving = Leaving::default();
+        leaving.resize(3);
+        for round in 0..2 {
+            for (port, packet) in [(2, 0), (0, 1), (2, 2)] {
+                leaving.add(port, packet);
+            }
+            assert_eq!((&leaving.touched[..], leaving.packets(2)), (&[2, 0][..], &[0, 2][..]), "{round}");
+            // Two batches are sent before receivers are woken.
+            for port in std::mem::take(&mut leaving.touched) {
+                leaving.clear(port);
+                leaving.add(port, 3);
+                leaving.clear(port);
+            }
+            leaving.touched.clear();
+            assert_eq!(leaving.sent, 5);
+            let mut woken = vec![];
+            leaving.wake(|port| woken.push(port));
+            assert_eq!((woken, leaving.sent), (vec![2, 0], 0), "{round}");
+        }
+    }
+}

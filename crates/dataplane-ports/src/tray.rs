@@ -63,3 +63,21 @@ impl Tray {
         self.places.iter().take(count).step_by(IN_A_LINE).for_each(prefetch_to_write);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_follows_a_long_frame() {
+        let mut tray = Tray::default();
+        tray.places.resize_with(TRAY, FrameBuffer::default);
+        tray.put(&[1; 60]);
+        assert!(!tray.is_full());
+        tray.put(&[2; MOST_BYTES + 1]);
+        assert_eq!((tray.is_full(), tray.short, tray.sent), (true, 1, 2));
+        (tray.long, tray.short, tray.sent) = (None, 0, 0);
+        (0..TRAY).for_each(|_| tray.put(&[3; 60]));
+        assert!(tray.is_full());
+    }
+}
