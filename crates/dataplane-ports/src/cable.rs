@@ -11,8 +11,9 @@
 //! refuses frames; the sender loses them, and counts.
 //!
 //! The cost of a frame is the cache lines that move from one core to the other, 25 to 200 ns each. So few lines move: in
-//! each direction one for the frame and half a line for its place in the tray. The trays that returned last are used
-//! first. And lines move together: each step requests all lines that it will touch before it touches the first.
+//! each direction one for the frame and a quarter of a line for its place in the tray. A tray moves when it is full, or
+//! when the sender has no more frames for now. The trays that returned last are used first. And lines are requested
+//! before they are used: those of a tray's places when the tray before it leaves, or before frames of another port are received.
 
 use crate::batch::Batch;
 use crate::port::{Sink, Source, Wait};
@@ -23,7 +24,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
-use target_native::Packet;
+use target_native::{FrameBuffer, Packet, REQUESTED};
 
 /// One end of a cable inside the process.
 pub struct Cable {
@@ -39,7 +40,9 @@ pub struct RingSink {
     back: Consumer<Tray>,
     /// Empty trays, the one used last on top: it is the nearest to the processor.
     spare: Vec<Tray>,
-    /// Frames in trays that have not returned.
+    /// The tray that is being filled. It is not full.
+    open: Tray,
+    /// Frames in trays that have not returned, and in the open one.
     waiting: usize,
     /// Maximum of `waiting`.
     length: usize,
@@ -79,8 +82,17 @@ fn ring(length: usize) -> (RingSink, RingSource) {
     // Each waiting tray has a frame.
     let ((full, came), (empty, back)) = (RingBuffer::new(length), RingBuffer::new(length));
     let bell = Arc::<Bell>::default();
-    let sink =
-        RingSink { full, back, spare: vec![], waiting: 0, length, buffers: 0, bell: Arc::clone(&bell) };
+    let (spare, bell_of_sink) = (vec![], Arc::clone(&bell));
+    let sink = RingSink {
+        full,
+        back,
+        spare,
+        open: Tray::default(),
+        waiting: 0,
+        length,
+        buffers: 0,
+        bell: bell_of_sink,
+    };
     (sink, RingSource { full: came, back: empty, tray: None, bell })
 }
 
@@ -136,72 +148,80 @@ impl RingSink {
     fn take_back(&mut self) {
         while let Ok(mut tray) = self.back.pop() {
             self.waiting -= tray.sent;
+            tray.clear();
             // Trays keep the buffers of their fullest time: not all of them at once.
             if self.buffers > 4 * (self.length + TRAY) {
-                self.buffers -= tray.packets.len();
-                tray.packets.clear();
+                self.buffers -= tray.places.len();
+                tray.places.clear();
             }
             self.spare.push(tray);
         }
     }
 
-    /// A tray with this many free buffers at least.
-    fn tray(&mut self, buffers: usize) -> Tray {
-        let mut tray = self.spare.pop().unwrap_or_default();
-        if let Some(more) = buffers.checked_sub(tray.packets.len()) {
-            self.buffers += more;
-            tray.packets.resize_with(buffers, Packet::default);
+    /// Number of frames that the ring takes now. Trays are taken back if there is no room for `wanted` otherwise.
+    fn room(&mut self, wanted: usize) -> usize {
+        if self.waiting + wanted > self.length {
+            self.take_back();
         }
-        tray
+        (self.length - self.waiting).min(wanted)
     }
 
-    fn pass(&mut self, tray: Tray) {
-        self.waiting += tray.sent;
+    /// Adds buffers to the open tray, so that it takes `count` frames more or is full.
+    fn fit(&mut self, count: usize) {
+        let places = &mut self.open.places;
+        if let Some(more) = (self.open.short + count).min(TRAY).checked_sub(places.len()) {
+            self.buffers += more;
+            places.resize_with(places.len() + more, FrameBuffer::default);
+        }
+    }
+
+    /// Passes the open tray to the other end, if it has frames.
+    fn pass(&mut self) {
+        if self.open.sent == 0 {
+            return;
+        }
+        if self.spare.is_empty() {
+            self.take_back();
+        }
+        let next = self.spare.pop().unwrap_or_default();
+        // The other core has written the places: they come over before they are filled.
+        next.request(TRAY);
         // There is room, because each waiting tray has a frame.
-        let _ = self.full.push(tray);
+        let _ = self.full.push(std::mem::replace(&mut self.open, next));
     }
 
     fn put(&mut self, frame: &[u8]) -> bool {
-        self.take_back();
-        if self.waiting == self.length || self.full.is_abandoned() {
+        if self.full.is_abandoned() || self.room(1) == 0 {
             return false;
         }
-        let mut tray = self.tray(1);
-        (tray.short, tray.sent) = (1, 1);
-        if !tray.packets[0].receive(0, frame) {
-            (tray.short, tray.long) = (0, Some(frame.to_vec()));
-        }
-        self.pass(tray);
-        self.bell.ring();
+        self.fit(1);
+        self.open.put(frame);
+        self.waiting += 1;
+        self.wake();
         true
     }
 }
 
 impl Sink for RingSink {
-    fn prepare(&mut self, count: usize) {
-        self.take_back();
-        let tray = self.tray(count.min(TRAY));
-        tray.request(count);
-        self.spare.push(tray);
-    }
-
     fn send(&mut self, packets: &mut [Packet], which: &[usize], _: Time) -> usize {
         if self.full.is_abandoned() {
             return 0;
         }
-        self.take_back();
-        let count = which.len().min(self.length - self.waiting);
+        let count = self.room(which.len());
         let mut left = &which[..count];
         while !left.is_empty() {
-            let some = &left[..left.len().min(TRAY)];
-            let mut tray = self.tray(some.len());
-            left = &left[tray.fill(packets, some)..];
-            self.pass(tray);
+            self.fit(left.len());
+            left = &left[self.open.fill(packets, left)..];
+            if self.open.is_full() {
+                self.pass();
+            }
         }
+        self.waiting += count;
         count
     }
 
     fn wake(&mut self) {
+        self.pass();
         self.bell.ring();
     }
 
@@ -232,12 +252,13 @@ impl RingSource {
     /// Takes one frame.
     fn take(&mut self) -> Option<Vec<u8>> {
         let (tray, taken) = self.next()?;
-        let frame = match tray.packets[..tray.short].get(*taken) {
-            Some(packet) => packet.frame().to_vec(),
+        let sent = tray.sent;
+        let frame = match tray.places[..tray.short].get(*taken) {
+            Some(place) => place.frame().to_vec(),
             None => tray.long.take().unwrap_or_default(),
         };
         *taken += 1;
-        if *taken == tray.sent {
+        if *taken == sent {
             self.give_back();
         }
         Some(frame)
@@ -245,18 +266,25 @@ impl RingSource {
 }
 
 impl Source for RingSource {
+    fn request(&mut self) {
+        self.next();
+    }
+
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         while !batch.room().is_empty()
             && let Some((tray, taken)) = self.next()
         {
             // The sender's core wrote the frames: they come over together.
-            let frames = &mut tray.packets[*taken..tray.short];
-            let places = batch.room().iter_mut().zip(frames);
+            let frames = &mut tray.places[*taken..tray.short];
+            // A lane's worker requests the frames of the others.
+            let requested = REQUESTED.saturating_sub(batch.came());
             let mut came = 0;
-            for (place, packet) in places {
-                std::mem::swap(place, packet);
-                place.prefetch();
-                place.come_in(port);
+            for (packet, place) in batch.room().iter_mut().zip(frames) {
+                packet.exchange(place);
+                if came < requested {
+                    packet.prefetch();
+                }
+                packet.come_in(port);
                 came += 1;
             }
             batch.filled(came);
@@ -268,10 +296,6 @@ impl Source for RingSource {
                 batch.push(port, &frame);
             }
             self.give_back();
-        }
-        // They come over while the batch runs.
-        if let Ok(tray) = self.full.peek() {
-            tray.request(tray.short);
         }
         Ok(())
     }
@@ -306,6 +330,7 @@ mod tests {
         let mut batch = Batch::of(80);
         for (sent, took) in [(&which[..30], 30), (&which[..], 80), (&[], 20)] {
             assert_eq!(one.sink.send(&mut packets, sent, Time::ZERO), sent.len());
+            one.sink.wake();
             batch.clear();
             other.source.receive(3, &mut batch).unwrap();
             assert_eq!(batch.came(), took);
@@ -343,17 +368,19 @@ mod tests {
 
     #[test]
     fn trays_keep_a_bounded_number_of_buffers() {
-        let (mut one, mut other) = cable(256);
+        let (mut one, mut other) = cable(4 * TRAY);
         let which: Vec<usize> = (0..TRAY).collect();
         let mut packets = vec![Packet::default(); TRAY];
         for singles in 0..190 {
             (0..singles).for_each(|_| assert!(one.send(&[1; 60])));
             assert_eq!(one.sink.send(&mut packets, &which, Time::ZERO), TRAY);
+            one.sink.wake();
             assert_eq!(std::iter::from_fn(|| other.receive()).count(), singles + TRAY);
             one.sink.take_back();
-            let buffers: usize = one.sink.spare.iter().map(|tray| tray.packets.len()).sum();
+            let trays = one.sink.spare.iter().chain([&one.sink.open]);
+            let buffers: usize = trays.map(|tray| tray.places.len()).sum();
             assert_eq!(one.sink.buffers, buffers);
-            assert!(buffers <= 4 * (256 + TRAY) + TRAY, "{buffers}");
+            assert!(buffers <= 4 * (4 * TRAY + TRAY) + TRAY, "{buffers}");
         }
         assert_eq!(one.sink.waiting, 0);
     }

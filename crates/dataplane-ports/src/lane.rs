@@ -2,6 +2,7 @@
 
 use crate::batch::{BATCH, Batch};
 use crate::by_port::ByPort;
+use crate::leaving::Leaving;
 use crate::outlet::{Ports, Sources};
 use crate::path::{Passed, Path};
 use crate::port::{Source, Wait};
@@ -12,6 +13,7 @@ use dataplane_api::{Output, Port};
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
 use std::io;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +24,10 @@ use target_native::{Fate, Turns, Worker};
 const MOST_PORTS: usize = 1024;
 
 /// Frames that run together: the more, the more leave by a port at a time.
-const TOGETHER: usize = 4 * BATCH;
+const TOGETHER: usize = 8 * BATCH;
+
+/// Packets that are sent before receivers are woken, if a round has so many: the more, the fuller are the trays of a cable.
+const UNTIL_WOKEN: usize = 8 * TOGETHER;
 
 /// Longest sleep of a lane, so that sources that cannot wake it are served.
 const NAP: std::time::Duration = std::time::Duration::from_millis(100);
@@ -89,10 +94,7 @@ pub(crate) struct Lane {
     came_by: Vec<(Port, u64)>,
     /// Frames of a port that are passed on.
     passing: Batch,
-    /// For each port the packets that leave by it.
-    leaving: Vec<Vec<usize>>,
-    /// The ports that have any.
-    touched: Vec<usize>,
+    leaving: Leaving,
 }
 
 /// Result of a round.
@@ -115,7 +117,10 @@ impl Turn {
 impl State {
     /// Sets the switch that runs frames.
     pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
-        self.runs = runs.map(|(path, worker)| Runs { worker, path: path.clone() });
+        self.runs = runs.map(|(path, mut worker)| {
+            worker.request_frames();
+            Runs { worker, path: path.clone() }
+        });
     }
 
     fn count(&mut self, port: Port, add: impl FnOnce(&mut PortCount)) {
@@ -143,10 +148,12 @@ impl Lane {
         let links = sources.iter().map(|(port, _)| (*port, true)).collect();
         let state = Turns::new(State { links, ..State::default() });
         let turn = Arc::new(Turn { state, ends, lost, waker });
+        let mut leaving = Leaving::default();
+        leaving.resize(ports.len());
         let mut lane = Lane {
             turn,
             sources,
-            leaving: vec![vec![]; ports.len()],
+            leaving,
             ports,
             pass,
             lanes,
@@ -155,7 +162,6 @@ impl Lane {
             batch: Batch::of(TOGETHER),
             came_by: vec![],
             passing: Batch::default(),
-            touched: vec![],
         };
         lane.register()?;
         Ok(lane)
@@ -177,7 +183,7 @@ impl Lane {
     fn change(&mut self, state: &mut State) {
         let Change { ports, come, go } = std::mem::take(&mut state.change);
         if let Some(ports) = ports {
-            self.leaving.resize(ports.len(), vec![]);
+            self.leaving.resize(ports.len());
             self.ports = ports;
         }
         self.sources.retain(|(port, _)| !go.contains(port));
@@ -236,30 +242,37 @@ impl Lane {
             self.change(&mut state);
         }
         let mut sources = std::mem::take(&mut self.sources);
-        sources.retain_mut(|(port, source)| {
+        let mut ended = vec![];
+        for at in 0..sources.len() {
+            if let Some((_, next)) = sources.get_mut(at + 1) {
+                next.request();
+            }
+            let (port, source) = &mut sources[at];
             let (port, passes) = (*port, state.passes(*port));
             if passes && source.keeps() && !self.has_room() {
                 round.is_full = true;
-                return true;
+                continue;
             }
-            let ended = match passes {
+            let error = match passes {
                 true => self.take_to_pass(port, source.as_mut(), &mut round),
                 false => self.take_to_run(&mut state, port, source.as_mut(), &mut round),
             }
             .err();
-            if let Some(error) = &ended {
+            if let Some(error) = &error {
                 tracing::warn!(port, %error, "no more frames will be received on this port");
+                ended.push(port);
             }
-            let is_up = ended.is_none() && source.is_up();
+            let is_up = error.is_none() && source.is_up();
             if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
             {
                 state.links.insert(port, is_up);
             }
-            ended.is_none()
-        });
+        }
+        sources.retain(|(port, _)| !ended.contains(port));
         self.sources = sources;
         self.run_batch(&mut state);
         round.deadline = self.tick(&mut state);
+        self.ports.wake(&mut self.leaving);
         round
     }
 
@@ -331,8 +344,10 @@ impl Lane {
         // It ended the batch, so it came by the last port.
         let long = self.batch.take_long().zip(self.came_by.last());
         let of_long = long.map(|(frame, (port, _))| worker.frame(*port, &frame, now));
-        for at in 0..came {
-            match self.batch.packets()[at].fate() {
+        let mut next = 0;
+        while let Some((at, fate)) = self.leave_by_ports(cpu, next..came) {
+            next = at + 1;
+            match fate {
                 Fate::Sent(to) => self.leave(state, cpu, at, to),
                 Fate::Elsewhere => {
                     while let Some((output, _)) = others.next_if(|(_, of)| *of == at) {
@@ -350,6 +365,26 @@ impl Lane {
         self.batch.clear();
     }
 
+    /// Packets leave by ports of the device, up to the first one that has another fate. Gives that one.
+    #[inline]
+    fn leave_by_ports(&mut self, cpu: Option<Port>, which: Range<usize>) -> Option<(usize, Fate)> {
+        let Lane { ports, batch, leaving, .. } = self;
+        let first = which.start;
+        for (at, packet) in batch.packets()[which].iter().enumerate() {
+            match packet.fate() {
+                Fate::Dropped => {}
+                Fate::Sent(to)
+                    if Some(to) != cpu
+                        && let Some(port) = ports.position(to) =>
+                {
+                    leaving.add(port, first + at);
+                }
+                fate => return Some((first + at, fate)),
+            }
+        }
+        None
+    }
+
     /// The packet at a position leaves by a port.
     fn leave(&mut self, state: &mut State, cpu: Option<Port>, at: usize, to: Port) {
         if Some(to) == cpu {
@@ -359,11 +394,7 @@ impl Lane {
         let Some(position) = self.ports.position(to) else {
             return state.count(to, |count| count.sent += 1);
         };
-        let leaving = &mut self.leaving[position];
-        if leaving.is_empty() {
-            self.touched.push(position);
-        }
-        leaving.push(at);
+        self.leaving.add(position, at);
     }
 
     /// Sends a frame that was made from others.
@@ -382,9 +413,12 @@ impl Lane {
 
     /// Sends the results.
     fn send(&mut self, state: &mut State, now: Time) {
-        let Lane { ports, batch, touched, leaving, .. } = self;
+        let Lane { ports, batch, leaving, .. } = self;
         let count = |port, packets| state.count(port, |count| count.sent += packets);
-        ports.send_packets(touched, leaving, batch.packets(), now, count);
+        ports.send_packets(leaving, batch.packets(), now, count);
+        if leaving.sent >= UNTIL_WOKEN {
+            ports.wake(leaving);
+        }
     }
 
     /// Runs the program's timers that are due; gives when the next one is.

@@ -29,6 +29,7 @@ mod cable;
 mod capture;
 mod lane;
 mod lanes;
+mod leaving;
 mod link;
 mod losses;
 mod outlet;

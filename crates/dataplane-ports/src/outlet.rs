@@ -4,6 +4,7 @@ use crate::afxdp;
 use crate::by_port::ByPort;
 use crate::cable::Cable;
 use crate::capture::{CaptureSink, CaptureSource};
+use crate::leaving::Leaving;
 use crate::link::Links;
 use crate::losses::Losses;
 use crate::packet;
@@ -160,48 +161,57 @@ impl Ports {
     }
 
     /// The position of a port.
+    #[inline]
     pub(crate) fn position(&self, port: Port) -> Option<usize> {
         self.0.positions.get(port).copied()
     }
 
-    /// Sends packets: by the port at each position in `touched` those that `leaving` has for it, in order. Both are
-    /// empty afterwards; `count` gets each port with the number of its packets. Packets that are not taken are lost,
-    /// as on a wire, and counted.
+    /// Sends the packets of a batch that leave, in order for each port; `count` gets each port with the number of its packets. Packets that are not
+    /// taken are lost, as on a wire, and counted. Receivers see some packets only when they are [woken](Ports::wake).
     ///
-    /// A lock or a fence waits until everything written before it is in the processor's own cache, and the places that
-    /// sinks write to are in other caches. So as many sinks as possible are locked and prepared first, all are written to,
-    /// and then receivers are woken: the cache lines arrive together.
+    /// A lock waits until everything written before it is in the processor's own cache, and the places that
+    /// sinks write to are in other caches. So as many sinks as possible are locked first, and then all are written to.
     pub(crate) fn send_packets(
         &self,
-        touched: &mut Vec<usize>,
-        leaving: &mut [Vec<usize>],
+        leaving: &mut Leaving,
         packets: &mut [Packet],
         now: Time,
         mut count: impl FnMut(Port, u64),
     ) {
+        let mut touched = std::mem::take(&mut leaving.touched);
         while !touched.is_empty() {
             let mut locked: SmallVec<[_; 16]> = SmallVec::new();
             touched.retain(|at| {
                 let Some((port, outlet)) = self.0.all.get(*at) else { return false };
-                // No lane waits for a sink while it has another one.
-                let sink = if locked.is_empty() { Ok(outlet.lock()) } else { outlet.try_lock() };
-                let Ok(mut sink) = sink else { return true };
-                if let Some(sink) = &mut sink {
-                    sink.prepare(leaving[*at].len());
-                }
+                let Ok(sink) = outlet.try_lock() else { return true };
                 locked.push((*at, *port, outlet, sink));
                 false
             });
+            if locked.is_empty() {
+                // No lane waits for a sink while it has another one, or while a receiver waits for the lane.
+                self.wake(leaving);
+                let Some((at, (port, outlet))) = touched.pop().map(|at| (at, &self.0.all[at])) else { break };
+                locked.push((at, *port, outlet, outlet.lock()));
+            }
             for (at, port, outlet, sink) in &mut locked {
-                let which = &mut leaving[*at];
+                let which = leaving.packets(*at);
                 if let Some(sink) = sink {
                     outlet.note(which.len() - sink.send(packets, which, now));
                 }
                 count(*port, which.len() as u64);
-                which.clear();
+                leaving.clear(*at);
             }
-            locked.iter_mut().filter_map(|(_, _, _, sink)| sink.as_mut()).for_each(|sink| sink.wake());
         }
+        leaving.touched = touched;
+    }
+
+    /// Wakes the receivers of sent packets.
+    pub(crate) fn wake(&self, leaving: &mut Leaving) {
+        leaving.wake(|at| {
+            if let Some(mut sink) = self.0.all.get(at).and_then(|(_, outlet)| outlet.lock()) {
+                sink.wake();
+            }
+        });
     }
 
     /// Sends a frame; one for a port that is not there goes nowhere.
@@ -312,11 +322,14 @@ mod tests {
         let sending = ports.clone();
         let lane = std::thread::spawn(move || {
             let mut packets = [1, 2, 3].map(|byte| Packet::new(0, &[byte; 60]).unwrap());
-            let (mut touched, mut leaving) = (vec![0, 1], vec![vec![1], vec![0, 2]]);
+            let mut leaving = Leaving::default();
+            leaving.resize(2);
+            [(0, 1), (1, 0), (1, 2)].into_iter().for_each(|(port, packet)| leaving.add(port, packet));
             let mut counts = vec![];
             let count = |port, packets| counts.push((port, packets));
-            sending.send_packets(&mut touched, &mut leaving, &mut packets, Time::ZERO, count);
-            (touched, leaving, counts)
+            sending.send_packets(&mut leaving, &mut packets, Time::ZERO, count);
+            sending.wake(&mut leaving);
+            (leaving, counts)
         });
         let mut events = Events::with_capacity(1);
         poll.poll(&mut events, Some(Duration::from_secs(60))).unwrap();
@@ -324,8 +337,8 @@ mod tests {
         assert_eq!(one.receive(), Some(vec![2; 60]));
         assert_eq!(other.receive(), None);
         drop(of_another);
-        let (touched, leaving, counts) = lane.join().unwrap();
-        assert_eq!((touched, leaving), (vec![], vec![vec![]; 2]));
+        let (leaving, counts) = lane.join().unwrap();
+        assert!(leaving.touched.is_empty() && [0, 1].iter().all(|port| leaving.packets(*port).is_empty()));
         assert_eq!(counts, [(3, 1), (4, 2)]);
         assert_eq!([other.receive(), other.receive()], [1, 3].map(|byte| Some(vec![byte; 60])));
         assert_eq!(ports.lost(), 0);

@@ -10,6 +10,9 @@ use target_native::Packet;
 
 /// Source of frames.
 pub trait Source: Send {
+    /// Requests the memory that the next [`receive`](Source::receive) reads, so that it arrives meanwhile.
+    fn request(&mut self) {}
+
     /// Adds frames received on `port` to the batch, as many as are available and fit, without waiting. An error ends the source.
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()>;
 
@@ -37,14 +40,11 @@ pub enum Wait {
 
 /// Destination of frames.
 pub trait Sink: Send {
-    /// Requests the memory for sending about `count` packets next. The cache lines of several sinks then arrive together.
-    fn prepare(&mut self, _count: usize) {}
-
-    /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged. A receiver
-    /// that waits is woken by [`wake`](Sink::wake).
+    /// Sends the packets at these positions, in order, and gives how many were taken: the rest is lost. Buffers may be exchanged. Packets
+    /// may wait in the sink until [`wake`](Sink::wake) is called.
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
 
-    /// Wakes a receiver that waits for the sent frames.
+    /// Passes all sent packets on, and wakes a receiver that waits for them.
     fn wake(&mut self) {}
 
     /// Sends one frame of any length and wakes the receiver; false if the frame is lost.

@@ -48,6 +48,10 @@ pub(crate) fn recorded((source, sink): Ends, directory: &Path, name: &str) -> Re
 }
 
 impl Source for RecordedSource {
+    fn request(&mut self) {
+        self.0.request();
+    }
+
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         let before = batch.came();
         let received = self.0.receive(port, batch);
@@ -81,6 +85,10 @@ impl Sink for RecordedSink {
         // Before it is sent: buffers may be exchanged.
         which.iter().filter_map(|at| packets.get(*at)).for_each(|packet| self.1.note(packet.frame()));
         self.0.send(packets, which, now)
+    }
+
+    fn wake(&mut self) {
+        self.0.wake();
     }
 
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool {

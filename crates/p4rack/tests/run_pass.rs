@@ -108,6 +108,23 @@ fn both_give_the_same() {
 }
 
 #[test]
+fn captures_are_merged_by_time_and_in_the_order_of_the_command_line() {
+    let capture = |times: &[u64]| {
+        let mut capture = base_pcap::Writer::new(vec![]).unwrap();
+        times.iter().for_each(|at| capture.frame(base_pcap::Frame::whole(*at, &[*at as u8; 60])).unwrap());
+        capture.into_inner()
+    };
+    let captures = [(4, capture(&[5, 5, 9])), (2, capture(&[])), (1, capture(&[1, 5, 7]))];
+    let mut feed = Feed::new(None);
+    captures.iter().for_each(|(port, bytes)| feed.capture("capture", *port, bytes.as_slice()).unwrap());
+    let mut all = vec![];
+    while let Some(frame) = feed.next().unwrap() {
+        all.push((frame.port, frame.at.as_ns(), frame.bytes[0]));
+    }
+    assert_eq!(all, [(1, 0, 1), (4, 4, 5), (4, 4, 5), (1, 4, 5), (1, 6, 7), (4, 8, 9)]);
+}
+
+#[test]
 fn packets_before_a_mistake_have_run() {
     let [mut capture, other] = captures();
     capture.truncate(capture.len() - 1);

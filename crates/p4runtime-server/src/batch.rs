@@ -3,7 +3,7 @@
 //! Frames may see some of the updates, unless the request is `DATAPLANE_ATOMIC` (P4Runtime 1.5, section 12.2), which is one slice. The caller
 //! executes no other request between the slices, so that reads see all of a write or nothing.
 
-use crate::config::Configured;
+use crate::configured::Configured;
 use crate::outcomes::Outcomes;
 use crate::server::{Server, no_program};
 use crate::status::Status;

@@ -1,10 +1,10 @@
 //! Programs and pipeline configurations (P4Runtime 1.5, sections 7, 14 and 15).
 
-use crate::packet_io::PacketIo;
+use crate::configured::Configured;
 use crate::replay::Replay;
 use crate::server::{Server, no_program};
 use crate::status::Status;
-use crate::target::{Ahead, Builder, Built, Target};
+use crate::target::{Ahead, Builder};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -12,23 +12,7 @@ use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest,
     GetForwardingPipelineConfigResponse, SetForwardingPipelineConfigRequest, Uint128, Update,
 };
-use p4runtime_store::{Catalog, Names, Store, Written};
-
-/// A program with the entities that the control plane has written.
-pub(crate) struct Configured<T> {
-    pub(crate) config: ForwardingPipelineConfig,
-    /// The `p4_device_config` from which the program was built: that of an earlier configuration, if the present one keeps the running program.
-    pub(crate) source: Vec<u8>,
-    /// Names of translated values: strings outside, numbers inside.
-    pub(crate) names: Names,
-    pub(crate) store: Store,
-    pub(crate) packet_io: PacketIo,
-    pub(crate) target: T,
-    /// Upper bound of the program's memory, in bytes.
-    memory: u64,
-    /// True if the saved program can no longer be committed.
-    is_spoilt: bool,
-}
+use p4runtime_store::Written;
 
 /// A program that is about to run, with its entities.
 pub struct Prepared<B: Builder> {
@@ -74,36 +58,6 @@ impl<B: Builder> Prepared<B> {
     /// True if an entity has a value that is a string on the controller's side.
     pub fn says_strings(&self, entity: &Entity) -> bool {
         self.new.names.says_strings(entity)
-    }
-}
-
-impl<T: Target> Configured<T> {
-    /// Config of a device that was just built.
-    fn new(
-        config: ForwardingPipelineConfig,
-        source: Vec<u8>,
-        built: Built<T>,
-        is_noted: bool,
-    ) -> Configured<T> {
-        let mut store = Store::with(Catalog::with(built.plain.clone(), built.numbers));
-        store.set_limit(built.memory);
-        if is_noted {
-            store.keep_notes();
-        }
-        for update in &built.initial {
-            // Entries that P4Info does not describe (a hidden action) cannot be expressed, and are not listed.
-            let _ = store.load_initial(update);
-        }
-        Configured {
-            packet_io: PacketIo::new(&built.plain),
-            config: ForwardingPipelineConfig { p4info: Some((*built.info).clone()), ..config },
-            source,
-            names: Names::new(&built.info, &built.plain, &built.initial),
-            store,
-            target: built.target,
-            memory: built.memory,
-            is_spoilt: false,
-        }
     }
 }
 

@@ -12,12 +12,14 @@
 mod arbitration;
 mod batch;
 mod config;
+mod configured;
 mod digests;
 mod journal;
 mod outcomes;
 mod packet_io;
 mod pieces;
 mod reading;
+mod reads;
 mod replay;
 mod requests;
 mod roles;

@@ -1,23 +1,19 @@
 //! The RPC `Read`, in slices: tables have a million entries, objects have millions of cells, and frames pass between two slices.
 //!
 //! The answer has the state at the beginning of the read (P4Runtime 1.5, "Parallelism of Read and Write Requests"). Writes may run
-//! between two slices if the read [makes way](Server::make_way) for them; before other requests that change something, it must end.
+//! between two slices if the read [makes way](crate::Server::make_way) for them; before other requests that change something, it must end.
 
-use crate::config::Configured;
+use crate::configured::Configured;
 use crate::outcomes::Outcomes;
 use crate::pieces::Pieces;
-use crate::server::{Server, no_program};
 use crate::status::Status;
-use crate::target::{Builder, Target};
+use crate::target::Target;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{Entity, ReadRequest, Update, WriteRequest};
+use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_proto::to_binary;
 use p4runtime_store::{Cursor, Result, Store, Touched, Wanted, canonical, looks_through};
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
-
-/// Cells in a slice, or an equal amount of other work.
-const SLICE: u64 = 8192;
 
 /// Cost of a query that finds nothing, in cells.
 const QUERY: u64 = 8;
@@ -42,7 +38,7 @@ pub struct Reading {
     next: usize,
     /// The queries that have begun, with their numbers in `known`; the first one is being answered.
     begun: VecDeque<(usize, Entity, Cursor)>,
-    wanted: Wanted,
+    pub(crate) wanted: Wanted,
     known: Known,
     /// For each query that has begun or ended, the number of its outcome, or the reason why it has none.
     outcomes: Vec<Result<usize>>,
@@ -57,13 +53,13 @@ pub struct Reading {
 const MOST_BEGUN: usize = 1024;
 
 /// Limit on entities and cells that one read reads before their turn: later writes wait until it has ended.
-const MOST_BEFORE: u64 = 1 << 14;
+pub(crate) const MOST_BEFORE: u64 = 1 << 14;
 
 /// Limit on comparisons of the entities that a write changes with those that a read has not read yet.
 const MOST_COMPARED: usize = 1 << 20;
 
 impl Reading {
-    fn new(request: ReadRequest, wanted: Wanted) -> Reading {
+    pub(crate) fn new(request: ReadRequest, wanted: Wanted) -> Reading {
         Reading {
             request,
             next: 0,
@@ -80,7 +76,7 @@ impl Reading {
     /// Reads up to `most` cells, or an equal amount of work. Returns the result when all is read.
     ///
     /// Answers duplicate queries once. Fails without an answer if there are too many queries or too much is found.
-    fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
+    pub(crate) fn go_on<T: Target>(&mut self, of: &Configured<T>, most: u64) -> Option<Read> {
         match self.try_go_on(of, most) {
             Ok(false) => None,
             Ok(true) => {
@@ -149,7 +145,7 @@ impl Reading {
 
     /// True if the read can [go before](Reading::go_before) a write of these entities: it has not too many of them to read, and all
     /// queries have begun.
-    fn can_go_before(&self, touched: &[Touched]) -> bool {
+    pub(crate) fn can_go_before(&self, touched: &[Touched]) -> bool {
         let parts: usize = self.begun.iter().map(|(_, _, cursor)| cursor.parts()).sum();
         if self.next < self.request.entities.len() || touched.len().saturating_mul(parts) > MOST_COMPARED {
             return false;
@@ -159,7 +155,7 @@ impl Reading {
     }
 
     /// Reads the entities that a write is about to change, if they have not been read yet.
-    fn go_before<T: Target>(&mut self, of: &Configured<T>, touched: &[Touched]) {
+    pub(crate) fn go_before<T: Target>(&mut self, of: &Configured<T>, touched: &[Touched]) {
         let mut begun = std::mem::take(&mut self.begun);
         for touched in touched {
             let mut is_taken = false;
@@ -202,154 +198,6 @@ impl Reading {
                 Err(Status::new(Code::ResourceExhausted, why))
             }
         }
-    }
-}
-
-impl<B: Builder> Server<B> {
-    /// The RPC `Read`, all at once.
-    pub fn read(&self, request: ReadRequest) -> Read {
-        let configured = self.saved.as_ref().or(self.running.as_ref());
-        match self.may_read(&request, configured.is_some()) {
-            Ok(()) => self.finish(configured, Reading::new(request, Wanted::All)),
-            Err(status) => (Pieces::new(), Err(status)),
-        }
-    }
-
-    /// Reads the running program, even if another is saved, in one piece; cells that are zero are left out.
-    pub fn read_running(&self, request: ReadRequest) -> Read {
-        match self.may_read(&request, self.running.is_some()) {
-            Ok(()) => self.finish(self.running.as_ref(), Reading::new(request, Wanted::Written)),
-            Err(status) => (Pieces::new(), Err(status)),
-        }
-    }
-
-    fn finish(&self, of: Option<&Configured<B::Target>>, mut reading: Reading) -> Read {
-        let ended = of.and_then(|of| reading.go_on(of, u64::MAX));
-        ended.unwrap_or_else(|| (Pieces::new(), Err(no_program())))
-    }
-
-    /// [`read_running`](Server::read_running) in slices, if it is long: without an answer, [`go_on_reading`](Server::go_on_reading) continues
-    /// it.
-    pub fn begin_read_running(&mut self, request: ReadRequest) -> Option<Read> {
-        match self.reading_running(request) {
-            Ok(reading) => self.reading = Some(reading),
-            Err(status) => return Some((Pieces::new(), Err(status))),
-        }
-        self.go_on_reading()
-    }
-
-    /// [`read`](Server::read) in slices, for a caller that executes other requests between them: [`read_on`](Server::read_on) executes a slice.
-    pub fn reading(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
-        self.may_read(&request, self.saved.is_some() || self.running.is_some())?;
-        Ok(Reading::new(request, Wanted::All))
-    }
-
-    /// [`read_running`](Server::read_running) in slices, likewise.
-    pub fn reading_running(&self, request: ReadRequest) -> std::result::Result<Reading, Status> {
-        self.may_read(&request, self.running.is_some())?;
-        Ok(Reading::new(request, Wanted::Written))
-    }
-
-    /// Before a write, makes reads in progress read the entities that the write changes. False if the write must wait
-    /// until the reads have ended: it changes too much, or not all queries of a read have begun.
-    pub fn make_way<'r>(
-        &self,
-        readings: impl Iterator<Item = &'r mut Reading>,
-        write: &WriteRequest,
-    ) -> bool {
-        let mut readings: Vec<_> = readings.filter(|reading| self.is_written(reading.wanted)).collect();
-        if readings.is_empty() {
-            return true;
-        }
-        // Finding more would take too long.
-        if write.updates.len() as u64 > MOST_BEFORE {
-            return false;
-        }
-        let touched: Vec<_> =
-            write.updates.iter().filter_map(|update| self.touched_by_strings(update)).collect();
-        if !readings.iter().all(|reading| reading.can_go_before(&touched)) {
-            return false;
-        }
-        readings.iter_mut().for_each(|reading| self.go_before(reading, &touched));
-        true
-    }
-
-    /// [`make_way`](Server::make_way) of the read in progress in this server, for updates with numbers for strings.
-    pub fn make_way_inside(&mut self, updates: &[Update]) -> bool {
-        let Some(mut reading) = self.reading.take() else { return true };
-        let touched: Vec<_> = updates.iter().filter_map(|update| self.touched(update)).collect();
-        let makes_way = self.can_go_before(&reading, &touched);
-        if makes_way {
-            self.go_before(&mut reading, &touched);
-        }
-        self.reading = Some(reading);
-        makes_way
-    }
-
-    /// First half of [`make_way`](Server::make_way) for one read: true if the read can. It is separate because all reads must be able to.
-    pub fn can_go_before(&self, reading: &Reading, touched: &[Touched]) -> bool {
-        !self.is_written(reading.wanted) || reading.can_go_before(touched)
-    }
-
-    /// Second half of [`make_way`](Server::make_way) for one read: the read reads the entities that the write changes.
-    pub fn go_before(&self, reading: &mut Reading, touched: &[Touched]) {
-        if let (true, Some(of)) = (self.is_written(reading.wanted), self.of(reading.wanted)) {
-            reading.go_before(of, touched);
-        }
-    }
-
-    /// The entity that an update in numbers can change, if there is one.
-    pub fn touched(&self, update: &Update) -> Option<Touched> {
-        self.store()?.touched(update.entity.as_ref()?)
-    }
-
-    /// The same for an update with strings. No entity has an unknown string.
-    fn touched_by_strings(&self, update: &Update) -> Option<Touched> {
-        let Configured { names, store, .. } = self.of(Wanted::All)?;
-        match names.is_empty() {
-            true => store.touched(update.entity.as_ref()?),
-            false => store.touched(&names.lower_query(&store.query(update)?).ok()??),
-        }
-    }
-
-    /// True if writes go to the program that is read: to the saved one, if there is one.
-    fn is_written(&self, wanted: Wanted) -> bool {
-        wanted == Wanted::All || self.saved.is_none()
-    }
-
-    fn of(&self, wanted: Wanted) -> Option<&Configured<B::Target>> {
-        match wanted {
-            Wanted::All => self.saved.as_ref().or(self.running.as_ref()),
-            Wanted::Written => self.running.as_ref(),
-        }
-    }
-
-    /// Reads the next slice. Returns the answer after the last one.
-    pub fn read_on(&self, reading: &mut Reading) -> Option<Read> {
-        match self.of(reading.wanted) {
-            Some(of) => reading.go_on(of, SLICE),
-            None => Some((Pieces::new(), Err(no_program()))),
-        }
-    }
-
-    fn may_read(&self, request: &ReadRequest, is_there: bool) -> std::result::Result<(), Status> {
-        self.check_device(request.device_id)?;
-        if is_there { Ok(()) } else { Err(no_program()) }
-    }
-
-    /// True while a read runs in slices. Only frames may pass between them.
-    pub fn is_reading(&self) -> bool {
-        self.reading.is_some()
-    }
-
-    /// Reads the next slice. Returns the answer after the last one.
-    pub fn go_on_reading(&mut self) -> Option<Read> {
-        let mut reading = self.reading.take()?;
-        let ended = self.read_on(&mut reading);
-        if ended.is_none() {
-            self.reading = Some(reading);
-        }
-        ended
     }
 }
 

@@ -12,7 +12,8 @@
 //!
 //! An entity that is about to be written is copied first, so that the copy has the state of one moment; the write itself is repeated afterwards.
 
-use crate::config::{Configured, Prepared, unread};
+use crate::config::{Prepared, unread};
+use crate::configured::Configured;
 use crate::server::Server;
 use crate::status::Status;
 use crate::target::{Builder, Target};

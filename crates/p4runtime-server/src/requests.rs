@@ -1,7 +1,7 @@
 //! The RPCs `Write` and `Read` (P4Runtime 1.5, sections 12 and 13).
 
 use crate::batch::Batch;
-use crate::config::Configured;
+use crate::configured::Configured;
 use crate::reading::Known;
 use crate::roles::owner;
 use crate::server::{Server, no_program};

@@ -2,7 +2,8 @@
 
 use crate::arbitration::{Arbitration, StreamId};
 use crate::batch::Batch;
-use crate::config::{Configured, Prepared};
+use crate::config::Prepared;
+use crate::configured::Configured;
 use crate::digests::Digests;
 use crate::reading::Reading;
 use crate::roles::names_role;

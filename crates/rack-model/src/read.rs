@@ -3,7 +3,7 @@
 use crate::check::check;
 use crate::failover::{self, FailoverKeys};
 use crate::names::Names;
-use crate::section::{Entry, Item, Reader, Section};
+use crate::section::{Entry, Reader, Section, listed, wrong_shape};
 use crate::{
     Control, Device, DeviceId, Host, HostId, NodeId, Planning, Rack, Spanned, app, control, device, fault,
     group, host, job, legacy, link, moves, plan, stage, value, workload,
@@ -175,25 +175,4 @@ fn named<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Entry<
             vec![]
         }
     }
-}
-
-/// The items of all `[[kind]]`.
-pub(crate) fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Item<'t>> {
-    let Some(entry) = entry else { return vec![] };
-    match entry.item.value {
-        DeValue::Array(array) => {
-            let item =
-                |v: &'t toml::Spanned<DeValue<'t>>| Item { value: v.get_ref(), span: r.span(v.span()) };
-            array.iter().map(item).collect()
-        }
-        _ => {
-            wrong_shape(r, entry, format!("write `[[{kind}]]`"));
-            vec![]
-        }
-    }
-}
-
-fn wrong_shape(r: &mut Reader, entry: Entry<'_>, help: String) {
-    let title = format!("wrong kind of section for `{}`", entry.key);
-    r.push(Diagnostic::error(rack::WRONG_TYPE, title).at(entry.key_span, "defined differently").help(help));
 }

@@ -224,3 +224,25 @@ impl<'t> Section<'t> {
         self.missing.into_iter().for_each(|(_, d)| r.push(d));
     }
 }
+
+/// The items of all `[[kind]]`.
+pub(crate) fn listed<'t>(r: &mut Reader, entry: Option<Entry<'t>>, kind: &str) -> Vec<Item<'t>> {
+    let Some(entry) = entry else { return vec![] };
+    match entry.item.value {
+        DeValue::Array(array) => {
+            let item =
+                |v: &'t toml::Spanned<DeValue<'t>>| Item { value: v.get_ref(), span: r.span(v.span()) };
+            array.iter().map(item).collect()
+        }
+        _ => {
+            wrong_shape(r, entry, format!("write `[[{kind}]]`"));
+            vec![]
+        }
+    }
+}
+
+/// Reports a section of another shape than `help` says.
+pub(crate) fn wrong_shape(r: &mut Reader, entry: Entry<'_>, help: String) {
+    let title = format!("wrong kind of section for `{}`", entry.key);
+    r.push(Diagnostic::error(rack::WRONG_TYPE, title).at(entry.key_span, "defined differently").help(help));
+}

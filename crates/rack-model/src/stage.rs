@@ -23,8 +23,7 @@
 //! ```
 
 use crate::names::Names;
-use crate::read::listed;
-use crate::section::{Item, Reader, Section, unknown_name};
+use crate::section::{Item, Reader, Section, listed, unknown_name};
 use crate::{DeviceId, Fault, Rack, Spanned, Workload, fault, value, workload};
 use base_diag::{Span, did_you_mean};
 

@@ -23,6 +23,12 @@ pub(crate) trait BatchRunner: StageRunner {
     /// Reads these tables from now on.
     fn read(&mut self, tables: &Tables);
 
+    /// Requests the frames of later packets while it runs, except for those of the first [`REQUESTED`](crate::context::REQUESTED) packets of a batch. False
+    /// if the runner does not do that.
+    fn request_frames(&mut self) -> bool {
+        false
+    }
+
     /// Number of calls of the interpreter by code.
     fn interpreted(&self) -> u64;
 }

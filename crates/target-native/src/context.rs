@@ -1,5 +1,6 @@
 //! Conventions between compiled code and the rest: the context of a batch, and the numbers that they exchange.
 
+use crate::packet::Packet;
 use dataplane_api::DropReason;
 use dataplane_tables::Table;
 use device::PortQueue;
@@ -70,6 +71,8 @@ pub(crate) struct Context {
     /// Not 0 if batches are run ahead first, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
+    /// Packets in front of this address request the frame of the packet that is [`REQUESTED`] later.
+    pub(crate) requests: *const Packet,
     /// Arguments of half of PSA: see [`arguments`].
     pub(crate) arguments: [u64; arguments::COUNT],
     /// For egress on its own.
@@ -111,6 +114,9 @@ pub(crate) struct Asked {
 
 /// Bytes of a counter: packets and bytes.
 pub(crate) const COUNT_BYTES: u32 = 16;
+
+/// Number of packets between one that runs and the one whose frame is requested: a line of another core arrives meanwhile.
+pub const REQUESTED: usize = 16;
 
 /// Words of a key that is asked for.
 pub(crate) const MOST_ASKED: usize = 4;

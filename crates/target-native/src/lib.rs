@@ -48,10 +48,11 @@ mod turns;
 mod workers;
 
 pub use compiled::{Compiled, Report};
+pub use context::REQUESTED;
 pub use engine::Engine;
 pub use flow::flow;
 pub use machine::CodeText;
-pub use packet::{Fate, HEADROOM, MOST_BYTES, Packet};
+pub use packet::{Fate, FrameBuffer, HEADROOM, MOST_BYTES, Packet};
 pub use text::code_text;
 pub use turns::Turns;
 pub use workers::{Shared, Worker};

@@ -4,7 +4,7 @@ use crate::access::Access;
 use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::Build;
-use crate::context::{Context, Left, REASONS, arguments};
+use crate::context::{Context, Left, REASONS, REQUESTED, arguments};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
@@ -36,6 +36,8 @@ pub(crate) struct Native {
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
+    /// Another core writes the frames: they are requested.
+    requests: bool,
     pub(crate) interpreted: u64,
     /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
@@ -91,6 +93,11 @@ impl BatchRunner for Native {
         self.table_replicas.read(tables);
     }
 
+    fn request_frames(&mut self) -> bool {
+        self.requests = true;
+        true
+    }
+
     fn interpreted(&self) -> u64 {
         self.interpreted
     }
@@ -113,6 +120,7 @@ impl Native {
             table_replicas,
             queue_depths,
             free: vec![],
+            requests: false,
             interpreted: 0,
             rest,
         }
@@ -131,6 +139,7 @@ impl Native {
     ) -> Ran {
         self.table_replicas.follow(access);
         let (queue_depths, other_ports) = self.queue_depths.parts();
+        let near = packets.len().saturating_sub(REQUESTED);
         let mut context = Context {
             frame: self.memory.address(),
             tables: self.table_replicas.refs(),
@@ -139,6 +148,7 @@ impl Native {
             now: now.as_us(),
             ahead: u64::from(packets.len() > 1 && self.table_replicas.are_far()),
             asked: self.table_replicas.asked(),
+            requests: if self.requests { packets[..near].as_ptr_range().end } else { std::ptr::null() },
             arguments: [0; arguments::COUNT],
             queueing: QueueMetadata::default(),
             queue_depths,

@@ -42,6 +42,14 @@ pub struct Packet {
     pub(crate) priority: u32,
 }
 
+/// A frame in its buffer, without the other properties of a packet: four of them are in a cache line.
+#[derive(Clone, Debug)]
+pub struct FrameBuffer {
+    buffer: Box<Buffer>,
+    start: u32,
+    length: u32,
+}
+
 /// Fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
@@ -64,6 +72,29 @@ impl Default for Packet {
             fate: DROPPED,
             priority: 0,
         }
+    }
+}
+
+impl Default for FrameBuffer {
+    fn default() -> FrameBuffer {
+        FrameBuffer { buffer: Box::new(Buffer([0; BUFFER])), start: HEADROOM as u32, length: 0 }
+    }
+}
+
+impl FrameBuffer {
+    /// The frame.
+    pub fn frame(&self) -> &[u8] {
+        frame(&self.buffer, self.start, self.length)
+    }
+
+    /// Stores a frame; false, without an effect, if the frame is longer than [`MOST_BYTES`].
+    pub fn store(&mut self, frame: &[u8]) -> bool {
+        if frame.len() > MOST_BYTES {
+            return false;
+        }
+        copy(&mut self.buffer.0[HEADROOM..HEADROOM + frame.len()], frame);
+        (self.start, self.length) = (HEADROOM as u32, frame.len() as u32);
+        true
     }
 }
 
@@ -92,12 +123,14 @@ impl Packet {
     }
 
     /// Declares the first `length` bytes of the [`room`](Packet::room), [`MOST_BYTES`] at most, a frame received on a port.
+    #[inline]
     pub fn arrive(&mut self, port: u32, length: usize) {
         (self.start, self.length) = (HEADROOM as u32, length.min(MOST_BYTES) as u32);
         (self.in_port, self.fate) = (port, DROPPED);
     }
 
     /// Turns a sent frame into a received one. The frame must be no longer than [`MOST_BYTES`].
+    #[inline]
     pub fn come_in(&mut self, port: u32) {
         let (start, length) = (self.start as usize, (self.length as usize).min(MOST_BYTES));
         if start != HEADROOM {
@@ -106,13 +139,23 @@ impl Packet {
         self.arrive(port, length);
     }
 
+    /// Exchanges the frame, with its buffer, for another one.
+    #[inline]
+    pub fn exchange(&mut self, other: &mut FrameBuffer) {
+        std::mem::swap(&mut self.buffer, &mut other.buffer);
+        std::mem::swap(&mut self.start, &mut other.start);
+        std::mem::swap(&mut self.length, &mut other.length);
+    }
+
     /// Prefetches the frame's headers for writing, two cache lines at most; another core may have written them last.
+    #[inline]
     pub fn prefetch(&self) {
         let lines = self.frame().chunks(LINE).take(2);
         lines.filter_map(|line| line.first()).for_each(dataplane_tables::prefetch_to_write);
     }
 
     /// Ingress port.
+    #[inline]
     pub fn in_port(&self) -> u32 {
         self.in_port
     }
@@ -129,13 +172,19 @@ impl Packet {
     }
 
     /// The frame.
+    #[inline]
     pub fn frame(&self) -> &[u8] {
-        let first = (self.start as usize).min(BUFFER);
-        let end = (first + self.length as usize).min(BUFFER);
-        &self.buffer.0[first..end]
+        frame(&self.buffer, self.start, self.length)
+    }
+
+    /// Length of the frame.
+    #[inline]
+    pub fn length(&self) -> usize {
+        self.length as usize
     }
 
     /// Fate in the last batch.
+    #[inline]
     pub fn fate(&self) -> Fate {
         match self.fate {
             SENT => Fate::Sent(self.out_port),
@@ -192,6 +241,14 @@ impl Packet {
         let port = self.in_port;
         self.receive(port, frame)
     }
+}
+
+/// Bytes of a frame in its buffer.
+#[inline]
+fn frame(buffer: &Buffer, start: u32, length: u32) -> &[u8] {
+    let first = (start as usize).min(BUFFER);
+    let end = (first + length as usize).min(BUFFER);
+    &buffer.0[first..end]
 }
 
 /// Copies bytes to as many; few of them as two pieces of fixed size that may overlap, for a call costs more than these.

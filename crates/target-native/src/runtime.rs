@@ -153,6 +153,12 @@ pub(crate) extern "C" fn prefetch(address: *const u8) {
     let _ = address;
 }
 
+/// Requests the frame of a packet.
+pub(crate) extern "C" fn request(packet: *const Packet) {
+    // SAFETY: a packet of the running batch, whose code is here.
+    unsafe { &*packet }.prefetch();
+}
+
 pub(crate) extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {
     // SAFETY: compiled code copies headers between the packet and the frame, which do not overlap.
     unsafe { std::ptr::copy(from, to, bytes as usize) }

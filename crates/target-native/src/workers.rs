@@ -21,6 +21,7 @@
 use crate::access::Access;
 use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made};
+use crate::context::REQUESTED;
 use crate::halves::HalvesAtWork;
 use crate::native::Native;
 use crate::outbox::Outbox;
@@ -67,6 +68,8 @@ pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
     runner: Box<dyn BatchRunner>,
+    /// Another core writes the frames, and the runner does not request them.
+    requests: bool,
     /// See [`Worker::came_of`].
     came_of: Vec<usize>,
 }
@@ -184,7 +187,7 @@ impl Shared {
                 Box::new(HalvesAtWork::new(builds, [reader(), reader()], budget))
             }
         };
-        Worker { shared: self.clone(), outbox, runner, came_of: vec![] }
+        Worker { shared: self.clone(), outbox, runner, requests: false, came_of: vec![] }
     }
 
     /// A free outbox with its number, which becomes that of the worker. The counts of its former owner stay in it.
@@ -207,8 +210,17 @@ impl Worker {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
         self.runner.read(&tables);
+        if self.requests {
+            packets.iter().skip(REQUESTED).for_each(Packet::prefetch);
+        }
         self.came_of.clear();
         self.runner.batch(&mut access, packets, &mut self.came_of, now)
+    }
+
+    /// From now on the frames of a batch were written by another core. The caller has requested those of the first [`REQUESTED`](crate::REQUESTED)
+    /// packets ([`Packet::prefetch`]); code requests the others while it runs, which hides the time in which they arrive.
+    pub fn request_frames(&mut self) {
+        self.requests = !self.runner.request_frames();
     }
 
     /// For each output of the last batch, the position of the packet from which it was made, in order.

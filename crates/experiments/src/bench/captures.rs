@@ -87,19 +87,23 @@ pub fn hops() -> Result<(f64, String), String> {
     let file = rack.join("RACK.toml");
     let said = |error: std::io::Error| format!("`{}`: {error}", file.display());
     let text = fs::read_to_string(&file).map_err(said)?;
-    let stream = text.find("name = \"background\"").ok_or("the rack has no stream")?;
     let time = |count: u64| {
-        let wanted = format!("count = {count}\nsize = 22\nrate = \"250Mbit/s\"\n");
-        let keys = ["count", "size", "rate"];
-        let is_other = |line: &&str| !keys.iter().any(|key| line.starts_with(&format!("{key} = ")));
-        let others: Vec<&str> = text[stream..].lines().filter(is_other).collect();
-        let stream = format!("{}{wanted}{}\n", &text[..stream], others.join("\n"));
-        fs::write(&file, stream).map_err(said)?;
+        fs::write(&file, with_frames(&text, count)?).map_err(said)?;
         fastest(Command::new(&p4rack).arg("up").arg(&rack))
     };
     let took = time(1 + FRAMES)?.saturating_sub(time(1)?).as_secs_f64();
     let hops = (HOPS * FRAMES) as f64;
     Ok((hops / 1e6 / took, format!("{hops} hops in {took:.3} s")))
+}
+
+/// A generated rack with so many frames in its stream, short ones, as fast as the slowest link takes them.
+fn with_frames(rack: &str, count: u64) -> Result<String, String> {
+    let stream = rack.find("name = \"background\"").ok_or("the rack has no stream")?;
+    let wanted = format!("count = {count}\nsize = 22\nrate = \"250Mbit/s\"\n");
+    let keys = ["count", "size", "rate"];
+    let is_other = |line: &&str| !keys.iter().any(|key| line.starts_with(&format!("{key} = ")));
+    let others: Vec<&str> = rack[stream..].lines().filter(is_other).collect();
+    Ok(format!("{}{wanted}{}\n", &rack[..stream], others.join("\n")))
 }
 
 /// The command beside this program.
@@ -122,4 +126,46 @@ fn fastest(command: &mut Command) -> Result<Duration, String> {
         best = best.min(clock::children() - before);
     }
     Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_pcap::Reader;
+    use bench_load::{PROGRAMS, Shape};
+
+    #[test]
+    fn captures_have_the_load_as_often_as_wanted_in_its_order() {
+        let load = (PROGRAMS[0].load)(&Shape { packets: 50, flows: 20, ..Shape::default() });
+        let scratch = Scratch::new().unwrap();
+        let dir = scratch.path().join("in");
+        let ports = write_packets(&load, &dir, 3).unwrap();
+        let mut all = vec![];
+        for port in ports {
+            let reader = Reader::new(File::open(dir.join(format!("{port}.pcap"))).unwrap()).unwrap();
+            all.extend(reader.map(|record| record.map(|record| (record.nanos, port, record.frame)).unwrap()));
+        }
+        all.sort();
+        let read: Vec<_> = all.into_iter().map(|(_, port, frame)| (port, frame)).collect();
+        let of_load = load.packets.iter().map(|packet| (packet.port, packet.bytes.clone()));
+        let wanted: Vec<_> = std::iter::repeat_n(of_load, 3).flatten().collect();
+        assert_eq!(read, wanted);
+    }
+
+    #[test]
+    fn the_stream_of_a_rack_gets_another_length() {
+        let rack = "[[workload]]\nname = \"background\"\ncount = 5\nto = \"h2\"\nrate = \"1Gbit/s\"\n";
+        let wanted =
+            "[[workload]]\ncount = 7\nsize = 22\nrate = \"250Mbit/s\"\nname = \"background\"\nto = \"h2\"\n";
+        assert_eq!(with_frames(rack, 7), Ok(wanted.to_string()));
+        assert_eq!(with_frames("[[workload]]\n", 7), Err("the rack has no stream".to_string()));
+    }
+
+    #[test]
+    fn a_command_that_fails_has_no_time() {
+        assert!(fastest(&mut Command::new("true")).is_ok());
+        let failed = fastest(Command::new("sh").args(["-c", "echo why >&2; exit 1"])).unwrap_err();
+        assert!(failed.ends_with(": why"), "{failed}");
+        assert!(fastest(&mut Command::new("/nonexistent/p4rack")).is_err());
+    }
 }

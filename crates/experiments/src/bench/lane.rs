@@ -26,16 +26,19 @@ use std::time::Duration;
 use target_native::Shared;
 
 /// Frames offered at a time.
-const OFFERED: usize = 16 * BATCH;
+const OFFERED: usize = 64 * BATCH;
 
 /// Frames that wait on a cable.
 const WAITING: usize = 256;
+
+/// Packets of the load whose frames are compared before rates are measured.
+const CHECKED: usize = 1000;
 
 /// Turns that engine and lane have.
 const TURNS: u64 = 5;
 
 /// Passes of a cache line between two threads, to measure the time of one.
-const PASSES: u64 = 100_000;
+const PASSES: u64 = 20_000;
 
 /// Rates of an engine and of a lane that runs it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -65,7 +68,9 @@ struct Served {
 /// Measures a program, for so many milliseconds of processor time each.
 pub fn rates(program: &'static Program, load: &Arc<Load>, milliseconds: u64) -> Result<Rates, String> {
     let mut alone = Native::new(program, load)?;
-    let mut served = Served::new(program, load, &ports(load, &alone.check()?))?;
+    let outcome = alone.check()?;
+    let mut served = Served::new(program, load, &ports(load, &outcome))?;
+    served.check(load, &outcome)?;
     let before = passing();
     let turn = milliseconds.div_ceil(TURNS);
     let mut turns = vec![];
@@ -123,6 +128,29 @@ impl Served {
         self.shared.take_reports();
     }
 
+    /// Passes the first packets of the load, one after the other, and compares the frames that leave with the engine's.
+    fn check(&mut self, load: &Load, outcome: &Outcome) -> Result<(), String> {
+        let start = self.received();
+        for (number, (packet, sent)) in (1..).zip(load.packets.iter().zip(&outcome.sent)).take(CHECKED) {
+            let way_in = self.outside.get_mut(&u32::from(packet.port));
+            if !way_in.is_some_and(|cable| cable.send(&packet.bytes)) {
+                return Err(format!("packet {number} does not find room on port {}", packet.port));
+            }
+            // A lane counts a frame after its results have left.
+            while self.received() < start + number {
+                std::thread::yield_now();
+            }
+            let left = self.outside.iter_mut().flat_map(|(port, cable)| {
+                std::iter::from_fn(|| cable.receive()).map(|frame| (*port as u16, frame))
+            });
+            if left.collect::<Vec<_>>() != *sent {
+                return Err(format!("the lane sends other frames for packet {number} than the engine alone"));
+            }
+        }
+        self.shared.take_reports();
+        Ok(())
+    }
+
     fn received(&self) -> u64 {
         self.lanes.counts().values().map(|count| count.received).sum()
     }
@@ -172,4 +200,53 @@ fn passing() -> f64 {
         pass(0);
     });
     (clock::wall() - start).as_secs_f64() * 1e9 / (2 * PASSES) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bench_load::{PROGRAMS, Shape};
+
+    fn load(program: &Program) -> Arc<Load> {
+        let skew = program.skew;
+        Arc::new((program.load)(&Shape { packets: 300, flows: 200, skew, ..Shape::default() }))
+    }
+
+    #[test]
+    fn lanes_send_what_the_interpreter_sends() {
+        for program in &PROGRAMS {
+            let name = program.name;
+            let load = load(program);
+            let mut outcome = crate::bench::Interp::new(program, &load).and_then(|mut i| i.check()).unwrap();
+            let served = |outcome: &Outcome| Served::new(program, &load, &ports(&load, outcome)).unwrap();
+            served(&outcome).check(&load, &outcome).unwrap_or_else(|what| panic!("{name}: {what}"));
+            // A changed byte and a frame too many are noticed.
+            let at = outcome.sent.iter().rposition(|sent| !sent.is_empty()).unwrap();
+            outcome.sent[at][0].1[20] ^= 1;
+            let other = format!("the lane sends other frames for packet {} than the engine alone", at + 1);
+            assert_eq!(served(&outcome).check(&load, &outcome), Err(other.clone()), "{name}");
+            outcome.sent[at].clear();
+            assert_eq!(served(&outcome).check(&load, &outcome), Err(other), "{name}");
+        }
+    }
+
+    #[test]
+    fn rates_are_of_the_packets_that_passed() {
+        let program = &PROGRAMS[0];
+        let load = load(program);
+        let rates = rates(program, &load, 5).unwrap();
+        let Rates { engine, lane, ratio, passing } = rates;
+        assert!(
+            [engine, lane, ratio, passing].iter().all(|rate| rate.is_finite() && *rate > 0.0),
+            "{rates:?}"
+        );
+        // All frames that were offered and had room have arrived, and all that left have been taken.
+        let mut native = Native::new(program, &load).unwrap();
+        let mut served = Served::new(program, &load, &ports(&load, &native.check().unwrap())).unwrap();
+        served.offer();
+        assert!(served.turn(Duration::from_millis(1)) > 0.0);
+        let counts = served.lanes.counts();
+        assert!(counts.values().map(|count| count.sent).sum::<u64>() <= served.received());
+        assert_eq!(served.lanes.lost(), 0);
+    }
 }

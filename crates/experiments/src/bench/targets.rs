@@ -132,6 +132,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_target_has_a_line_with_a_rate_or_a_reason() {
+        let program = |name| bench_load::PROGRAMS.iter().find(|program| program.name == name).unwrap();
+        let shape = bench_load::Shape { packets: 256, flows: 64, ..bench_load::Shape::default() };
+        let programs = vec![program("router"), program("l2")];
+        let settings = Settings { programs, kinds: vec![], workers: vec![], time: 5, shape, skew: None };
+        let mut all = vec![];
+        targets(&settings, |target| all.push(target.clone()));
+        let what: Vec<&str> = all.iter().map(|target| target.what.as_str()).collect();
+        let wanted = [
+            "router, two workers / one",
+            "router / C",
+            "router, between ports / engine",
+            "l2, two workers / one",
+            "l2, between ports / engine",
+            "p4rack run, capture to capture, Mpps",
+            "emulator, million hops a second",
+        ];
+        assert_eq!(what, wanted);
+        for Target { what, measured, .. } in all {
+            match measured {
+                Ok((rate, _)) => assert!(rate.is_finite() && rate > 0.0, "{what}: {rate}"),
+                // Commands stand beside the built program, not beside a test, and not every machine has a C compiler.
+                Err(why) => assert!(
+                    why.starts_with("there is no `") && what.contains("second")
+                        || why.starts_with("there is no `") && what.starts_with("p4rack run")
+                        || what == "router / C" && why.starts_with("c: "),
+                    "{what}: {why}"
+                ),
+            }
+        }
+    }
+
+    #[test]
     fn a_row_says_whether_the_wanted_value_is_reached() {
         let target = |measured| Target { what: "router / C".to_string(), wanted: 0.4, measured };
         let near = target(Ok((0.39, "a / b".to_string())));

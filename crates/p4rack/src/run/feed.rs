@@ -9,6 +9,8 @@ use base_diag::codes::run::CAPTURE;
 use base_pcap::{ReadError, Reader, Record};
 use base_time::{Duration, Time};
 use dataplane_api::Port;
+use std::cmp::Reverse;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
 use std::io::Read;
 
 /// An input packet.
@@ -40,6 +42,8 @@ pub struct FrameRef<'f> {
 pub struct Feed<'r> {
     hex: std::collections::VecDeque<HexPacket>,
     captures: Vec<Capture<'r>>,
+    /// Captures that have a next packet: its time and the position of the capture, the earliest on top.
+    order: BinaryHeap<Reverse<(u64, usize)>>,
     interval: Option<Duration>,
     /// When the last packet was.
     now: Option<Time>,
@@ -51,6 +55,8 @@ pub struct Feed<'r> {
     outputs: Vec<Port>,
     /// The bytes of the packet that was read last.
     bytes: Vec<u8>,
+    /// Error of a capture, reported after the packet that was read before it.
+    wrong: Option<Diagnostic>,
 }
 
 struct Capture<'r> {
@@ -60,7 +66,7 @@ struct Capture<'r> {
     /// The next packet, if there is one.
     next: Record,
     is_over: bool,
-    /// Error of a capture, reported after the packets read before it.
+    /// Error after the last packet.
     wrong: Option<Diagnostic>,
 }
 
@@ -95,6 +101,9 @@ impl<'r> Feed<'r> {
         match capture.wrong.take() {
             Some(wrong) => Err(wrong),
             None => {
+                if !capture.is_over {
+                    self.order.push(Reverse((capture.next.nanos, self.captures.len())));
+                }
                 self.captures.push(capture);
                 Ok(())
             }
@@ -145,15 +154,22 @@ impl<'r> Feed<'r> {
             return Ok(Some((after, packet.port)));
         }
         // The packets before a mistake were whole: they have run.
-        if let Some(wrong) = self.captures.iter_mut().find_map(|capture| capture.wrong.take()) {
+        if let Some(wrong) = self.wrong.take() {
             return Err(wrong);
         }
-        let first = self.captures.iter_mut().filter(|capture| !capture.is_over);
-        let Some(capture) = first.min_by_key(|capture| capture.next.nanos) else { return Ok(None) };
-        let (nanos, port) = (capture.next.nanos, capture.port);
+        let Some(mut first) = self.order.peek_mut() else { return Ok(None) };
+        let Reverse((nanos, at)) = *first;
+        let capture = &mut self.captures[at];
+        let port = capture.port;
         self.cut += u64::from(capture.next.frame.len() < capture.next.original as usize);
         std::mem::swap(&mut self.bytes, &mut capture.next.frame);
         capture.advance();
+        if capture.is_over {
+            self.wrong = capture.wrong.take();
+            PeekMut::pop(first);
+        } else {
+            *first = Reverse((capture.next.nanos, at));
+        }
         let (origin, start) = *self.origin.get_or_insert((nanos, after));
         let captured = start + Duration::from_ns(nanos.saturating_sub(origin));
         Ok(Some((if self.interval.is_some() { after } else { captured }, port)))

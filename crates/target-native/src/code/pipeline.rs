@@ -3,7 +3,7 @@
 
 use super::Part;
 use super::{Code, Made, PLAIN, type_of};
-use crate::context::{Context, FUEL, Left};
+use crate::context::{Context, FUEL, Left, REQUESTED};
 use crate::layout::{NONE, Node};
 use crate::packet::{DROPPED, Packet, WAITS};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -22,7 +22,7 @@ impl<'a> Code<'a, '_> {
                 ahead,
                 |code| {
                     code.ahead = true;
-                    code.each_packet(packets, count, Self::ingress)?;
+                    code.each_packet(packets, count, true, Self::ingress)?;
                     code.ahead = false;
                     code.b.ins().call(code.calls.asked, &[code.context]);
                     Ok(())
@@ -30,7 +30,7 @@ impl<'a> Code<'a, '_> {
                 |_| Ok(()),
             )?;
         }
-        self.each_packet(packets, count, |code| match part {
+        self.each_packet(packets, count, part == Part::Whole, |code| match part {
             Part::Whole => {
                 code.ingress()?;
                 let port = code.traffic_manager();
@@ -73,11 +73,27 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// A loop over packets, one after the other.
+    /// Requests the frame of a later packet, if another core wrote the frames.
+    fn request_frame(&mut self) {
+        let end = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, requests) as i32);
+        let requests = self.b.ins().icmp(IntCC::UnsignedLessThan, self.packet, end);
+        let [request, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(requests, request, &[], on, &[]);
+        self.b.seal_block(request);
+        self.b.switch_to_block(request);
+        let later = self.b.ins().iadd_imm_s(self.packet, (REQUESTED * size_of::<Packet>()) as i64);
+        self.b.ins().call(self.calls.request, &[later]);
+        self.b.ins().jump(on, &[]);
+        self.b.seal_block(on);
+        self.b.switch_to_block(on);
+    }
+
+    /// A loop over packets, one after the other. `is_whole`: frames are requested.
     fn each_packet(
         &mut self,
         packets: Value,
         count: Value,
+        is_whole: bool,
         work: impl FnOnce(&mut Self) -> Made<()>,
     ) -> Made<()> {
         let packet = self.b.declare_var(types::I64);
@@ -94,6 +110,9 @@ impl<'a> Code<'a, '_> {
         self.b.seal_block(end);
         self.b.switch_to_block(body);
         self.packet = self.b.use_var(packet);
+        if is_whole {
+            self.request_frame();
+        }
         work(self)?;
         if self.ahead {
             self.b.ins().jump(next, &[]);

@@ -47,8 +47,11 @@ impl Captures {
         epoch_nanos: u64,
         frame: &[u8],
     ) -> Result<(), Vec<Diagnostic>> {
-        let Some(writer) = self.file(port)? else { return Ok(()) };
-        let written = writer.frame(Frame::whole(epoch_nanos.saturating_add(at.as_ns()), frame));
+        let frame = Frame::whole(epoch_nanos.saturating_add(at.as_ns()), frame);
+        let written = match self.open.get_mut(&port) {
+            Some(writer) => writer.frame(frame),
+            None => self.file(port)?.map_or(Ok(()), |writer| writer.frame(frame)),
+        };
         written.map_err(|e| unwritable(&self.path(port).unwrap_or_default(), &e))
     }
 
