@@ -41,8 +41,13 @@ fn place(name: &str) -> PathBuf {
 impl Rack {
     /// `None` where no rack may run, which the error says.
     fn start(place: &Path) -> Option<Rack> {
+        Rack::with(place, &[])
+    }
+
+    /// With more arguments.
+    fn with(place: &Path, more: &[&str]) -> Option<Rack> {
         let args = ["up", "hosts.toml", "--real", "--grpc-server-addr", "127.0.0.1:0", "--format", "json"];
-        let mut child = command(place, &args)
+        let mut child = command(place, &[&args, more].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -139,6 +144,47 @@ fn a_split_rack_forwards_for_real_hosts_and_survives_the_death_of_its_processes(
     for (name, process) in processes {
         assert!(!is_there(process), "{name} is left behind");
     }
+}
+
+/// The file replaces the entries in RACK.toml from the second start on, although all processes have ended.
+#[test]
+fn a_rack_with_a_state_file_continues_with_it() {
+    let place = place("real-state");
+    let routes = |more: &[&str]| -> Option<usize> {
+        let mut rack = Rack::with(&place, more)?;
+        let (ok, dump) = rack.ask("rack table_dump routes");
+        assert!(ok, "{dump}");
+        drop(rack.child.stdin.take());
+        assert!(rack.child.wait().unwrap().success());
+        Some(dump.lines().count())
+    };
+    let state = ["--state", "rack.state"];
+    let Some(first) = routes(&state) else { return };
+    assert_eq!(first, 2);
+    let entries = std::fs::read_to_string(place.join("hosts.stf")).unwrap();
+    let fewer: Vec<&str> = entries.lines().filter(|line| !line.contains("0x0a000200/24")).collect();
+    std::fs::write(place.join("hosts.stf"), fewer.join("\n")).unwrap();
+    assert_eq!(routes(&state), Some(2));
+    assert_eq!(routes(&[]), Some(1));
+}
+
+#[test]
+fn a_state_is_kept_in_a_file_and_nowhere_else() {
+    let place = place("real-state-mistakes");
+    for args in [
+        &["up", "hosts.toml", "--state", "rack.state"][..],
+        &["up", "hosts.toml", "--real", "--state", "etcd://127.0.0.1:2379/lab"],
+        &["switch", "hosts.toml", "--state", "etcd://127.0.0.1:2379/lab"],
+    ] {
+        let done = command(&place, args).stdin(Stdio::null()).output().unwrap();
+        let reported = String::from_utf8_lossy(&done.stderr).into_owned();
+        let part = match args[args.len() - 1] {
+            "rack.state" => "--real",
+            _ => "the state can be kept in a file only, by one controller: name a file",
+        };
+        assert!(done.status.code() == Some(2) && reported.contains(part), "{reported}");
+    }
+    assert!(!place.join("etcd:").exists());
 }
 
 #[test]

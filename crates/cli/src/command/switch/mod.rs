@@ -82,7 +82,7 @@ pub struct Args {
     /// Save everything that controllers write to FILE: a write is answered when it is in the file, and a switch or controller that restarts continues
     /// with the saved state. The file is created if missing. It also contains the program that a controller has pushed. Its entries replace those in
     /// RACK.toml
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = state_file)]
     state: Option<PathBuf>,
     /// With `--agent` or `--state`: erase the agents' entries and the state in the file at start. By default both are kept, and an agent that runs
     /// another program is an error, unless the file contains the program that the agent must run
@@ -390,6 +390,14 @@ fn agents_in(file: &Path) -> Result<Vec<(String, String)>, String> {
         agent_at(line).map_err(|why| format!("--agents `{}`, line {number}: {why}", file.display()))
     };
     lines.filter(|(_, line)| !line.is_empty()).map(agent).collect()
+}
+
+/// The file of `--state`. Addresses are refused: a file of that name would be created.
+pub fn state_file(text: &str) -> Result<PathBuf, String> {
+    if text.contains("://") {
+        return Err("the state can be kept in a file only, by one controller: name a file".to_string());
+    }
+    Ok(PathBuf::from(text))
 }
 
 /// `NAME=HOST:PORT`
