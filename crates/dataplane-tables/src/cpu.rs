@@ -22,13 +22,25 @@ pub fn prefetch<T>(value: &T) {
 /// Prefetches the cache line of `value` for writing, so that no other core has it.
 #[inline(always)]
 pub fn prefetch_to_write<T>(value: &T) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: a prefetch is a hint and never faults; processors that do not know this one do nothing.
-    unsafe {
-        std::arch::asm!("prefetchw [{}]", in(reg) std::ptr::from_ref(value), options(nostack, preserves_flags, readonly));
+    prefetch_lines(value, 1);
+}
+
+/// Bytes of a cache line.
+pub const LINE: usize = 64;
+
+/// Prefetches the first cache lines of `value` for writing, so that no other core has them.
+#[inline(always)]
+pub fn prefetch_lines<T>(value: &T, lines: usize) {
+    for line in 0..lines {
+        let address = std::ptr::from_ref(value).cast::<u8>().wrapping_add(line * LINE);
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: a prefetch is a hint and never faults; processors that do not know this one do nothing.
+        unsafe {
+            std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = address;
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = value;
 }
 
 /// Runs `f` with AVX2, POPCNT and BMI if the processor has them. Functions called by `f` must be inlined to benefit, so

@@ -360,6 +360,11 @@ impl DeviceNode {
         audit.map(|()| through)
     }
 
+    /// The packets of the frame that entered last.
+    pub(crate) fn entered(&self) -> &[Queued] {
+        self.inside.back().map_or(&[], |(_, queued, _)| queued)
+    }
+
     /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
     #[inline(always)]
     pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {

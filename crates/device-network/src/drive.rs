@@ -271,6 +271,7 @@ fn enter<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
     let network = world.network_mut();
     network.calendar.schedule(through, Event::Served(device));
     network.watch_timer(device);
+    network.prefetch_path(device);
     Ok(())
 }
 

@@ -26,7 +26,7 @@ use crate::price::{Distances, NEVER, Partial, Prices};
 use crate::problem::{Node, Offer, Problem};
 use crate::room::Room;
 use crate::scarce::Scarce;
-use crate::within_group::WithinGroup;
+use crate::within_group::{Level, WithinGroup, levels};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -68,13 +68,18 @@ pub struct Bound<'p> {
     groups: Vec<Vec<usize>>,
     /// Groups on which each region may run in the open set.
     allowed: Vec<Vec<usize>>,
+    /// Classes of these groups when the set was opened.
+    allowed_classes: Vec<Vec<usize>>,
     table: Table,
+    /// The table that was made last, without `opened`, and its groups.
+    made: Option<(Vec<Vec<usize>>, Table)>,
     /// Multipliers of the open set, by objective; `None` if they were not computed.
     prices: Vec<Option<Prices>>,
     room: Option<Room<'p>>,
     scarce: Vec<Scarce>,
-    /// One for each objective with multipliers.
-    within_group: Vec<WithinGroup>,
+    /// For each objective with multipliers.
+    within_group: Vec<Option<WithinGroup>>,
+    levels: Rc<[Level]>,
     rates: LeastRates,
     /// Data of the whole problem, the same for all sets of plans.
     whole: Option<Whole>,
@@ -95,19 +100,30 @@ pub struct Bound<'p> {
     cuts: Cuts,
 }
 
+/// Classes of the groups on which each region may run, in ascending order.
+fn classes_of(allowed: &[Vec<usize>], class: &[usize]) -> Vec<Vec<usize>> {
+    let classes = |groups: &Vec<usize>| {
+        let mut classes: Vec<usize> = groups.iter().map(|group| class[*group]).collect();
+        classes.sort_unstable();
+        classes.dedup();
+        classes
+    };
+    allowed.iter().map(classes).collect()
+}
+
 /// Bounds of the open set of plans without multipliers.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Table {
     /// Minimum growth after the region, by objective, region and group; [`NEVER`] if the program cannot be completed.
-    ahead: Vec<Vec<Vec<i64>>>,
+    ahead: Rc<Vec<Vec<Vec<i64>>>>,
     /// Lower bound on the programs that have not started, by level and objective.
-    starts: Vec<Vec<i64>>,
+    starts: Rc<Vec<Vec<i64>>>,
     /// Whether the remaining regions can be placed, by level.
     feasible: Vec<bool>,
     /// Minimum of the remaining use, by level, for objectives that are uses.
-    used: Vec<Vec<i64>>,
+    used: Rc<Vec<Vec<i64>>>,
     /// Minimum use of the remaining regions in millionths of a device, by level and device variable.
-    needs: Vec<Vec<i64>>,
+    needs: Rc<Vec<Vec<i64>>>,
     /// Bounds on plans in which a region runs on a group, for each objective that never decreases.
     forced: Vec<Option<Forced>>,
     /// Bounds on plans that still have to charge devices, for each objective that never decreases.
@@ -188,6 +204,7 @@ impl<'p> Bound<'p> {
             is_free: (0..classes).map(|class| (0..vars).map(|var| is_free(class, var)).collect()).collect(),
             class,
             followed: followed(problem),
+            levels: levels(problem, &rank),
             rank,
             counts: Counts { least: vec![0; classes], is_exact: vec![false; classes] },
             groups: problem
@@ -197,7 +214,9 @@ impl<'p> Bound<'p> {
                 .map(|(node, offers)| groups(node, offers))
                 .collect(),
             allowed: vec![],
+            allowed_classes: vec![],
             table: Table::default(),
+            made: None,
             prices: vec![],
             room: None,
             fit: Fit::default(),
@@ -245,9 +264,10 @@ impl<'p> Bound<'p> {
         if let Some(groups) = at_home.next() {
             self.allowed = groups;
         }
+        self.allowed_classes = classes_of(&self.allowed, &self.class);
         self.table = match self.fit.is_misfit(&self.set()) {
             true => Table::without_plans(self.problem.order.len()),
-            false => self.make_table(),
+            false => self.open_table(),
         };
         self.prices = vec![None; self.problem.settings.objectives.len()];
         self.room = None;
@@ -267,7 +287,7 @@ impl<'p> Bound<'p> {
 
     fn set(&self) -> fit::Set<'_> {
         let paid = (0..self.problem.classes).map(|class| self.counts.most(class, self.charges));
-        fit::Set { paid: paid.collect(), class: &self.class, allowed: &self.allowed }
+        fit::Set { paid: paid.collect(), allowed: &self.allowed_classes }
     }
 
     /// Groups on which each region may run.
@@ -529,66 +549,81 @@ impl<'p> Bound<'p> {
         self.groups[node].iter().filter(is_open).copied().collect()
     }
 
+    /// The table of the open set. Sets that are opened one after the other often have the same groups.
+    fn open_table(&mut self) -> Table {
+        let known = self.made.take().filter(|(allowed, _)| *allowed == self.allowed);
+        let (allowed, table) = known.unwrap_or_else(|| (self.allowed.clone(), self.make_table()));
+        let opened = self.opened(&table.forced);
+        self.made = Some((allowed, table.clone()));
+        Table { opened, ..table }
+    }
+
+    /// A table without `opened`.
     fn make_table(&self) -> Table {
         let problem = self.problem;
         let levels = problem.order.len() + 1;
         let objectives = problem.settings.objectives.len();
         let vars = problem.scopes.device.len();
-        let mut table = Table {
-            ahead: vec![vec![vec![0; self.equal.groups]; problem.nodes.len()]; objectives],
-            starts: vec![vec![i64::MIN; objectives]; levels],
-            feasible: vec![true; levels],
-            used: vec![vec![0; objectives]; levels],
-            needs: vec![vec![0; vars]; levels],
-            forced: vec![None; objectives],
-            opened: vec![],
-        };
-        for (at, ahead) in table.ahead.iter_mut().enumerate() {
+        let mut ahead = vec![vec![vec![0; self.equal.groups]; problem.nodes.len()]; objectives];
+        let mut starts = vec![vec![i64::MIN; objectives]; levels];
+        let mut feasible = vec![true; levels];
+        let mut used = vec![vec![0i64; objectives]; levels];
+        let mut needs = vec![vec![0i64; vars]; levels];
+        let mut forced = vec![None; objectives];
+        for (at, ahead) in ahead.iter_mut().enumerate() {
             let Measure::Worst(var) = problem.settings.objectives[at].measure else { continue };
             if let (Some(grows), Some(distances)) = (&self.grows[at], &self.distances[at]) {
                 self.look_ahead(ahead, distances, grows);
                 let known = Known { var, class: &self.class, allowed: &self.allowed, grows, distances };
-                table.forced[at] = Some(forced::along(problem, &known, ahead));
+                forced[at] = Some(forced::along(problem, &known, ahead));
             }
         }
-        table.opened = self.opened(&table.forced);
         for level in (0..problem.order.len()).rev() {
             let node = problem.order[level];
             let classes: Vec<usize> = self.allowed[node].iter().map(|group| self.class[*group]).collect();
-            table.feasible[level] = table.feasible[level + 1] && !classes.is_empty();
+            feasible[level] = feasible[level + 1] && !classes.is_empty();
             let least = |of: &dyn Fn(usize) -> i64| classes.iter().map(|class| of(*class)).min().unwrap_or(0);
-            for var in 0..vars {
+            let need = |var: usize| {
                 let size = |class: usize| self.sizes[class][var].first().copied().unwrap_or(0);
                 let part = least(&|class| fraction(self.uses[node][class][var], size(class)));
-                table.needs[level][var] = table.needs[level + 1][var].saturating_add(part);
-            }
+                needs[level + 1][var].saturating_add(part)
+            };
+            needs[level] = (0..vars).map(need).collect();
             for (at, objective) in problem.settings.objectives.iter().enumerate() {
-                table.starts[level][at] = table.starts[level + 1][at];
-                table.used[level][at] = table.used[level + 1][at];
+                starts[level][at] = starts[level + 1][at];
+                used[level][at] = used[level + 1][at];
                 match (&objective.measure, &self.grows[at]) {
                     (Measure::Used(places), _) => {
                         let sum = |class: usize| {
                             places.iter().map(|v| self.uses[node][class][*v]).fold(0, i64::saturating_add)
                         };
-                        table.used[level][at] = table.used[level][at].saturating_add(least(&sum));
+                        used[level][at] = used[level][at].saturating_add(least(&sum));
                     }
                     (Measure::Worst(var), Some(grows)) if problem.nodes[node].into.is_empty() => {
                         let from = |group: &usize| {
-                            let ahead = table.ahead[at][node][*group];
+                            let ahead = ahead[at][node][*group];
                             problem.nodes[node].start[*var]
                                 .1
                                 .saturating_add(grows[node][self.class[*group]])
                                 .saturating_add(ahead)
                         };
                         let best = self.allowed[node].iter().map(from).min().unwrap_or(NEVER);
-                        table.feasible[level] &= best < NEVER;
-                        table.starts[level][at] = table.starts[level][at].max(best);
+                        feasible[level] &= best < NEVER;
+                        starts[level][at] = starts[level][at].max(best);
                     }
                     _ => {}
                 }
             }
         }
-        table
+        Table {
+            ahead: Rc::new(ahead),
+            starts: Rc::new(starts),
+            feasible,
+            used: Rc::new(used),
+            needs: Rc::new(needs),
+            forced,
+            opened: vec![],
+        }
     }
 
     /// Minimum growth of a variable after each region on each group where it may run.

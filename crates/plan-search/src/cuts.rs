@@ -93,9 +93,9 @@ impl Cuts {
         self.next = (self.next + 1) % MAX_CUTS;
     }
 
-    /// The cut with the highest bound for a set and an objective.
-    pub fn best(&self, objective: usize, counts: &Counts, charges: &Charges) -> Option<&Cut> {
+    /// The highest bound for a set and an objective, and its cut.
+    pub fn best(&self, objective: usize, counts: &Counts, charges: &Charges) -> Option<(i64, &Cut)> {
         let of = self.cuts.iter().filter(|cut| cut.objective == objective);
-        of.max_by_key(|cut| cut.least(counts, charges))
+        of.map(|cut| (cut.least(counts, charges), cut)).max_by_key(|(least, _)| *least)
     }
 }

@@ -31,9 +31,7 @@ const AMPLE: i64 = WHOLE / 8;
 pub struct Set<'s> {
     /// Number of devices that may be charged, by class.
     pub paid: Vec<u16>,
-    /// Class of each group of equal devices.
-    pub class: &'s [usize],
-    /// Groups on which each region may run.
+    /// Classes on which each region may run.
     pub allowed: &'s [Vec<usize>],
 }
 
@@ -164,12 +162,12 @@ impl Fit {
     /// The left side of the inequality, and by region the class with the minimum.
     fn demand(&self, set: &Set, multipliers: &[Vec<i64>]) -> (i64, Vec<Option<usize>>) {
         let (mut sum, mut picks) = (0i64, vec![]);
-        for (node, groups) in set.allowed.iter().enumerate() {
+        for (node, classes) in set.allowed.iter().enumerate() {
             let value = |class: usize| -> i64 {
                 let own = self.resources.iter().zip(multipliers).filter(|(of, _)| of.class == class);
                 own.map(|(_, values)| values[node]).sum()
             };
-            let least = groups.iter().map(|group| (value(set.class[*group]), set.class[*group])).min();
+            let least = classes.iter().map(|class| (value(*class), *class)).min();
             sum += least.map_or(0, |(value, _)| value);
             picks.push(least.map(|(_, class)| class));
         }

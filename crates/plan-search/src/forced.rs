@@ -7,6 +7,7 @@ use crate::charges::{Charges, Counts};
 use crate::price::{Distances, Graph, NEVER, Partial, Prices, ceil, part_of};
 use crate::problem::Problem;
 use crate::scarce::What;
+use smallvec::SmallVec;
 
 /// Fixed-point one for the weight of a path.
 const WHOLE: i64 = 1 << 20;
@@ -19,7 +20,7 @@ type Part = Option<(i64, i64)>;
 
 /// For each level and class: lower bounds on the final cost of plans in which one of the remaining charged regions runs
 /// there, in ascending order, as many as devices must be paid for.
-pub type Opened = Vec<Vec<Vec<i64>>>;
+pub type Opened = Vec<Vec<SmallVec<[i64; 12]>>>;
 
 /// The graph of an objective without multipliers.
 pub struct Known<'k> {
@@ -67,7 +68,7 @@ pub fn opened(
     allowed: &[Vec<usize>],
     forced: Option<&Forced>,
 ) -> Opened {
-    let mut opened: Opened = vec![vec![vec![]; problem.classes]; problem.order.len() + 1];
+    let mut opened: Opened = vec![vec![SmallVec::new(); problem.classes]; problem.order.len() + 1];
     for level in (0..problem.order.len()).rev() {
         let node = problem.order[level];
         let mut now = opened[level + 1].clone();

@@ -42,6 +42,7 @@ mod problem;
 mod remaining;
 mod room;
 pub mod route;
+mod rows;
 mod scarce;
 mod scopes;
 mod search;

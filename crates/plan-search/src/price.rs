@@ -14,6 +14,7 @@
 use crate::knapsack::Knapsack;
 use crate::label::{Label, Live};
 use crate::problem::Problem;
+use crate::rows::Rows;
 use crate::scarce::{Scarce, What};
 use crate::within_group::WithinGroup;
 use smallvec::SmallVec;
@@ -110,7 +111,7 @@ pub struct Prices {
     /// Multipliers t(c, r), by scarce resource and region or edge.
     multiplier: Vec<Vec<i64>>,
     /// Minimum cost of the paths that leave a region in the group over the edge, by edge and group.
-    follows: Vec<Vec<i64>>,
+    follows: Rows,
     /// Minimum cost of the programs that have not started, by level.
     starts: Vec<i64>,
     /// Knapsacks, by scarce resource.
@@ -157,7 +158,7 @@ impl Prices {
     }
 
     /// Minimum cost of the paths that leave a region in the group over the edge, by edge and group.
-    pub fn follows(&self) -> &[Vec<i64>] {
+    pub fn follows(&self) -> &Rows {
         &self.follows
     }
 
@@ -229,13 +230,13 @@ pub struct Walk {
     /// Multipliers and weights, and the costs that follow from them.
     pub prices: Prices,
     /// Minimum cost from the region to the end, by region and position of the group.
-    pub cost: Vec<Vec<i64>>,
+    pub cost: Rows,
     /// The bound, in steps of 1/1024.
     pub sum: i64,
     /// Cheapest group after the edge, by edge and position of the group before it.
-    choice: Vec<Vec<usize>>,
+    choice: Rows,
     /// Growth of the variable on the cheapest paths that start with the region, by region and position of the group.
-    grown: Vec<Vec<i64>>,
+    grown: Rows,
     start: Vec<(usize, usize)>,
     /// Scarce resource, devices, and the set chosen by the knapsack.
     taken: Vec<(usize, i64, Vec<usize>)>,
@@ -343,10 +344,10 @@ impl Graph<'_> {
     pub fn walk(&self, of: &Partial, multiplier: &[Vec<i64>], weight: &[i64]) -> Walk {
         let problem = self.problem;
         let groups = self.class.len();
-        let mut follows = vec![vec![NEVER; groups]; problem.arcs.len()];
-        let mut choice: Vec<Vec<usize>> = vec![vec![]; problem.arcs.len()];
-        let mut grown: Vec<Vec<i64>> = vec![vec![]; problem.nodes.len()];
-        let mut cost: Vec<Vec<i64>> = vec![vec![]; problem.nodes.len()];
+        let mut follows = Rows::new(problem.arcs.iter().map(|_| groups), NEVER);
+        let mut choice = Rows::new(problem.arcs.iter().map(|arc| self.allowed[arc.from].len()), 0);
+        let mut grown = Rows::new(self.allowed.iter().map(Vec::len), 0);
+        let mut cost = Rows::new(self.allowed.iter().map(Vec::len), NEVER);
         let mut starts = vec![0i64; problem.order.len() + 1];
         let mut start = vec![];
         let places = self.places();
@@ -362,13 +363,10 @@ impl Graph<'_> {
                 continue;
             }
             let whole = self.weight_of(node, weight);
-            for &arc in &region.out {
-                choice[arc] = vec![0; self.allowed[node].len()];
-            }
-            let entered = |arc: &usize| -> Vec<i64> {
+            let entered = |arc: &usize| -> SmallVec<[i64; 8]> {
                 (0..problem.classes).map(|class| paid(What::Into, class, *arc)).collect()
             };
-            let enters: Vec<Vec<i64>> = region.out.iter().map(entered).collect();
+            let enters: SmallVec<[SmallVec<[i64; 8]>; 4]> = region.out.iter().map(entered).collect();
             for (place, &group) in self.allowed[node].iter().enumerate() {
                 let class = self.class[group];
                 let mut sum = self.grows[node][class].saturating_mul(whole);
@@ -392,7 +390,7 @@ impl Graph<'_> {
                         best = best.min((cost, at));
                     }
                     follows[arc][group] = best.0;
-                    choice[arc][place] = best.1;
+                    choice[arc][place] = best.1 as i64;
                     sum = sum.saturating_add(best.0);
                     if best.0 < NEVER {
                         let more = self
@@ -402,8 +400,8 @@ impl Graph<'_> {
                         far = far.max(more);
                     }
                 }
-                cost[node].push(sum);
-                grown[node].push(self.grows[node][class].saturating_add(far));
+                cost[node][place] = sum;
+                grown[node][place] = self.grows[node][class].saturating_add(far);
             }
             starts[level] = starts[level + 1];
             if region.into.is_empty() && level >= of.level {
@@ -480,7 +478,7 @@ impl Graph<'_> {
     /// Also returns the length of the paths after each edge.
     fn follow(&self, of: &Partial, walk: &Walk, weight: &[i64]) -> (Vec<Vec<i64>>, Vec<i64>) {
         let problem = self.problem;
-        let mut mass: Vec<Vec<i64>> = self.allowed.iter().map(|groups| vec![0; groups.len()]).collect();
+        let mut mass = Rows::new(self.allowed.iter().map(Vec::len), 0);
         walk.start.iter().for_each(|(node, at)| mass[*node][*at] = MASS);
         for live in &of.label.live {
             let group = self.group[live.device];
@@ -513,7 +511,7 @@ impl Graph<'_> {
                     problem.nodes[node].out.iter().filter(|arc| self.rank[problem.arcs[**arc].to] >= of.level)
                 {
                     let to = problem.arcs[arc].to;
-                    let at = walk.choice[arc][place];
+                    let at = walk.choice[arc][place] as usize;
                     let (part, of) = self.part(arc, weight);
                     let next = self.allowed[to][at];
                     if next != group {

@@ -12,6 +12,7 @@ use crate::label::Label;
 use crate::price::{Distances, NEVER};
 use crate::problem::Problem;
 use smallvec::{SmallVec, smallvec};
+use std::rc::Rc;
 
 /// Earlier regions that are distinguished.
 const MAX_LIVE: usize = 3;
@@ -25,7 +26,7 @@ pub struct WithinGroup {
     /// For each class, the scarce resource whose knapsack searches the sets of regions.
     carrier: Vec<Option<usize>>,
     /// Levels, one for each region in order and an empty one at the end.
-    pub levels: Vec<Level>,
+    pub levels: Rc<[Level]>,
 }
 
 /// The next region in the order, and the earlier regions that matter for it.
@@ -42,21 +43,19 @@ pub struct Level {
 }
 
 impl WithinGroup {
-    /// `carrier` is by class; without `distances`, hand-overs within a group count as zero.
+    /// `carrier` is by class.
     pub fn new(
         problem: &Problem,
-        rank: &[usize],
+        levels: Rc<[Level]>,
         class: &[usize],
         carrier: &[Option<usize>],
-        distances: Option<&Distances>,
+        distances: &Distances,
     ) -> WithinGroup {
-        let levels = levels(problem, rank);
         let mut costs = vec![vec![0; class.len()]; problem.arcs.len()];
         let mut back = vec![vec![0; problem.classes]; problem.arcs.len()];
-        let known = levels.iter().flat_map(|level| &level.into).map(|(arc, _)| *arc);
-        for arc in known.filter(|_| distances.is_some()) {
+        for (arc, _) in levels.iter().flat_map(|level| level.into.iter().copied()) {
             for (group, of) in class.iter().enumerate() {
-                let apart = distances.map_or(NEVER, |distances| distances.apart(arc, group));
+                let apart = distances.apart(arc, group);
                 if carrier[*of].is_some() && apart < NEVER {
                     costs[arc][group] = apart;
                     back[arc][*of] = apart.max(back[arc][*of]);
@@ -92,7 +91,7 @@ impl WithinGroup {
 }
 
 /// One for each region in order, and an empty one at the end.
-fn levels(problem: &Problem, rank: &[usize]) -> Vec<Level> {
+pub fn levels(problem: &Problem, rank: &[usize]) -> Rc<[Level]> {
     let mut levels: Vec<Level> = vec![];
     let mut live: SmallVec<[usize; MAX_LIVE]> = smallvec![];
     for (at, &node) in problem.order.iter().enumerate() {
@@ -117,5 +116,5 @@ fn levels(problem: &Problem, rank: &[usize]) -> Vec<Level> {
         levels.push(Level { live: std::mem::replace(&mut live, after), into, next, own });
     }
     levels.push(Level { live, next: smallvec![0], ..Level::default() });
-    levels
+    levels.into()
 }

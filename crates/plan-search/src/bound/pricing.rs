@@ -1,6 +1,6 @@
 //! Multipliers of the open set, and the groups that they exclude for regions.
 
-use super::Bound;
+use super::{Bound, classes_of};
 use crate::Measure;
 use crate::charges::Counts;
 use crate::cuts::{Cut, Multipliers};
@@ -12,7 +12,6 @@ use crate::problem::Arc;
 use crate::room::{Room, Uses};
 use crate::scarce::{Scarce, UNITS, What};
 use crate::within_group::WithinGroup;
-use std::collections::BTreeSet;
 
 /// Effort of the search for multipliers.
 #[derive(Clone, Copy)]
@@ -32,7 +31,7 @@ const WEIGH: usize = 40;
 pub(super) struct Whole {
     allowed: Vec<Vec<usize>>,
     scarce: Vec<Scarce>,
-    within_group: Vec<WithinGroup>,
+    within_group: Vec<Option<WithinGroup>>,
 }
 
 /// Multipliers found before; zero for regions that have none here.
@@ -155,7 +154,7 @@ impl<'p> Bound<'p> {
         for (at, goal) in goals.iter().enumerate() {
             let Some(graph) = self.graph(at) else { continue };
             let of = Partial { label: root, level: 0, faster: (1, 1) };
-            let known = self.cuts.best(at, &self.counts, self.charges);
+            let known = self.cuts.best(at, &self.counts, self.charges).map(|(_, cut)| cut);
             let mut multiplier = self.first_multipliers(known.map(|cut| &cut.multiplier));
             let weight = known.map(|cut| &cut.weight[..]);
             match graph.prices(&of, &mut multiplier, weight, *goal, steps) {
@@ -171,7 +170,7 @@ impl<'p> Bound<'p> {
     fn add_cut(&mut self, objective: usize, root: &Label) {
         let (Some(prices), Some(of)) = (&self.prices[objective], &self.whole) else { return };
         let Some(graph) = self.graph(objective) else { return };
-        let within_group = &of.within_group[objective];
+        let Some(within_group) = &of.within_group[objective] else { return };
         let graph = Graph { allowed: &of.allowed, scarce: &of.scarce, within_group, ..graph };
         let known: Multipliers =
             self.scarce.iter().map(Scarce::name).zip(prices.multipliers().iter().cloned()).collect();
@@ -182,9 +181,7 @@ impl<'p> Bound<'p> {
 
     /// A lower bound on a set and an objective, from the cuts of other sets.
     pub fn known(&self, objective: usize, counts: &Counts) -> i64 {
-        self.cuts
-            .best(objective, counts, self.charges)
-            .map_or(i64::MIN, |cut| cut.least(counts, self.charges))
+        self.cuts.best(objective, counts, self.charges).map_or(i64::MIN, |(least, _)| least)
     }
 
     /// Makes the data of the whole problem; all plans are open.
@@ -205,7 +202,7 @@ impl<'p> Bound<'p> {
 
     /// Charges the use of sets of regions to the sets, by the resource that carries them.
     fn fill_by_region(&mut self) {
-        for thing in self.within_group.iter().flat_map(WithinGroup::carriers) {
+        for thing in self.within_group.iter().flatten().flat_map(WithinGroup::carriers) {
             let class = self.scarce[thing].class;
             let runs = |groups: &Vec<usize>| groups.iter().any(|group| self.class[*group] == class);
             let takes = self.allowed.iter().map(runs).collect();
@@ -218,8 +215,8 @@ impl<'p> Bound<'p> {
         first_multipliers(&self.scarce, known)
     }
 
-    /// Hand-overs within groups, for an objective.
-    fn make_within_group(&self, objective: usize) -> WithinGroup {
+    /// Hand-overs within groups, for an objective with multipliers.
+    fn make_within_group(&self, objective: usize) -> Option<WithinGroup> {
         let is_filled = |thing: &Scarce| {
             thing.what == What::Region && thing.is_paid && !self.charges.is_ever_free(thing.class)
         };
@@ -231,8 +228,8 @@ impl<'p> Bound<'p> {
             true => (&self.classes, &self.merged[objective]),
             false => (&self.class, &self.distances[objective]),
         };
-        let distances = distances.as_deref().filter(|_| self.is_priced[objective]);
-        WithinGroup::new(self.problem, &self.rank, class, &carrier, distances)
+        let distances = distances.as_deref().filter(|_| self.is_priced[objective])?;
+        Some(WithinGroup::new(self.problem, self.levels.clone(), class, &carrier, distances))
     }
 
     pub(super) fn graph(&self, objective: usize) -> Option<Graph<'_>> {
@@ -255,7 +252,7 @@ impl<'p> Bound<'p> {
                 grows,
                 distance,
                 scarce: &self.scarce,
-                within_group: self.within_group.get(objective)?,
+                within_group: self.within_group.get(objective)?.as_ref()?,
             }),
             _ => None,
         }
@@ -263,11 +260,7 @@ impl<'p> Bound<'p> {
 
     /// Classes of the groups on which each region may run.
     fn merge_allowed(&self) -> Vec<Vec<usize>> {
-        let merged = |groups: &Vec<usize>| {
-            let classes: BTreeSet<usize> = groups.iter().map(|group| self.class[*group]).collect();
-            classes.into_iter().collect()
-        };
-        if self.merges_places { self.allowed.iter().map(merged).collect() } else { vec![] }
+        if self.merges_places { classes_of(&self.allowed, &self.class) } else { vec![] }
     }
 
     /// The scarce resources of the open set.
@@ -326,7 +319,7 @@ impl<'p> Bound<'p> {
     pub fn wanting_by_cut(&self, objective: Option<usize>, counts: &Counts) -> Vec<usize> {
         let exact = counts.exact(&self.classes);
         let cut = objective.and_then(|at| self.cuts.best(at, &exact, self.charges));
-        self.wanting_by(counts, &|class| cut.map_or(0, |cut| cut.of_class(class)))
+        self.wanting_by(counts, &|class| cut.map_or(0, |(_, cut)| cut.of_class(class)))
     }
 
     fn wanting_by(&self, counts: &Counts, priced: &dyn Fn(usize) -> i64) -> Vec<usize> {

@@ -20,7 +20,7 @@ impl Items {
     }
 
     fn set(&self, paid: [u16; 2]) -> Set<'_> {
-        Set { paid: paid.to_vec(), class: &[0, 1], allowed: &self.allowed }
+        Set { paid: paid.to_vec(), allowed: &self.allowed }
     }
 
     /// Whether the regions from `at` on fit beside what devices have already.

@@ -63,8 +63,13 @@ impl Search<'_> {
             self.anneal(&end, steps, set.times);
             // Small sets are searched before annealing is known to be in vain.
             if set.times >= TRIED && !self.stopped && !self.covers(&end) {
-                let most = LABELS << (set.times - TRIED);
-                if self.search_set(&set.counts, &self.goals(&end), root, most).is_empty() {
+                let (goals, most) = (self.goals(&end), LABELS << (set.times - TRIED));
+                // Placements take longer.
+                let rest = match set.times {
+                    TRIED => self.search_labels(&set.counts, &goals, root, most),
+                    _ => self.search_set(&set.counts, &goals, root, most),
+                };
+                if rest.is_empty() {
                     continue;
                 }
             }
@@ -91,15 +96,17 @@ impl Search<'_> {
     fn price_all(&mut self, mut waiting: Waiting, root: &Label) -> (Vec<Open>, Vec<Left>) {
         let (mut open, mut left) = (vec![], vec![]);
         while let Some(((_, counts), end)) = waiting.pop_first() {
+            let end = self.raised(&counts, end);
+            if self.covers(&end) {
+                continue;
+            }
             self.look();
             if self.stopped {
                 left.push(Left::set(counts, root, end));
                 continue;
             }
-            let end = self.raised(&counts, end);
-            if self.covers(&end) {
-                continue;
-            }
+            // Most sets are covered before this, which takes longer.
+            let Some(end) = self.opened(&counts, end, root) else { continue };
             let exact = counts.exact(&self.bound.wanting(&counts));
             let mut near = None;
             // Most sets are covered by the cuts of others, which cost little.
@@ -120,7 +127,9 @@ impl Search<'_> {
                 open.push(Open { end: near, counts: exact, times: 1 });
             }
             for other in counts.others(&all) {
-                self.wait(&other, Some(&end), root, &mut waiting);
+                let charged = self.bound.charged(&other, root);
+                let end: Cost = end.iter().zip(charged).map(|(end, charged)| (*end).max(charged)).collect();
+                waiting.insert((self.turn(&end), other), end);
             }
         }
         (open, left)

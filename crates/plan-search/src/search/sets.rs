@@ -44,7 +44,7 @@ impl Search<'_> {
         let mut left: Vec<Left> = vec![];
         let sets = if self.switches.bounds { self.charges.sets() } else { vec![self.charges.all()] };
         for counts in sets {
-            self.wait(&counts, None, &root, &mut waiting);
+            self.wait(&counts, &root, &mut waiting);
         }
         self.dive_into(&waiting);
         while let Some(((turn, counts), end)) = waiting.pop_first() {
@@ -111,7 +111,7 @@ impl Search<'_> {
                     divided = &all;
                 }
             }
-            counts.others(divided).iter().for_each(|other| self.wait(other, None, root, &mut waiting));
+            counts.others(divided).iter().for_each(|other| self.wait(other, root, &mut waiting));
             let left_of = |(level, labels)| Left { counts: searched.clone(), level, labels, end: None };
             left.extend(rest.into_iter().map(left_of));
         }
@@ -130,9 +130,21 @@ impl Search<'_> {
         if self.search_placements(root, goals) {
             return vec![];
         }
+        self.search_labels(counts, goals, root, most)
+    }
+
+    /// [`Search::search_set`] without placements.
+    pub(super) fn search_labels(
+        &mut self,
+        counts: &Counts,
+        goals: &[Option<i64>],
+        root: &Label,
+        most: u64,
+    ) -> Vec<(usize, Vec<Label>)> {
         if self.stopped {
             return vec![(0, vec![root.clone()])];
         }
+        self.bound.open(counts);
         if self.switches.bounds && !self.bound.price(root, goals, ALL) {
             return vec![];
         }
@@ -213,33 +225,23 @@ impl Search<'_> {
         }
     }
 
-    /// Adds a set to the waiting ones unless its bound is covered. `least` is another lower bound, if known.
-    pub(super) fn wait(
-        &mut self,
-        counts: &Counts,
-        least: Option<&Cost>,
-        root: &Label,
-        waiting: &mut Waiting,
-    ) {
-        // Most sets are covered before they are opened, which takes longer.
-        let mut charged = self.bound.charged(counts, root);
-        charged
-            .iter_mut()
-            .zip(least.into_iter().flatten())
-            .for_each(|(end, least)| *end = (*end).max(*least));
-        if least.is_some() && self.covers(&self.raised(counts, charged)) {
-            return;
-        }
-        self.bound.open(counts);
-        let Some(mut end) = self.bound.end(root, 0) else { return };
-        end.iter_mut().zip(least.into_iter().flatten()).for_each(|(end, least)| *end = (*end).max(*least));
-        if !self.covers(&end) {
+    /// Adds a set to the waiting ones unless its bound is covered.
+    fn wait(&mut self, counts: &Counts, root: &Label, waiting: &mut Waiting) {
+        if let Some(end) = self.opened(counts, self.bound.charged(counts, root), root) {
             waiting.insert((self.turn(&end), counts.clone()), end);
         }
     }
 
+    /// A lower bound on a set without multipliers, at least `end`; none if it is covered. The set is open afterwards.
+    pub(super) fn opened(&mut self, counts: &Counts, mut end: Cost, root: &Label) -> Option<Cost> {
+        self.bound.open(counts);
+        let known = self.bound.end(root, 0)?;
+        end.iter_mut().zip(&known).for_each(|(end, known)| *end = (*end).max(*known));
+        (!self.covers(&end)).then_some(end)
+    }
+
     /// The order in which sets of plans are searched.
-    fn turn(&self, end: &[i64]) -> Vec<i128> {
+    pub(super) fn turn(&self, end: &[i64]) -> Vec<i128> {
         self.goal.key(end).unwrap_or_else(|| {
             let objectives = &self.problem.settings.objectives;
             let charges = |is_charge: bool| {
