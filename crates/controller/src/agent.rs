@@ -135,6 +135,7 @@ impl<B: Builder> Agent<B> {
                 None => return (None, effects),
             },
             Ask::Write(updates) => {
+                // A saved program was filled from a state without this write: committing it later would lose the write.
                 self.server.forget_saved();
                 match self.write(updates, false) {
                     Some(done) => done,

@@ -109,6 +109,7 @@ impl<P: Planner> Shared<P> {
             let now = self.state().now;
             match (counts, last) {
                 (Some(counts), _) if is_empty(&rollout, &counts) => break,
+                // Counts that stand still for `quiet` say that nothing moves: what is missing was lost and will not leave.
                 (Some(counts), Some((known, since))) if counts == known => {
                     if now.since(since) >= quiet {
                         break;
