@@ -131,6 +131,7 @@ impl<'a> Code<'a, '_> {
             let valid = self.valid(header)?;
             let pointer = self.pointer(header, Reach::Read)?;
             let sum = self.sum(pointer, &runs);
+            // The checksum of no words: the complement of 0 (RFC 1071).
             let empty = self.number(types::I64, 0xffff);
             return Ok(self.b.ins().select(valid, sum, empty));
         }
@@ -340,6 +341,7 @@ impl<'a> Code<'a, '_> {
             for (word, offset) in [(low, 0), (high, 8), (width, 16)] {
                 self.b.ins().store(PLAIN, word, self.frame, at + offset);
             }
+            // An item of the list: the low word, the high word, the width, of 8 bytes each.
             at += 24;
         }
         let list = self.at(self.layout.homes.scratch + LIST);

@@ -316,6 +316,7 @@ impl<'a> Code<'a, '_> {
         }
         let count = count.min(stack.size) as i32;
         let moves: Vec<(i32, i32)> = match push {
+            // From the far end, so that no element is overwritten before it has moved.
             true => (count..size).rev().map(|to| (to - count, to)).collect(),
             false => (0..size - count).map(|to| (to + count, to)).collect(),
         };

@@ -267,6 +267,7 @@ impl<'a> Code<'a, '_> {
             [only] => {
                 self.b.ins().jump(*only, &[]);
             }
+            // The action's number is 0 or 1: a branch without a comparison.
             [first, second] => {
                 self.b.ins().brif(action, *second, &[], *first, &[]);
             }

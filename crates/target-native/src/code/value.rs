@@ -109,6 +109,7 @@ impl<'a> Code<'a, '_> {
             BinaryOp::Div | BinaryOp::Mod => {
                 let ty = type_of(of);
                 let (zero, one) = (self.number(ty, 0), self.number(ty, 1));
+                // The machine traps on a division by zero: the divisor becomes 1, and the result is replaced by 0, as in the interpreter.
                 let is_zero = self.b.ins().icmp(IntCC::Equal, b, zero);
                 let by = self.b.ins().select(is_zero, one, b);
                 let value =
