@@ -177,6 +177,7 @@ fn audit_one<P: Planner>(
         }
         None => {
             let mut state = shared.state();
+            // It may be stale for another reason than its entries.
             if !state.stale.contains_key(&device) {
                 state.is_right(device);
             }

@@ -92,6 +92,7 @@ impl<P: Planner> Shared<P> {
             if is_ours {
                 state.keep_held(origin);
             }
+            // A hold of an operator has no lease: frames stay out until the operator ends it.
             is_ours.then_some(state.timing.lease)
         };
         if !self.done(origin, Ask::Hold(lease)).await {

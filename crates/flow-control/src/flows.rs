@@ -467,6 +467,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
             while let Some(operation) = self.moves.operation() {
                 self.orders.push_back(Order::Do(operation));
             }
+            // News may admit flows, which request further operations: hence the outer loop.
             let Some(news) = self.moves.news() else { break };
             match news {
                 News::In(flow) => {
@@ -481,6 +482,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
                 }
                 News::Refused(flow) => {
                     self.counters.full += 1;
+                    // Nothing is promoted until the switch reports room again.
                     self.room = 0;
                     self.is_out(&flow);
                     self.orders.push_back(Order::Moved(flow, MovedTo::FullSwitch));

@@ -231,6 +231,7 @@ impl<'a> Code<'a, '_> {
     /// All items one after the other, from the highest bit of the first word on, and how many bits they are.
     fn words(&mut self, plan: &HashPlan<'a>) -> Made<(Vec<Value>, u32)> {
         let all: u32 = plan.items.iter().map(|item| item.width).sum();
+        // Bits that make whole bytes; after the data, the shift at the end leaves them zero.
         let front = if plan.fills_in_front { all.next_multiple_of(8) - all } else { 0 };
         let (mut word, mut filled) = (self.number(types::I64, 0), front);
         let (mut bits, mut words) = (front, vec![]);
