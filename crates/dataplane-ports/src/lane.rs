@@ -235,6 +235,7 @@ impl Lane {
         if !state.change.is_done() {
             self.change(&mut state);
         }
+        // Taken out of the lane, which the closure needs as a whole.
         let mut sources = std::mem::take(&mut self.sources);
         sources.retain_mut(|(port, source)| {
             let (port, passes) = (*port, state.passes(*port));
@@ -251,6 +252,7 @@ impl Lane {
                 tracing::warn!(port, %error, "no more frames will be received on this port");
             }
             let is_up = ended.is_none() && source.is_up();
+            // If the queue is full, a later round reports the link.
             if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
             {
                 state.links.insert(port, is_up);
@@ -300,6 +302,7 @@ impl Lane {
             if is_full {
                 self.run_batch(state);
             }
+            // !is_full { || A batch with room left says that the source has no more frames for now.
             if received.is_err() || !is_full {
                 return received;
             }
