@@ -37,6 +37,7 @@ struct Channel {
 /// master has got the report.
 pub fn work(master: &str, mapper: &str) -> Result<(), String> {
     let stream = TcpStream::connect(master).map_err(|error| format!("no master at {master}: {error}"))?;
+    // Only a matter of speed.
     let _ = stream.set_nodelay(true);
     let lost = |what: &str| format!("the master at {master} {what}");
     send(&stream, &Report::Hello { mapper: mapper.into() }).map_err(|_| lost("does not listen"))?;
@@ -59,6 +60,7 @@ pub fn work(master: &str, mapper: &str) -> Result<(), String> {
         }
         Err(Problem { code, title, place, help }) => {
             let line = format!("{place}: {title}");
+            // If the master is gone, the line for the user is what remains.
             let _ = send(&stream, &Report::Failed { title, place, help, code: code.0 });
             Err(line)
         }
