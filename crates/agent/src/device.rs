@@ -382,6 +382,7 @@ impl Owner {
                 return self.call("Operate", Call::Operate(request), caller, streams);
             }
             Command::Read(request, hold, reply) => {
+                // A read of a million entries for a client that is gone would keep others waiting.
                 if reply.is_closed() {
                     return;
                 }
@@ -418,6 +419,7 @@ impl Owner {
                         true => self.begin(ticket, rpc, call, caller, streams),
                         false => {
                             let why = Status::new(Code::Internal, "the program's compilation has failed");
+                            // `reply` looks the caller up there.
                             self.waiting.insert(ticket, (rpc, caller));
                             self.reply(ticket, Reply::Done(Err(why)));
                         }

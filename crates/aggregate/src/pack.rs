@@ -71,6 +71,7 @@ pub fn pack(
         .map(|round| {
             let mut queues = [vec![vec![]; layout.lanes.into()], vec![vec![]; layout.lanes.into()]];
             while let Some(pair) = pairs.next_if(|pair| round_of(&pair.place, rounds) <= round) {
+                // The tag 0 marks an empty slot.
                 let is_direct = pair.place.tag == 0 || most_value.is_none_or(|most| pair.value > most);
                 if let Some(queue) = queues[usize::from(is_direct)].get_mut(usize::from(pair.place.slot.lane))
                 {
@@ -137,6 +138,7 @@ pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
     let mut left = 0;
     for pair in self::parcels(&queues).into_iter().flat_map(|parcel| parcel.pairs) {
         let pairs = parcels.last_mut().map(|parcel| &mut parcel.pairs);
+        // Lanes ascend within a block: a pair of the same or a lower lane begins the next block.
         let begins = pairs
             .as_ref()
             .and_then(|pairs| pairs.last())

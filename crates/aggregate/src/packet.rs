@@ -207,6 +207,7 @@ impl Packet {
         let header = Packet { kind, op, job, generation, boot, channel, seq, aux, map: 0, pairs: vec![] };
         let has_pairs = kind.has_pairs() || kind == Kind::Ack && layout.evict && aux & STORED == 0;
         if !has_pairs {
+            // Only an ACK has a map without pairs: the lanes that were folded.
             let is_wrong = valid != 0 && kind != Kind::Ack;
             return (!is_wrong).then_some(Packet { map: valid, ..header });
         }

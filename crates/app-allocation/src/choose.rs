@@ -108,6 +108,7 @@ fn presolved(groups: &[Vec<Item>], capacities: &[u64]) -> Result<(Vec<Group>, Ve
             let each: Option<Vec<u64>> = (0..groups.len()).map(least).collect();
             let each = each.ok_or(Failed::Impossible)?;
             let all: u128 = each.iter().map(|least| u128::from(*least)).sum();
+            // An item that leaves too little for the smallest items of the other groups is in no choice; each one dropped may exclude more.
             let free = u128::from(capacity).checked_sub(all).ok_or(Failed::Impossible)?;
             for (group, least) in each.iter().enumerate() {
                 let before = left[group].len();
@@ -239,6 +240,7 @@ impl Search<'_> {
         let rows = self.capacities.len();
         let mut next = Stage::default();
         let mut uses = vec![0; rows];
+        // To thin means to sort: only when eight times the wanted number has come together.
         let most = step.states.saturating_mul(8).max(1 << 16);
         for (before, cost) in stage.costs.iter().enumerate() {
             if next.costs.len() > most {
@@ -278,11 +280,13 @@ impl Search<'_> {
             let is_no_worse = |known: &&u32| {
                 cost(**known) <= cost(at) && uses(**known).iter().zip(uses(at)).all(|(a, b)| a <= b)
             };
+            // With one row, the last choice that is kept costs least: one comparison is enough.
             if !kept.iter().rev().take(if rows < 2 { 1 } else { COMPARED }).any(|known| is_no_worse(&known)) {
                 kept.push(at);
             }
         }
         if kept.len() > step.states {
+            // Choices are given up: the best one is no longer proven.
             self.is_whole = false;
             let bound = |at: u32| {
                 let used = self.multipliers.iter().zip(uses(at));

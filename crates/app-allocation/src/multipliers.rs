@@ -87,6 +87,7 @@ impl Instance<'_> {
         if self.dual(multipliers).over[row] <= 0 {
             return;
         }
+        // First an upper bound by powers of four, then bisection.
         while high < most {
             multipliers[row] = high;
             if self.dual(multipliers).over[row] <= 0 {
@@ -121,12 +122,14 @@ impl Instance<'_> {
             } else {
                 idle += 1;
                 if idle % 8 == 0 {
+                    // The bound stands still: the steps are too long.
                     pace *= 0.5;
                 }
             }
             if step % 16 == 0 {
                 self.repair(dual.picks.clone(), &multipliers, &mut start.choice);
             }
+            // Polyak's step aims at the cost of the best choice; without one, at 1/64 above the bound.
             let above = match &start.choice {
                 Some((_, cost)) => ((*cost << SHIFT) - dual.bound) as f64,
                 None => dual.bound.unsigned_abs() as f64 / 64.0,

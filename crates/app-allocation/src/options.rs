@@ -158,6 +158,7 @@ fn steps(problem: &Problem, app: &App) -> Vec<u64> {
         steps.extend((most == all).then_some(all));
         return steps;
     }
+    // Bounds the number of steps; neighbours differ little.
     let coarse = most / MOST_STEPS;
     let mut flows = 0;
     while flows < most {

@@ -215,6 +215,7 @@ fn changed_apps(problem: &Problem, effort: &Effort) -> Vec<Relaxation> {
             changed.apps[app].flows = problem.apps[app].flows.first(flows);
             is_possible(&changed)
         };
+        // Bisection: fewer flows never take more.
         let (mut low, mut high) = (0, problem.apps[app].flows.flows());
         while low < high {
             let middle = low + (high - low).div_ceil(2);

@@ -174,10 +174,12 @@ pub fn match_values(table: &Table, entry: &TableEntry) -> Value {
             Some(FieldMatchType::Ternary(ternary)) => {
                 (4, vec![(1, all(&ternary.value)), (2, all(&ternary.mask))])
             }
+            // BMv2 has no optional match: a ternary one on all bits.
             Some(FieldMatchType::Optional(optional)) => {
                 (4, vec![(1, all(&optional.value)), (2, all(&every))])
             }
             Some(FieldMatchType::Range(range)) => (6, vec![(1, all(&range.low)), (2, all(&range.high))]),
+            // A field that P4Runtime leaves out matches any value.
             _ => match kind {
                 KeyKind::Exact => (2, vec![(1, all(&[]))]),
                 KeyKind::Lpm => (3, vec![(1, all(&[])), (2, Value::I32(0))]),

@@ -88,6 +88,7 @@ impl<S: Switch> Services<S> {
         }
         let groups = Pre::MulticastGroupEntry(MulticastGroupEntry::default());
         let sessions = Pre::CloneSessionEntry(CloneSessionEntry::default());
+        // Groups before their members, which are in use until then.
         for query in [
             Of::ActionProfileGroup(Default::default()),
             Of::ActionProfileMember(Default::default()),
@@ -211,6 +212,7 @@ impl<S: Switch> Services<S> {
             "mirroring_session_delete" => self.delete_session(args),
             "mirroring_session_get" => self.get_session(args),
             "mirroring_mapping_add" => self.map_session(args),
+            // The old call answers by a number instead of an exception.
             "mirroring_mapping_delete" => {
                 Ok(Value::I32(if self.delete_session(args).is_ok() { 0 } else { 1 }))
             }

@@ -129,6 +129,7 @@ async fn take_over<P: Planner>(
         config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
     };
     let stored = stored.filter(|stored| !stored.is_empty() && stored.fits(&rollout)).unwrap_or_default();
+    // Without the stored messages the own counts of a device cannot be distinguished from merged ones: it restarts.
     let merges_anew = stored.is_empty() && rollout.merged().next().is_some();
     if merges_anew || !rollout.parts().all(is_same) {
         return exchange(shared, prepared).await;
@@ -176,6 +177,7 @@ fn audit_one<P: Planner>(
         }
         None => {
             let mut state = shared.state();
+            // It may be stale for another reason than its entries.
             if !state.stale.contains_key(&device) {
                 state.is_right(device);
             }

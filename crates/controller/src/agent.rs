@@ -135,6 +135,7 @@ impl<B: Builder> Agent<B> {
                 None => return (None, effects),
             },
             Ask::Write(updates) => {
+                // While a program is saved, writes go to it and not to the running one (P4Runtime 1.5, section 7).
                 self.server.forget_saved();
                 match self.write(updates, false) {
                     Some(done) => done,

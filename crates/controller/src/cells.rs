@@ -92,6 +92,7 @@ impl Cells {
         let all = |index: Option<Index>, size: u64| match index.map(|index| u64::try_from(index.index)) {
             Some(Ok(index)) => index..index + 1,
             Some(Err(_)) => 0..0,
+            // P4Runtime: an entry without an index is about all cells.
             None => 0..size,
         };
         match &entity.entity {

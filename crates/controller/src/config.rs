@@ -94,11 +94,13 @@ async fn try_exchange<P: Planner>(
     new: &Rollout,
     (prepared, totals): (&mut Prepared<Plans<P>>, &mut Totals),
 ) -> Result<(), Status> {
+    // In slices, so that other calls and messages go on between.
     while !shared.state().server.replay(prepared)? {
         shared.pause().await;
     }
     let contents = repair::contents(shared, new, (prepared, totals)).await?;
     repair::load(shared, new, contents).await?;
+    // Nothing runs yet: no frame is inside, and no device has counted anything.
     let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
     let found = repair::gather(shared, old, everything()).await?;

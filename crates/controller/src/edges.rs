@@ -135,6 +135,7 @@ impl Edges {
                 let why = "no other device is ready: packets for its regions would be dropped";
                 return Err(Status::new(Code::FailedPrecondition, why));
             }
+            // Changed after the loop: if one edge refuses, none has changed.
             kept.push((keeper, target));
         }
         if kept.is_empty() {
@@ -214,6 +215,7 @@ impl Edges {
             let cell = |id: u32| cells.get(&(id, edge.number as i64)).copied();
             let of = edge.registers;
             let all = (cell(of.failed), cell(of.forgiven), cell(of.barred), cell(of.generations));
+            // A part of the registers says nothing: the next look reads all again.
             let (Some(failed), Some(forgiven), Some(barred), Some(generation)) = all else { continue };
             if edge.sender != sender {
                 continue;

@@ -113,6 +113,7 @@ impl Gathered {
                 self.direct_counters.insert((*table, key.clone()), *to);
             }
             Change::Entry { table, key, to, count } => {
+                // An entry that is written without counts starts at zero.
                 let count = to.as_ref().map(|_| count.unwrap_or_default());
                 match count {
                     Some(count) => drop(self.direct_counters.insert((*table, key.clone()), count)),

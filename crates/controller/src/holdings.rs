@@ -103,6 +103,7 @@ fn join_counts(known: &mut Entity, other: &Entity, rollout: &Rollout) {
         if let (Some(known), Some(other), Some(merge)) = (known, other, rollout.merge_of(id)) {
             let both = |one: i64, other: i64| {
                 let unsigned = |n: i64| u64::try_from(n).unwrap_or(0);
+                // P4Runtime's counts are signed: a sum that does not fit stays at the largest.
                 i64::try_from(merge.join(unsigned(one), unsigned(other))).unwrap_or(i64::MAX)
             };
             known.packet_count = both(known.packet_count, other.packet_count);

@@ -44,6 +44,7 @@ impl Limits {
             return Err(Status::new(Code::InvalidArgument, why));
         }
         let hold_down = match time("hold_down", to.hold_down_us, 0)? {
+            // Absent keeps the old value; 0 ends the hold-down.
             0 if to.hold_down_us.is_none() => self.hold_down,
             us => Duration::from_us(us),
         };

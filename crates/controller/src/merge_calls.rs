@@ -84,6 +84,7 @@ async fn wait<P: Planner>(
         }
         let until = {
             let state = shared.state();
+            // Exponential back-off: each round waits twice as long as the one before.
             state.now + state.longest_patience().min(LONGEST).scaled(1 << attempt, 1)
         };
         left = poll_fn(|_| {
@@ -94,6 +95,7 @@ async fn wait<P: Planner>(
                 state.alarms.remove(&task);
                 return Poll::Ready(left);
             }
+            // Polled again by a message of the merge or at `until`, whichever is first.
             state.alarms.insert(task, until);
             state.merged.waiting.insert(task);
             Poll::Pending

@@ -146,6 +146,7 @@ impl Part {
             Some(Kind::RegisterEntry(e)) => thing(e.register_id),
             Some(Kind::ValueSetEntry(e)) => thing(e.value_set_id),
             Some(Kind::DigestEntry(e)) => thing(e.digest_id),
+            // Copies are made where packets enter and leave the rack.
             Some(Kind::PacketReplicationEngineEntry(_)) => is_origin,
         }
     }

@@ -92,6 +92,7 @@ impl<P: Planner> Shared<P> {
             if is_ours {
                 state.keep_held(origin);
             }
+            // A hold of an operator has no lease: frames stay out until the operator ends it.
             is_ours.then_some(state.timing.lease)
         };
         if !self.done(origin, Ask::Hold(lease)).await {
@@ -109,6 +110,7 @@ impl<P: Planner> Shared<P> {
             let now = self.state().now;
             match (counts, last) {
                 (Some(counts), _) if is_empty(&rollout, &counts) => break,
+                // Counts that stand still for `quiet` say that nothing moves: what is missing was lost and will not leave.
                 (Some(counts), Some((known, since))) if counts == known => {
                     if now.since(since) >= quiet {
                         break;

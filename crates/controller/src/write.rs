@@ -296,6 +296,7 @@ fn desire_one<P: Planner>(
         Ok(update) => update,
         Err(fault) => return batch.outcomes.note::<()>(Err(fault.clone())),
     };
+    // Before the update, which replaces the old value.
     let back = server.undoing(update);
     let inverse = match server.update(terms.role, update) {
         Ok(inverse) => inverse,

@@ -149,6 +149,7 @@ impl Shared {
 impl Source for XdpSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         let mut open = self.shared.lock();
+        // An error as result would end the port, but the interface may be usable later.
         if let Err(error) = self.shared.renew(&mut open) {
             tracing::warn!(port, interface = self.shared.link.name(), %error, "cannot be opened");
             return Ok(());

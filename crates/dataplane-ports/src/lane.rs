@@ -241,6 +241,7 @@ impl Lane {
         if !state.change.is_done() {
             self.change(&mut state);
         }
+        // Taken out of the lane, which the closure needs as a whole.
         let mut sources = std::mem::take(&mut self.sources);
         let mut ended = vec![];
         for at in 0..sources.len() {
@@ -263,6 +264,7 @@ impl Lane {
                 ended.push(port);
             }
             let is_up = error.is_none() && source.is_up();
+            // If the queue is full, a later round reports the link.
             if state.links.get(port) != Some(&is_up) && self.pass.try_send(Passed::Link(port, is_up)).is_ok()
             {
                 state.links.insert(port, is_up);
@@ -313,6 +315,7 @@ impl Lane {
             if is_full {
                 self.run_batch(state);
             }
+            // !is_full { || A batch with room left says that the source has no more frames for now.
             if received.is_err() || !is_full {
                 return received;
             }

@@ -65,6 +65,7 @@ pub(crate) fn open(
         is_new: false,
         memory: vec![],
         cutting: None,
+        // The longest segment that the kernel hands over: 64 KiB.
         long: vec![0; 1 << 16],
         rounds: 0,
     };
@@ -168,6 +169,7 @@ fn as_on_the_wire(room: &mut [u8], length: usize, offload: Offload, of_vlan: Opt
 impl Source for PacketSource {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         let index = self.link.index();
+        // Tried again only when the name stands for another interface: one warning, not one per round.
         if self.refused.is_some() && self.refused == index {
             return Ok(());
         }

@@ -73,6 +73,7 @@ impl FromStr for PortSpec {
                     NUMBER@pcap:IN,OUT (either may be empty) or NUMBER@udp:LOCAL,REMOTE (addresses with ports)";
         let (port, kind) = text.split_once('@').ok_or(form)?;
         let port = port.parse().map_err(|_| format!("`{port}` is not a port number: {form}"))?;
+        // Linux's IFNAMSIZ is 16, with the zero byte at the end.
         let interface = |name: &str| match (1..16).contains(&name.len()) && !name.contains(['/', ' ']) {
             true => Ok(name.to_string()),
             false => {

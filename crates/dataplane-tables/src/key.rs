@@ -161,6 +161,7 @@ fn normal(at: usize, field: Field, wanted: &Match) -> Result<(Bits, Bits), KeyEr
     let width = field.width;
     let fit = |value: &Bits| {
         let fitted = value.resize(width);
+        // A wider value fits if the bits beyond are zero.
         let lost = value.width() > width && fitted.resize(value.width()) != *value;
         if lost { Err(KeyError::Width(at)) } else { Ok(fitted) }
     };

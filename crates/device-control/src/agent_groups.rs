@@ -192,6 +192,7 @@ impl AgentGroups {
                 for step in steps {
                     match step {
                         GroupStep::Write(entries) => {
+                            // Fails only where the program has no such tables: then nothing is led to the group.
                             let _ = write_group(&mut target.switch(), &entries);
                             target.publish();
                         }

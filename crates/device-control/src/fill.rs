@@ -41,6 +41,7 @@ impl<'f> Filler<'f> {
             Write::Entry { table, key, .. } if ranked(table) => Some(key.priority),
             _ => None,
         });
+        // P4Runtime's priorities begin at 1: smaller ones of the rack file are moved up together, in their order.
         let least = priorities.min().unwrap_or(1).min(1);
         let from_zero = writes.iter().filter_map(|write| match write {
             Write::Member { profile, member: 0, .. } | Write::Group { profile, group: 0, .. } => {

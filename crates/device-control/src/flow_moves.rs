@@ -153,6 +153,7 @@ impl FlowMoves {
             self.ended.push(refuse("too many moves are under way"));
             return;
         }
+        // A flow that is there already makes no move whose end would be reported.
         let is_there = to == Side::Switch && self.flows.place(flow) == Some(Place::Resident);
         let asked = match to {
             Side::Switch => self.flows.promote(flow),

@@ -176,6 +176,7 @@ fn rollout_of(
     let mut cuts_clones = true;
     let parts = devices.map(|(at, ((part, text), name))| match (part, text) {
         (Some(part), Some(text)) => {
+            // A session with a packet length is accepted only if each device can cut its clones.
             cuts_clones &= part.linkage.truncates_clones;
             edges.extend(edges_of(at, &part, limits)?);
             let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;

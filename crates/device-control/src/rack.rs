@@ -275,6 +275,7 @@ impl<C: Channel> RackSwitch<C> {
         events: &mut Vec<Event>,
     ) -> Vec<Output> {
         let passage = self.channel.pass(device, &ask);
+        // If the answer is lost, the request is carried out all the same.
         let working = Working { device: device.0, id, is_lost: passage == Passage::AnswerLost };
         match passage {
             Passage::AskLost => return vec![],

@@ -309,6 +309,7 @@ impl RackFlows {
             let is_it = |(_, of, known, side): &mut (Ticket, usize, Flow, Side)| {
                 *of == at && *known == flow && *side == to
             };
+            // Several operators may have requested the same move: each gets a reply.
             let ended = self.asked.extract_if(.., is_it);
             self.replies.extend(ended.map(|(ticket, ..)| (ticket, Reply::Done(how.clone()))));
         }

@@ -258,6 +258,7 @@ impl Served for RemoteRack {
             Heard::Superseded => {
                 self.here.remove(&device);
                 self.superseded = true;
+                // Two controllers must not repair the devices in turn.
                 self.controller.pause(true);
                 self.controller.lose(now, device, "a controller that was started later controls it")
             }

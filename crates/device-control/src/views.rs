@@ -141,6 +141,7 @@ impl Views {
     fn replied(&mut self, now: Time, ticket: Ticket, made: Made, reply: Reply) -> Vec<Event> {
         let reply = match (made, reply) {
             (Made::Write(count), Reply::Done(Err(mut status))) => {
+                // The rack's request had further updates than the app's, whose controller knows nothing of them.
                 status.details.truncate(count);
                 Reply::Done(Err(status))
             }

@@ -169,6 +169,7 @@ impl<E: Copy> Network<E> {
         (0..self.wires.len() as u32).try_for_each(|wire| self.check_wire(wire))?;
         let sent_by_ends: u64 = self.ends.iter().map(|end| end.counts.sent).sum();
         let sent_by_devices: u64 = self.devices.iter().map(|d| d.counts.sent).sum();
+        // Frames that the world takes out, or injects, pass no link.
         let sent = sent_by_ends + sent_by_devices - self.taken_out;
         let taken: u64 = self.wires.iter().map(|w| w.medium.counts.taken).sum();
         let delivered: u64 = self.wires.iter().map(|w| w.medium.counts.delivered).sum();

@@ -24,6 +24,7 @@ pub trait Drive: World {
         let Some((at, event)) = network.calendar.pop(limit) else {
             return Ok(false);
         };
+        // Events at one moment: `check_progress` bounds them, since a circle without delay would stop time.
         network.events_now = if at > network.now { 0 } else { network.events_now + 1 };
         network.events += 1;
         network.now = at;
@@ -106,6 +107,7 @@ fn empty_outlet<W: World>(world: &mut W, at: u32, budget: &mut u32) -> Outcome {
         }
         let free_at = outlet.wire.map_or(now, |wire| network.wires[wire as usize].medium.free_at);
         if free_at > now || *budget == 0 {
+            // One wake-up per outlet is scheduled at most.
             if !std::mem::replace(&mut outlet.is_woken, true) {
                 network.calendar.schedule(free_at.max(now), Event::Wake(at));
             }
@@ -199,6 +201,7 @@ fn transmit<W: World>(world: &mut W, outlet: u32, mut frame: Vec<u8>, owner: Own
     };
     let state = &mut network.wires[wire as usize];
     state.medium.pad(&mut frame);
+    // Before `send`, which takes the frame.
     if !state.medium.is_too_long(&frame) {
         world.sent(wire, &frame);
     }

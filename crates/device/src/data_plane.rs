@@ -304,6 +304,7 @@ fn choose(
         let action = table.actions.iter().position(|a| a.control_plane_name == m.action)?;
         Some((action as u32, m.data.clone()))
     });
+    // An empty group, and a member that is gone, run the default action.
     Ok(member.unwrap_or_else(|| table.default.clone()))
 }
 

@@ -82,6 +82,7 @@ impl Switch {
             false => self.core.state.tables.by_name(table)?.has(of)?,
         };
         if !(to.is_const && known) {
+            // The group that the old entry made for itself goes with it.
             self.drop_one_shot(&whole, key)?;
             self.write_run(&whole, key, &to.run, known)?;
         }
@@ -95,6 +96,7 @@ impl Switch {
             }),
             _ if !times_out || to.is_const => Ok(()),
             Ok(ns @ 1..) => self.entry_set_timeout(of, Duration::from_ns(ns), now),
+            // P4Runtime: 0 is no timeout.
             _ => self.entry_set_timeout(of, Duration::MAX, now),
         }
     }
@@ -225,6 +227,7 @@ impl Switch {
     }
 
     fn write_session(&mut self, session: u32, to: Option<&CloneSession>) -> Result<(), EntryError> {
+        // Several replicas of a session are a multicast group, numbered above those of controllers.
         let own = SESSION_GROUPS.saturating_add(session);
         let Some(to) = to else {
             self.clone_session_set(session, None);

@@ -124,6 +124,7 @@ impl Sender {
             self.waiting = false;
         }
         let more = report.gaps.wrapping_sub(self.gaps_seen);
+        // Counts of 16 bits wrap: the difference to an older report is negative.
         if (more as i16) > 0 {
             self.gaps_seen = report.gaps;
             self.gaps = self.gaps.saturating_add(more);

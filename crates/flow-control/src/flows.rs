@@ -1,5 +1,5 @@
 //! The flows of one program at one switch: from the first packet to the last (ExoPlane, section 4.2). Joins [`pending`](crate::pending),
-//! [`moves`](crate::moves) and [`popularity`](crate::popularity), without I/O: messages come in, orders go out.
+//! [`moves`](crate::moves) and [`popularity`](crate::popularity), without I/O: messages come in, outputs go out.
 //!
 //! ```text
 //!           first packet                  decided, written               room, or popular
@@ -17,7 +17,7 @@
 //! itself, which says when it is full. Dropped packets are counted.
 
 use crate::moves::{Answer, FullTables, Moves, News, Operation, Write, WriteId};
-use crate::pending::{Arrival, Bounds, Order as PacketOrder, Pending, Release};
+use crate::pending::{Arrival, Bounds, Order, Pending, Release};
 use crate::popularity::{Costs, Decision, Popularity, Window};
 use base_time::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -28,7 +28,7 @@ pub struct Limits {
     /// Packets and flows that wait for decisions.
     pub pending: Bounds,
     /// Whether packets that waited may be overtaken.
-    pub order: PacketOrder,
+    pub order: Order,
     /// Time for a decision; then the flow is absent again, and its packets are dropped.
     pub patience: Duration,
     /// Writes in progress.
@@ -41,7 +41,7 @@ pub struct Limits {
 
 /// Something for the caller to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Order<F, K, P> {
+pub enum Output<F, K, P> {
     /// Give the first packet of a flow to who decides. [`Flows::decided`] or [`Flows::refused`] follows.
     Decide(F, P),
     /// Carry out on devices. [`Flows::answer`] follows, once.
@@ -148,7 +148,7 @@ pub struct Flows<F, K, P> {
     next_write: u64,
     /// Flows for which the switch has room, as last heard of, less those that have begun to move there.
     room: usize,
-    orders: VecDeque<Order<F, K, P>>,
+    outputs: VecDeque<Output<F, K, P>>,
     counters: Counters,
 }
 
@@ -166,7 +166,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
             writes: BTreeSet::new(),
             next_write: 0,
             room,
-            orders: VecDeque::new(),
+            outputs: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -191,7 +191,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
                     (known.deadline, known.is_decided) = (Some(deadline), true);
                     self.deadlines.insert((deadline, flow.clone()));
                     self.counters.asked += 1;
-                    self.orders.push_back(Order::Decide(flow, packet));
+                    self.outputs.push_back(Output::Decide(flow, packet));
                 }
                 Arrival::Waits => {}
                 Arrival::Dropped(_) => self.counters.dropped += 1,
@@ -348,19 +348,19 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
 
     /// The switch has lost all it held. Answers to operations on it from before are to be dropped.
     pub fn restart(&mut self, room: usize, tables: &mut impl FullTables<F, K>) {
-        let is_at_switch = |order: &Order<F, K, P>| {
-            let Order::Do(operation) = order else { return false };
+        let is_at_switch = |output: &Output<F, K, P>| {
+            let Output::Do(operation) = output else { return false };
             !matches!(operation, Operation::Backups(..) | Operation::Primaries(..))
         };
-        self.orders.retain(|order| !is_at_switch(order));
+        self.outputs.retain(|output| !is_at_switch(output));
         self.room = room;
         self.moves.restart(tables);
         self.collect(tables);
     }
 
     /// The next thing to do.
-    pub fn order(&mut self) -> Option<Order<F, K, P>> {
-        self.orders.pop_front()
+    pub fn output(&mut self) -> Option<Output<F, K, P>> {
+        self.outputs.pop_front()
     }
 
     /// Totals since the start.
@@ -406,7 +406,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
     /// True if nothing is at the switch and nothing is in progress.
     pub fn is_at_rest(&self) -> bool {
         self.moves.is_empty()
-            && self.orders.is_empty()
+            && self.outputs.is_empty()
             && self.deadlines.is_empty()
             && self.deciding.is_empty()
     }
@@ -432,7 +432,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
 
     fn send(&mut self, flow: F, packet: P) {
         self.counters.sent += 1;
-        self.orders.push_back(Order::Send(flow, packet));
+        self.outputs.push_back(Output::Send(flow, packet));
     }
 
     fn drop_pending(&mut self, flow: &F) {
@@ -465,25 +465,27 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
     fn collect(&mut self, tables: &mut impl FullTables<F, K>) {
         loop {
             while let Some(operation) = self.moves.operation() {
-                self.orders.push_back(Order::Do(operation));
+                self.outputs.push_back(Output::Do(operation));
             }
+            // News may admit flows, which request further operations: hence the outer loop.
             let Some(news) = self.moves.news() else { break };
             match news {
                 News::In(flow) => {
                     self.counters.promoted += 1;
                     self.set_place(&flow, Place::Resident);
-                    self.orders.push_back(Order::Moved(flow, MovedTo::Switch));
+                    self.outputs.push_back(Output::Moved(flow, MovedTo::Switch));
                 }
                 News::Out(flow) => {
                     self.counters.evicted += 1;
                     self.is_out(&flow);
-                    self.orders.push_back(Order::Moved(flow, MovedTo::Helper));
+                    self.outputs.push_back(Output::Moved(flow, MovedTo::Helper));
                 }
                 News::Refused(flow) => {
                     self.counters.full += 1;
+                    // Nothing is promoted until the switch reports room again.
                     self.room = 0;
                     self.is_out(&flow);
-                    self.orders.push_back(Order::Moved(flow, MovedTo::FullSwitch));
+                    self.outputs.push_back(Output::Moved(flow, MovedTo::FullSwitch));
                 }
                 News::Written(id) => self.written(id, tables),
             }
@@ -508,7 +510,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         self.writes.remove(&id);
         let at = self.deciding.iter_mut().position(|deciding| deciding.left.remove(&id));
         match at {
-            None => self.orders.push_back(Order::Written(id)),
+            None => self.outputs.push_back(Output::Written(id)),
             Some(at) if self.deciding[at].left.is_empty() => {
                 let Deciding { flow, .. } = self.deciding.swap_remove(at);
                 self.admit(&flow, tables);
@@ -531,7 +533,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
     fn release(&mut self, flow: &F, release: Release<P>, tables: &mut impl FullTables<F, K>) {
         release.packets.into_iter().for_each(|packet| self.send(flow.clone(), packet));
         if release.marker {
-            self.orders.push_back(Order::Mark(flow.clone()));
+            self.outputs.push_back(Output::Mark(flow.clone()));
         } else if self.room > self.limits.headroom && self.place(flow) == Some(Place::External) {
             self.move_in(flow.clone(), tables);
         }

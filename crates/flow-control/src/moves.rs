@@ -228,6 +228,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
             },
             Operation::Expel(flow) => {
                 self.set_phase(flow, Phase::Flushing);
+                // Packets that found the flow are still inside and look up its copies.
                 self.operations.push_back(Operation::Flush(flow.clone()));
             }
             Operation::Flush(flow) => self.free(flow),

@@ -5,9 +5,9 @@
 //! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome.
 
 use base_time::{Duration, Rng, Time};
-use flow_control::flows::{Counters, Flows, Limits, Order, Place};
+use flow_control::flows::{Counters, Flows, Limits, Output, Place};
 use flow_control::moves::{Answer, FullTables, Operation, Version, Write, WriteId};
-use flow_control::pending::{Bounds, Order as PacketOrder};
+use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -139,7 +139,7 @@ impl World {
     fn new(seed: u64, faults: Faults) -> World {
         let limits = Limits {
             pending: Bounds { flows: 40, packets: 4 },
-            order: if faults.keep { PacketOrder::Keep } else { PacketOrder::Any },
+            order: if faults.keep { Order::Keep } else { Order::Any },
             patience: Duration::from_ms(400),
             writes: 64,
             headroom: 3,
@@ -211,17 +211,17 @@ impl World {
         (self.rng.below(u64::from(range)) as u32 + shift) % flows
     }
 
-    fn orders(&mut self) {
-        while let Some(order) = self.flows.order() {
-            match order {
-                Order::Decide(flow, _) => {
+    fn outputs(&mut self) {
+        while let Some(output) = self.flows.output() {
+            match output {
+                Output::Decide(flow, _) => {
                     assert!(self.asked.insert(flow), "flow {flow} is decided twice");
                     // Sometimes nobody answers.
                     if self.rng.below(1000) >= self.faults.lost {
                         self.deliver(Duration::from_ms(30), Event::Decision(flow));
                     }
                 }
-                Order::Do(operation) => {
+                Output::Do(operation) => {
                     if let Operation::Backups(id, write) | Operation::Primaries(id, write) = &operation {
                         self.under_way.insert(*id, write.clone());
                     }
@@ -238,13 +238,13 @@ impl World {
                     self.sent.insert(id, Sent { operation, answer: None, start: self.starts });
                     self.deliver(self.faults.slow, Event::Operation(id));
                 }
-                Order::Send(flow, packet) => {
+                Output::Send(flow, packet) => {
                     let after = self.some(Duration::from_ms(5));
                     self.inside += 1;
                     self.at(after, Event::AtHelper(flow, packet));
                 }
-                Order::Mark(flow) => self.deliver(Duration::from_ms(5), Event::Marker(flow)),
-                Order::Written(_) | Order::Moved(..) => {}
+                Output::Mark(flow) => self.deliver(Duration::from_ms(5), Event::Marker(flow)),
+                Output::Written(_) | Output::Moved(..) => {}
             }
         }
     }
@@ -442,7 +442,7 @@ impl World {
                 &self.log[tail..]
             );
             self.step(event, flows);
-            self.orders();
+            self.outputs();
             // An expired flow may be requested again.
             let flows = &self.flows;
             self.asked.retain(|flow| flows.awaits_decision(flow));
@@ -478,7 +478,7 @@ impl World {
             self.flows.idle(&flow, &mut self.tables);
             self.flows.demote(&flow, &mut self.tables);
         }
-        self.orders();
+        self.outputs();
         self.drain(flows, None);
         let Counters { dropped, .. } = self.flows.counters();
         assert_eq!(
@@ -576,7 +576,7 @@ fn who_does_not_answer_is_given_up() {
     let mut tables = Tables::default();
     flows.packet(1, 10, Time::ZERO);
     flows.packet(1, 11, Time::ZERO);
-    assert_eq!(flows.order(), Some(Order::Decide(1, 10)));
+    assert_eq!(flows.output(), Some(Output::Decide(1, 10)));
     flows.tick(Time::ZERO + Duration::from_ms(399));
     assert_eq!(flows.place(&1), Some(Place::Pending));
     flows.tick(Time::ZERO + Duration::from_ms(400));
@@ -584,9 +584,9 @@ fn who_does_not_answer_is_given_up() {
     // The decision comes too late.
     assert!(!flows.decided(&1, vec![], &mut tables));
     flows.packet(1, 12, Time::ZERO + Duration::from_ms(500));
-    assert_eq!(flows.order(), Some(Order::Decide(1, 12)));
+    assert_eq!(flows.output(), Some(Output::Decide(1, 12)));
     assert!(flows.decided(&1, vec![], &mut tables));
-    assert_eq!(flows.order(), Some(Order::Send(1, 12)));
+    assert_eq!(flows.output(), Some(Output::Send(1, 12)));
 }
 
 #[test]

@@ -104,6 +104,7 @@ pub fn build(
         Transport::Echo { .. } => ICMP,
         Transport::Udp { .. } => UDP,
     };
+    // IPv4, a header of five words without options; no DSCP.
     frame.extend([0x45, 0]);
     frame.extend(((20 + 8 + payload) as u16).to_be_bytes());
     frame.extend(identification.to_be_bytes());
@@ -128,6 +129,7 @@ pub fn build(
     }
     frame.resize(HEADERS + payload, 0);
     fill(&mut frame[HEADERS..]);
+    // Place of the checksum in the frame: ICMP's third byte, UDP's seventh.
     let (at, sum) = match transport {
         Transport::Echo { .. } => (36, self::checksum(0, &frame[34..])),
         Transport::Udp { .. } => (40, udp_checksum(route.source, route.destination, &frame[34..])),
@@ -182,6 +184,7 @@ impl<'a> Ipv4<'a> {
             destination: address(header, 16)?,
             protocol: header[9],
             identification: word(header, 4)?,
+            // An offset, or more fragments that follow.
             is_fragment: word(header, 6)? & 0x3fff != 0,
         })
     }

@@ -65,6 +65,7 @@ pub(crate) fn binary(op: BinaryOp, left: &Value, right: &Value, ty: &Type, right
         Mul => l * r,
         AddSat => return Some(Value::Int(clamp(l + r, ty))),
         SubSat => return Some(Value::Int(clamp(l - r, ty))),
+        // P4-16 defines division of non-negative numbers by positive ones alone.
         Div | Mod if r.sign() != Sign::Plus || l.sign() == Sign::Minus => return None,
         Div => l / r,
         Mod => l % r,

@@ -29,6 +29,7 @@ pub(crate) fn priorities(entries: &Entries, counting: Counting) -> Result<Vec<u3
     let written = |i: usize| list.get(i).and_then(|e| e.priority.as_ref());
     let none_written = (0..list.len()).all(|i| written(i).is_none());
     let step = if counting.largest_wins { -delta } else { delta };
+    // Ranked by their order: the last entry has priority 1.
     let mut next = if none_written && counting.largest_wins {
         i64::try_from(list.len())
             .unwrap_or(i64::MAX)

@@ -171,6 +171,7 @@ impl<'e, 'p> Body<'e, 'p> {
                 let cond = self.expr(condition);
                 out.append(&mut self.hoisted);
                 let declares = |s: &Stmt| matches!(s.kind, StmtKind::Declare(..));
+                // Variables of the update stand before the loop, since updates are no block.
                 let (declared, update) = self.stmts(update).into_iter().partition(declares);
                 out.extend::<Vec<Stmt>>(declared);
                 let mut body = self.block(body);

@@ -105,6 +105,7 @@ impl Body<'_, '_> {
     fn entries(&mut self, decl: &typed::Table, keys: &[TableKey], properties: &Properties) -> Vec<Entry> {
         let Some(entries) = &decl.entries else { return vec![] };
         let ranked = needs_priority(keys.iter().map(|k| &k.match_kind));
+        // No entry can come between constant ones: their priorities need no gaps.
         let counting = if entries.is_const {
             Counting { largest_wins: properties.counting.largest_wins, delta: 1 }
         } else {

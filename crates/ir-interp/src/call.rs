@@ -177,6 +177,7 @@ impl<'a, A: Arch> Machine<'a, A> {
             let value = match (var.kind, arg) {
                 (_, Some(arg)) if matches!(var.ty, Type::Extern(..)) => self.extern_arg(arg),
                 (_, None) => Value::zero(self.program, &var.ty),
+                // It starts like a variable without an initial value.
                 (VarKind::Param(Direction::Out), Some(arg)) => {
                     bound.back.push((*param, self.place(arg)?));
                     Value::zero(self.program, &var.ty)

@@ -11,6 +11,7 @@ use ir_value::operate;
 impl<A: Arch> Machine<'_, A> {
     /// The value of `expr`. Side effects happen, also if the result is not used.
     pub(crate) fn eval(&mut self, expr: &Expr) -> Result<Value, Stop> {
+        // Each expression takes from the packet's budget, which ends every run.
         self.spend(1)?;
         match &expr.kind {
             ExprKind::Const(value) => Ok(Value::from(value)),

@@ -41,6 +41,7 @@ impl<A: Arch> Machine<'_, A> {
                 let place = self.place(base)?;
                 let index = self.eval(index)?.to_index();
                 let size = if let Type::Stack(_, size) = &base.ty { *size } else { 0 };
+                // Out of range, a read gives zero and a write is lost.
                 Ok(step(place, index.filter(|i| *i < size)))
             }
             ExprKind::Next(base) => {

@@ -59,6 +59,7 @@ impl Interpreter {
             },
             Scope::Function(_) => Err(Stop::Broken("a function as a stage")),
         });
+        // After an error, too: what was written before it stays.
         machine.leave(&mut visit.values);
         let rest = matches!(scope, Scope::Parser(..)).then(|| machine.input.rest().to_vec());
         machine.output.pad();

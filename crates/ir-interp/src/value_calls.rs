@@ -21,6 +21,7 @@ impl<A: Arch> Machine<'_, A> {
                     let place = self.place(given)?;
                     let first = inputs.len();
                     numbers::flatten(&self.read(&place, &given.ty)?, &mut inputs);
+                    // An `inout` result that the extern does not write keeps its value.
                     outputs.extend_from_slice(&inputs[first..]);
                     back.push((place, &given.ty));
                 }
@@ -33,6 +34,7 @@ impl<A: Arch> Machine<'_, A> {
         if signature.returns != Type::Void {
             zeros(self, &signature.returns, &mut outputs)?;
         }
+        // Lists cost as much as their elements would.
         self.spend((inputs.len() + outputs.len()) as u64)?;
         let now = self.arch.now();
         self.state.call_value(program, callee, &inputs, &mut outputs, now)?;

@@ -97,6 +97,7 @@ impl Caller<'_> {
         let written = written_args(callee, args);
         for (at, (param, arg)) in callee.params.iter().zip(args).enumerate() {
             let Some(var) = callee.vars.get(param.index()) else { continue };
+            // A don't-care argument (`_`): what the callee writes there is dropped.
             let Some(arg) = arg else {
                 self.copy(*param, var, None, subst, &mut bound.before);
                 continue;
@@ -105,6 +106,7 @@ impl Caller<'_> {
                 VarKind::Param(direction) => direction,
                 VarKind::Local => Direction::In,
             };
+            // An extern object is no value and cannot be copied.
             if matches!(var.ty, Type::Extern(..)) {
                 subst.set(*param, arg.clone());
                 continue;
@@ -117,6 +119,7 @@ impl Caller<'_> {
                 }
             } else if is_back {
                 let mut place = arg.clone();
+                // Indices are evaluated once: the result is copied back to the same element (P4-16 §6.8).
                 self.settle(&mut place, &mut bound.before);
                 let init = (direction == Direction::InOut).then(|| place.clone());
                 let kept = self.copy(*param, var, init, subst, &mut bound.before);
@@ -205,6 +208,7 @@ impl Caller<'_> {
                     index = build::binary(BinaryOp::Add, index, build::bits(32, 1).at(span), Type::Bit(32));
                 }
                 let index = self.keep(index, before);
+                // `next` and `last` outside of the stack are parser errors, raised where the argument is evaluated.
                 before.push(in_bounds(&stack, &index));
                 place.kind = ExprKind::Index(Box::new(stack), Box::new(index));
             }

@@ -158,6 +158,7 @@ fn rewrite(control: &mut Control, exits: &Exits, is_applied: bool, exiting: &BTr
     for action in &mut control.actions {
         jumps.body(&mut action.body.stmts);
     }
+    // After the body, only a control that applies this one reads the flag.
     jumps.is_flag_read = is_applied;
     jumps.body(&mut control.body.stmts);
     let (made, known) = (jumps.flag, flag);

@@ -40,6 +40,7 @@ fn expand(vars: &mut Vec<Var>, stmts: &mut Vec<Stmt>) -> bool {
                 stmts.extend(init);
                 let broken = without_jumps(vars, &mut body, span, stmts);
                 match &broken {
+                    // `break` leaves the loop without the update.
                     Some(broken) if !update.is_empty() => {
                         body.stmts.push(build::if_else(build::not(broken.clone()), update, vec![]).at(span));
                     }

@@ -57,6 +57,7 @@ impl Settle<'_> {
                     }
                     varbit_bits.iter_mut().for_each(|bits| self.expr(bits, stmts));
                 }
+                // The condition is computed before the loop and at the end of each round.
                 StmtKind::For { cond, body, .. } if has_index(cond) => {
                     self.changed = true;
                     keep_condition(self.vars, cond, &mut body.stmts, stmts);

@@ -401,6 +401,7 @@ impl Hoist<'_> {
             self.place(arg, out);
             self.keep_indices(arg, &writes, out);
             let changes = Place::of(arg).is_some_and(|place| writes.touches(&place));
+            // A later argument writes the place, but copies in are made from left to right (P4-16 §6.8).
             if direction == Direction::InOut && changes && !matches!(arg.ty, Type::Extern(..)) {
                 let kept = self.keep("passed", arg.clone(), out);
                 after.push(build::assign(arg.clone(), kept.clone()).at(arg.span));

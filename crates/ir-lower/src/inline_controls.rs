@@ -354,6 +354,7 @@ impl Part {
                     self.subst.expr(&mut init);
                     stmts.push(build::assign(place, init).at(local.span));
                 }
+                // A second application starts with new variables, not with those of the first.
                 None if self.again => zero::zero_place(program, &mut control.vars, &place, &mut stmts),
                 None => {}
             }

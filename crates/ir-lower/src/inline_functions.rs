@@ -95,6 +95,7 @@ fn replace(program: &Program, function: &Function, vars: &mut Vec<Var>, mut stmt
             Some(Stmt { kind: StmtKind::Return(Some(result)), .. }) => result,
             _ => nothing(&function.returns, vars, stmt.span, out),
         };
+        // Copies back may change what the result reads.
         let result = if survives(&result, &bound.after) { result } else { kept(result, vars, out) };
         if let Some(value) = value_of_mut(&mut stmt) {
             *value = result;

@@ -115,6 +115,7 @@ impl Inliner {
                 branch(cond, yes, no, span)
             }
             StmtKind::For { cond, body, .. } => {
+                // Its transition is set below: it leads to the body, which leads back.
                 let test = arm(parser, format!("{name}_loop"), vec![], next);
                 let body = arm(parser, format!("{name}_round"), body.stmts, test);
                 if let StateRef::State(id) = test {
@@ -139,6 +140,7 @@ impl Inliner {
                         }
                     }
                 }
+                // Last: `select` takes the first case that fits, and a `switch` has its default anywhere.
                 select.cases.push(SelectCase { keys: vec![Keyset::DontCare], next: default, span });
                 Transition::Select(select)
             }
@@ -179,6 +181,7 @@ impl Inliner {
                 None => zero::zero_place(program, &mut parser.vars, &place, &mut before),
             }
         }
+        // States have no declarations (`hoist-locals`): these move to the parser.
         for stmt in std::mem::take(&mut before) {
             match stmt.kind {
                 StmtKind::Declare(var, init) => {
@@ -273,6 +276,7 @@ fn add_states(
         }
         each_target_mut(&mut state.transition, &mut |target| match target {
             StateRef::Accept => *target = accept,
+            // An error in the applied parser ends the caller, too.
             StateRef::Reject => {}
             StateRef::State(id) => *id = StateId::from(first + id.index()),
         });

@@ -211,6 +211,7 @@ impl Jumps<'_> {
         let mut piece = vec![];
         let mut stmts = stmts.into_iter().peekable();
         while let Some(mut stmt) = stmts.next() {
+            // A declaration stays outside of the guard, since later pieces use the variable.
             if let StmtKind::Declare(var, init) = &mut stmt.kind {
                 let (var, init) = (*var, init.take());
                 let span = stmt.span;
@@ -248,6 +249,7 @@ impl Jumps<'_> {
             let is_loop = matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
             ir::visit::blocks_mut(&mut stmt, &mut |inner| {
                 self.in_loop(&mut inner.stmts);
+                // The condition may apply a table whose action raises the flag.
                 if raised && !inner.stmts.is_empty() {
                     inner.stmts.insert(0, self.break_if(span));
                 }

@@ -8,6 +8,7 @@ pub(crate) fn callees_first(calls: &[Vec<usize>]) -> Vec<usize> {
         if std::mem::replace(&mut seen[start], true) {
             continue;
         }
+        // A stack of our own: chains of calls may be longer than the thread's stack is deep.
         let mut open = vec![(start, 0)];
         while let Some((at, next)) = open.pop() {
             match calls[at].get(next) {

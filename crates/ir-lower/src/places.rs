@@ -144,6 +144,7 @@ impl Writes {
                 | StmtKind::PopFront(place, _) => self.written(place, signatures),
                 StmtKind::Extract { header, .. } => {
                     self.written(header, signatures);
+                    // `extract(stack.next)` also moves the stack's index.
                     if let ExprKind::Next(stack) = &header.kind {
                         self.places.extend(Place::of(stack));
                     }

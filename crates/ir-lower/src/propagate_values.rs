@@ -96,6 +96,7 @@ fn in_parser(program: &Program, parser: &mut Parser, reads: BTreeMap<VarId, usiz
     let mut started = Some(started);
     for head in (0..states.len()).filter(|at| !follows[*at]) {
         let first = if head == 0 { started.take() } else { None };
+        // A start state that a cycle enters again begins with other values then.
         pass.known = first.filter(|_| is_entered_once(states)).unwrap_or_default();
         let mut at = head;
         for _ in 0..states.len() {
@@ -260,6 +261,7 @@ impl Propagate<'_> {
             StmtKind::For { cond, body, .. } => {
                 let mut writes = Writes::default();
                 writes.stmts(&body.stmts, self.signatures);
+                // Before the condition, which is read again after each round.
                 self.known.forget_all(&writes);
                 self.read(cond);
                 let _ = self.arm(body);

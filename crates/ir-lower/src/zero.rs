@@ -33,6 +33,7 @@ pub(crate) fn zero_place(program: &Program, vars: &mut Vec<Var>, place: &Expr, o
     }
     match &place.ty {
         Type::Stack(elem, size) if program.is_header_or_union(elem) => {
+            // Removing every element makes all headers invalid and the index 0.
             out.push(Stmt { kind: StmtKind::PopFront(place.clone(), *size), span });
         }
         ty if program.is_struct(ty) => {

@@ -80,6 +80,7 @@ impl<'a> Classifier<'a> {
 
     /// Looks at the EtherType.
     fn link(&mut self, vlan: bool, layer: Layer) -> Result<StateRef, TooComplex> {
+        // Bytes of the Ethernet header, with and without an 802.1Q tag.
         let start = if vlan { 18 } else { 14 };
         let shape = |l3, l4| Shape { ethernet: true, vlan, l3, l4 };
         let prefix = if vlan { "vlan_" } else { "" };

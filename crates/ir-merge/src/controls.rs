@@ -91,6 +91,7 @@ pub fn checksums(
             continue;
         }
         let mut inlined = source.inlined(&params, common, stage, &mut vars)?;
+        // BMv2 allows calls alone in these controls, so the condition becomes a part of their first argument.
         if inlined.iter_mut().all(|stmt| condition(out, stmt).is_some()) {
             for stmt in &mut inlined {
                 let condition = condition(out, stmt)?;

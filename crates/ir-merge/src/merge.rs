@@ -95,6 +95,7 @@ fn sources(
     declared: &mut Declarations,
 ) -> Vec<Source> {
     let (groups, sessions) = (effects::groups(effects), effects::sessions(effects));
+    // A field list that no app uses carries the app's number into clones; lists have numbers of 8 bits.
     let spare = (0..=255).find(|list| !effects.iter().any(|e| e.lists.contains(list))).unwrap_or(0);
     let prefixes = prefixes(apps);
     let mut sources = vec![];

@@ -65,6 +65,7 @@ pub fn parser(
         Classifier::new(states, vars, locals, packet, (port, length), classes, StateRef::Accept).build()?;
     parser.states[0].transition = match (keeps, first) {
         (false, first) => Transition::Goto(first),
+        // A packet that comes back has the number of its app; 0 is a packet from outside.
         (true, first) => {
             let case = |(source, entry): (&Source, &StateId)| SelectCase {
                 keys: vec![Keyset::Value(build::bits(8, source.share.number.into()))],

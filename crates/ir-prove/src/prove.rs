@@ -381,6 +381,7 @@ fn pipelined(case: &Case, setup: &Setup, inputs: &[Input], delays: Rng) -> Resul
     let repeats = delays.split("repeats");
     let conditions = Conditions { delay: DELAY, loss: Probability::ZERO, chance: delays };
     let mut network = case.split_run(setup, &conditions).map_err(Difference::Setup)?;
+    // The split program runs first: its accesses give the order in which the whole one runs.
     let ended = feed(&mut network, inputs, repeats);
     let answers = Answers::default();
     let mut wholes = case.wholes(setup, &answers).map_err(Difference::Setup)?;

@@ -25,7 +25,9 @@ impl Flow {
     ) -> Live {
         let mut before = vec![];
         let mut now = Some(facts);
+        // The effect of a statement on live values depends on the facts before it.
         for piece in code {
+            // The rest is not reached.
             let Some(facts) = now else { break };
             before.push(facts.clone());
             now = self.code_forward(control, std::slice::from_ref(piece), facts, &mut BTreeMap::new());
@@ -360,6 +362,7 @@ impl Flow {
             | ExprKind::Cast(base) => self.read(control, base, facts, live),
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
                 let then = self.expr_forward(control, a, facts.clone());
+                // The right side is read only where the left one does not decide.
                 let then = self.assume(control, a, *op == BinaryOp::And, then);
                 let mut through = self.read(control, b, &then, live.clone());
                 through.union(&live);

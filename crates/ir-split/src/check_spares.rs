@@ -15,6 +15,7 @@ pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
         let mut seen = BTreeSet::new();
         for &device in &site.devices {
             let is_alone = site.devices.len() == 1;
+            // Each site is compared with the first that has the device: equal lists are equal to one another.
             let first = *known.entry(device).or_insert(site);
             let others = first.devices.as_slice();
             let is_divided = |site: &Site| Some(site.policy).filter(|policy| policy.divides());

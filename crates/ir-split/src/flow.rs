@@ -189,6 +189,7 @@ impl Flow {
         for (id, section) in sections.iter().rev() {
             let here = match (section.kind, section.half) {
                 (SectionKind::End, Half::Egress) => self.at_exit(facts.get(&id)),
+                // After ingress comes the traffic manager, then the first section of egress.
                 (SectionKind::End, Half::Ingress) => {
                     let first = sections.first(Half::Egress);
                     self.before_egress(live.get(&first).cloned().unwrap_or_default())
@@ -200,6 +201,7 @@ impl Flow {
             };
             live.insert(id, here);
         }
+        // No path reaches such a section, so any facts hold there.
         let unreached = self.start_facts();
         sections
             .iter()
@@ -377,6 +379,7 @@ impl Flow {
                 let object = self.program.extern_object(self.program.instance(*instance).object);
                 of_signature(&object.methods[*method as usize].signature.params)
             }
+            // The signature is not at hand: in and out covers every direction.
             Callee::ParamMethod(..) => call.args.iter().map(|_| Direction::InOut).collect(),
         }
     }

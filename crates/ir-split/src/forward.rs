@@ -62,6 +62,7 @@ impl Flow {
 
     /// The facts after `stmt`.
     pub fn stmt_forward(&self, control: ControlId, stmt: &Stmt, mut facts: Facts) -> Facts {
+        // The expressions of a loop run with the facts of its fixed point: see `loop_forward`.
         if !matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. }) {
             visit::exprs(stmt, &mut |e| facts = self.expr_forward(control, e, facts.clone()));
         }
@@ -97,6 +98,7 @@ impl Flow {
                 let before = self.switch_forward(control, on, facts);
                 let mut ends: Vec<_> =
                     cases.iter().map(|c| self.block_forward(control, &c.body, before.clone())).collect();
+                // Without a default case a value may pass all of them by.
                 if !cases.iter().any(ir::SwitchCase::is_default) {
                     ends.push(before.clone());
                 }

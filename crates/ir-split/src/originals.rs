@@ -230,6 +230,7 @@ impl Finder {
 
     /// The units in an order that agrees with all paths through the parser.
     fn order(&mut self, parser: &Parser, extracted: &[Vec<Unit>]) -> (Vec<Unit>, Waits) {
+        // Units extracted before each state, on any path; a fixed point, since states may form cycles.
         let mut before: Vec<BTreeSet<Unit>> = vec![BTreeSet::new(); parser.states.len()];
         let mut changed = true;
         while changed {
@@ -249,6 +250,7 @@ impl Finder {
             let mut so_far = before[index].clone();
             for unit in units {
                 let earlier = waits_for.entry(unit.clone()).or_default();
+                // Elements of one stack follow one another in any number.
                 earlier.extend(so_far.iter().filter(|u| !(u.is_stack && *u == unit)).cloned());
                 so_far.insert(unit.clone());
             }
@@ -261,6 +263,7 @@ impl Finder {
             match waits_for.iter().find(ready) {
                 Some((unit, _)) => order.push(unit.clone()),
                 None => {
+                    // A clone needs the headers alone; a resubmission needs the bytes in the order in which they were received.
                     if self.bytes {
                         self.refuse(parser.span, "the parser extracts headers in several orders");
                     }

@@ -78,6 +78,7 @@ fn each_once(program: &Program, parser: &Parser, taken: &[u64]) -> Option<u64> {
     let mut stacks: Vec<(&ir::Expr, u64)> = vec![];
     let mut sum = 0u64;
     for (index, state) in parser.states.iter().enumerate() {
+        // A state outside of cycles is passed once at most.
         if !reaches(parser, index, index) {
             sum = sum.saturating_add(taken[index]);
             continue;

@@ -165,9 +165,11 @@ impl<'a> Taint<'a> {
             }
             StmtKind::Call(call) => {
                 let args: Vec<&Expr> = call.args.iter().flatten().collect();
+                // matches!( || An extern object has state: the same call may give another value the second time.
                 self.only_same(stmt.span, &args, under || matches!(call.callee, Callee::Method(..)));
                 args.iter().for_each(|arg| self.touch(arg));
             }
+            // Statements after it would run or not by something that differs.
             StmtKind::Break | StmtKind::Continue | StmtKind::Exit | StmtKind::Return(_) => {
                 if under {
                     self.refuse(stmt.span, None);

@@ -22,7 +22,9 @@ pub fn exec(lab: &Record, host: &str, words: &[String]) -> String {
             "`{host}` cannot be entered: {error}; a lab is entered by the user who started it, or by root"
         );
     }
+    // `/sys/class/net` shows the interfaces of the namespace in which it was mounted.
     own_sys();
+    // As in Mininet, the name of a host stands for its address.
     let address = |word: &str| {
         let host = lab.hosts.iter().find(|host| host.name == word)?;
         host.addresses.first().map(ToString::to_string)

@@ -146,6 +146,7 @@ impl Network {
             let queues = Arc::clone(&plugged.queues[number]);
             network.start_switch(number, ready, port, (cables, queues, started), &share, front.clone())?;
         }
+        // `fronts` ends when the last sender is gone.
         drop(front);
         let devices: Vec<u64> = network.lab.switches.iter().map(|switch| switch.device_id).collect();
         let shared_address = SharedAddress::serve(
@@ -291,6 +292,7 @@ impl Network {
         match end.node {
             NodeId::Host(id) => {
                 let host = &self.lab.hosts[id.0 as usize];
+                // A host's MAC address is that of its first interface.
                 let mac = host.mac.filter(|_| end.port == 0);
                 let opened = self.hosts[id.0 as usize].within(|| {
                     let tap = Tap::open(&name).map_err(|error| format!("/dev/net/tun: {error}"))?;
@@ -503,6 +505,7 @@ impl Network {
                 let name = self.lab.interface(end);
                 let space = self.space(id.0 as usize).map_err(|error| error.to_string())?;
                 space.within(|| stack::set_up(&name, !is_down)).map_err(|error| error.to_string())??;
+                // The kernel has removed the routes of an interface that was down.
                 if !is_down {
                     self.restore_routes(id.0 as usize);
                 }

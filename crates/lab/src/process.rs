@@ -76,15 +76,18 @@ impl Process {
         let shared = Arc::clone(&state);
         let wait = move || {
             loop {
+                // Only that the process has ended matters, not how.
                 let _ = child.wait();
                 if shared.lock().unwrap_or_else(PoisonError::into_inner).ends || !launch.starts_again {
                     return;
                 }
                 std::thread::sleep(PAUSE);
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                // The end may have been requested during the pause.
                 if state.ends {
                     return;
                 }
+                // Under the lock, so that whoever ends the lab finds the new process.
                 match launch.start(false) {
                     Ok(next) => {
                         state.child = Some(next.id());

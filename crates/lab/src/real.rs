@@ -92,6 +92,7 @@ fn up(racked: &Racked, lab: Lab, settings: &RealSettings, registry: Registry) ->
         let name = &device.name.value;
         if !app.placement.devices.iter().any(|used| used == name) {
             network.notes.push(format!("`{name}` runs no part of the program: it is not started"));
+            // The device keeps its record: records are numbered like the rack's devices.
             let nowhere = (Ipv4Addr::UNSPECIFIED, 0).into();
             let record = SwitchRecord {
                 name: name.clone(),

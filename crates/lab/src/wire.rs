@@ -276,6 +276,7 @@ impl Run {
                 continue;
             }
             for end in &mut self.ends {
+                // A capture that cannot be written does not stop the link.
                 if let Some((from, to)) = &mut end.captures {
                     let _ = from.flush().and_then(|()| to.flush());
                 }

@@ -95,6 +95,7 @@ fn read_ipv4(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     }
     let half = |at: usize| u16::from_be_bytes([first[at], first[at + 1]]);
     let (fragment, total) = (half(6), usize::from(half(2)));
+    // A later fragment has no UDP header.
     if fragment & 0x1fff != 0 {
         return None;
     }
@@ -107,6 +108,7 @@ fn read_ipv4(frame: &[u8], link: usize) -> Option<Seen<'_>> {
     let Some(udp) = ip.get(header..total).filter(whole).filter(|_| fragment & 0x2000 == 0) else {
         return Some(Seen::Unreadable);
     };
+    // A UDP checksum of 0 says that there is none (RFC 768).
     if checksum(&ip[..header]) != 0xffff || u16_at(udp, 6) != Some(0) && udp_checksum(&first[12..], udp) != 0
     {
         return None;

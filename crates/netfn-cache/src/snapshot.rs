@@ -112,10 +112,12 @@ pub(crate) fn read(like: &KvCache, bytes: &[u8]) -> Read<KvCache> {
     let free = free?;
     let mut empty: Vec<u32> = free.clone();
     empty.sort_unstable();
+    // The free list has each empty slot once.
     let holds = (0..).zip(&slots).filter(|(_, s)| s.is_none()).map(|(at, _)| at).eq(empty);
     let free = from.sensible(free, holds)?;
     let next = from.u32()? as usize;
     let records = from.count()?;
+    // A ring: `next` comes after the last record until it is full.
     let records = from.sensible(records, records <= MOST && next < MOST && next <= records)?;
     let records: Read<Vec<_>> = (0..records).map(|_| get_record(&mut from)).collect();
     let pending = Pending::from_parts(records?, next);

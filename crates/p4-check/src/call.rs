@@ -127,6 +127,7 @@ impl Checker {
             None => return Expr::error(span),
         };
         let returns = substitution.apply(&self.program.functions[id].returns);
+        // Only a return type that the arguments leave open takes the hint; one that does not fit is no error here.
         if let Some(want) = want
             && self.infer.is_open(&returns)
             && !want.is_error()

@@ -230,6 +230,7 @@ impl Checker {
         if a.ty.is_error() || b.ty.is_error() || condition.ty.is_error() {
             return Expr::error(span);
         }
+        // Both branches have been checked: a known condition only chooses.
         if let ExprKind::Bool(taken) = condition.kind {
             return Expr { span, ..if taken { a } else { b } };
         }

@@ -350,6 +350,7 @@ fn indirect(line: &mut Line, run: fn(Named) -> Run) -> Read {
     let handle = Named { text: handle.to_string(), span: word.span };
     let priority = match line.words.first() {
         Some(word) => match word.text.parse::<i32>() {
+            // BMv2's smallest number wins; in statements the largest does.
             Ok(priority) => Some(-i64::from(priority)),
             Err(_) => {
                 return Err(line.wrong(word.span, "this is not a priority", "the smallest number wins"));

@@ -107,6 +107,7 @@ fn table_entry(reader: &mut Reader, json: &Json) -> Option<Statement> {
         table,
         keys: Keys::Named(keys),
         run: Run::Action(action, args),
+        // As in P4Runtime, 0 is no priority.
         priority: priority?.filter(|priority| *priority > 0),
         idle_timeout: idle?,
         rates: None,

@@ -45,6 +45,7 @@ pub fn parse_number(text: &str) -> Result<BigUint, MatchError> {
         "false" => return Ok(BigUint::from(0u8)),
         _ => {}
     }
+    // Before IPv6 addresses, which have colons as well.
     if let Some(mac) = mac(text) {
         return Ok(mac);
     }

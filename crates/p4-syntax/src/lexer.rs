@@ -316,6 +316,7 @@ pub(crate) fn symbol(rest: &[u8]) -> (TokenKind, usize) {
     use TokenKind::*;
     let is = |i: usize, b: u8| rest.get(i) == Some(&b);
     let or_assign = |plain, assign| if is(1, b'=') { (assign, 2) } else { (plain, 1) };
+    // Longer symbols stand before those that they begin with.
     match rest.first() {
         Some(b'(') => (LParen, 1),
         Some(b')') => (RParen, 1),

@@ -138,6 +138,7 @@ fn field_match(
     Ok(match &key.match_kind {
         MatchKind::Exact => Some(FieldMatchType::Exact(Exact { value })),
         MatchKind::Optional => Some(FieldMatchType::Optional(Optional { value })),
+        // A match of any value is left out (P4Runtime 1.5, section 9.1.1).
         MatchKind::Ternary if mask.is_zero() => None,
         MatchKind::Ternary => Some(FieldMatchType::Ternary(Ternary { value, mask: padded(&mask) })),
         MatchKind::Lpm => match mask.prefix_len() {

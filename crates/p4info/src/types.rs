@@ -357,6 +357,7 @@ pub(crate) fn translation(annotations: &Annotations) -> Option<Translation> {
             _ => None,
         },
         AnnotationBody::Tokens(tokens) => {
+            // Tokens are joined by spaces; the last comma counts, since a URI may contain some.
             let (uri, ty) = tokens.rsplit_once(" , ")?;
             let uri = uri.strip_prefix('"')?.strip_suffix('"')?;
             let uri = uri.replace("\\\"", "\"").replace("\\\\", "\\");

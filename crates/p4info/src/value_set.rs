@@ -21,6 +21,7 @@ impl Describer<'_> {
 
     /// One field for each position: those of a struct have names, any other is alone or counted.
     fn positions(&mut self, set: &ValueSet) -> Vec<MatchField> {
+        // A field without `@match` is exact.
         let kinds = set.match_kinds.iter().cloned().chain(std::iter::repeat(MatchKind::Exact));
         let fields = self.program.fields(&set.ty);
         let unnamed = |this: &mut Self, (index, (ty, kind)): (usize, (&Type, MatchKind))| MatchField {

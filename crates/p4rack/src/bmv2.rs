@@ -203,6 +203,7 @@ impl<'p> Commands<'p> {
             (Run::Member(_) | Run::Group(_) | Run::OneShot(_), None) => return,
         }
         if entry.idle_timeout_ns > 0 {
+            // Rounded up: BMv2 takes 0 ms for no timeout.
             let milliseconds = entry.idle_timeout_ns.unsigned_abs().div_ceil(1_000_000);
             self.line(format_args!("table_set_timeout {name} {handle} {milliseconds}"));
         }

@@ -103,6 +103,7 @@ pub fn compare(
         comparison.packets += 1;
         comparison.leave_otherwise += u64::from(sent != sent_exactly);
         let mut truths_of: BTreeMap<String, Vec<u128>> = BTreeMap::new();
+        // Reversed, so that `pop` takes the first.
         for (output, truth) in truths.into_iter().rev() {
             truths_of.entry(output).or_default().push(truth);
         }

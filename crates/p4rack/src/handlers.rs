@@ -203,6 +203,7 @@ pub(crate) fn placed(
             }));
             continue;
         };
+        // At the origin the calls need no region of their own.
         if device == app.origin.value {
             continue;
         }

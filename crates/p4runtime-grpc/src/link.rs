@@ -237,6 +237,7 @@ impl Connection {
         let rack = RackClient::with_interceptor(channel, badge)
             .max_decoding_message_size(MOST_BYTES)
             .max_encoding_message_size(MOST_BYTES);
+        // An earlier controller may have left a saved program, to which writes would go.
         let mut connection = Connection { p4runtime, rack, say, responses, election, saved: true };
         match connection.forget_saved().await {
             Ok(()) => Ok(connection),

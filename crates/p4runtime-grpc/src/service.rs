@@ -199,6 +199,7 @@ impl Front {
         }
         let length = raw.bytes.len();
         let message = beside(length, || raw.decode()).await??;
+        // The bytes are freed; while the message was decoded, both needed memory.
         hold.shrink(length);
         Ok((message, hold))
     }

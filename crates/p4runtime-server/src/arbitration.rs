@@ -129,6 +129,7 @@ impl Arbitration {
             let is_ours = |role: &str| role.is_empty() || named(role);
             let others = self.roles.iter().filter(|(other, _)| !other.is_empty());
             let unused = others.clone().filter(|(other, _)| !is_in_use(other));
+            // Roles that the program does not name go first, then those that have been unused for longest.
             let longest = |all: &mut dyn Iterator<Item = (&String, &RoleState)>| {
                 all.min_by_key(|(other, state)| (is_ours(other), state.used)).map(|(other, _)| other.clone())
             };
@@ -153,6 +154,7 @@ impl Arbitration {
         }
         let primary = self.roles.get(role).and_then(|state| state.primary);
         let backups = alike.filter(|(id, _)| Some(**id) != primary);
+        // Of equal election ids the newest stream goes.
         let lowest = backups.min_by_key(|(id, member)| (member.election, std::cmp::Reverse(**id)));
         match lowest.map(|(id, member)| (*id, member.election)) {
             Some((id, known)) if known < election => {

@@ -175,6 +175,7 @@ impl<B: Builder> Server<B> {
                 prepared.takes_along = true;
                 return Ok(Some(prepared));
             }
+            // To verify is to prepare: the program is dropped.
             Action::Verify | Action::Commit | Action::Unspecified => {}
         }
         Ok(None)

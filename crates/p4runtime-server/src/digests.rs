@@ -43,6 +43,7 @@ impl Digests {
     ) -> Option<DigestList> {
         let queue = self.queues.entry(digest).or_default();
         let timeout = nanoseconds(config.ack_timeout_ns);
+        // After the timeout the same data may be sent again without an acknowledgement (P4Runtime 1.5, section 9.7).
         queue.sent.retain(|(_, at, _)| now.since(*at) < timeout);
         let bytes = to_binary(&data);
         if queue.buffered.contains(&bytes) || queue.sent.iter().any(|(_, _, held)| held.contains(&bytes)) {

@@ -108,6 +108,7 @@ impl Reading {
                 |give: &mut dyn FnMut(Entity)| of.store.read_some(&mut cursor, &mut left, &of.target, give);
             let ended = self.collect(of, read)?;
             if ended.is_ok() && !cursor.is_over() {
+                // The next slice goes on here: answers keep the order of the queries.
                 self.begun.push_front((number, query, cursor));
                 return Ok(false);
             }

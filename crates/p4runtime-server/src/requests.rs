@@ -153,6 +153,7 @@ impl<T: Target> Configured<T> {
         self.permit(role, update.entity.as_ref().and_then(|entity| entity.entity.as_ref()))?;
         let changes = self.store.plan(update)?;
         let mut done = vec![];
+        // A single change that fails has changed nothing, so it needs no inverse.
         let wants_inverse = undo.is_some() || changes.len() > 1;
         for change in changes {
             match self.change(change, wants_inverse) {

@@ -262,6 +262,7 @@ impl<B: Builder> Server<B> {
         let table_entry: Vec<_> = idle
             .into_iter()
             .filter_map(|(table, key)| {
+                // The entry may have been deleted since the data plane noticed it.
                 let entry = store.entry(table, &key)?;
                 let entry = store.plain_entry(catalog.table(table).ok()?, &key, entry);
                 let mut entity = Entity { entity: Some(entity::Entity::TableEntry(entry)) };

@@ -47,6 +47,7 @@ fn of(catalog: &Catalog, spec: Option<&P4DataTypeSpec>, given: &P4Data, deep: us
     let Some(data) = &given.data else {
         return fault("the value is missing", "the field is unset");
     };
+    // Types of a pushed P4Info may name one another in a circle.
     if deep == 0 {
         return not_supported("types nested so deeply");
     }

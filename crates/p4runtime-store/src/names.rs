@@ -302,6 +302,7 @@ impl Named {
     /// A value for a string that has none.
     fn give(&mut self, ty: &str, text: &str, round: u64, used: &mut dyn FnMut() -> Used) -> Result<BigUint> {
         let wanted = numeral(text);
+        // The second try comes after the values that no entity contains have been freed.
         for tries in 0..2 {
             let free = match &wanted {
                 Some(value) => Some(value.clone()).filter(|value| !self.names.contains_key(value)),

@@ -37,6 +37,7 @@ pub(crate) fn cells(index: Option<&Index>, size: i64) -> Result<Range<u64>> {
             }
             Err(_) => fault("the index is negative", "cells are numbered from 0"),
         }
+        // The message `Index` has a field `index`.
         .within("index")
         .within("index"),
     }

@@ -131,6 +131,7 @@ fn group(store: &Store, how: Type, entry: &ActionProfileGroup, profile: &ActionP
     }
     let to = Group { members, max_size: entry.max_size };
     within_bound(profile, SizeSemantics::OfSelector, group_size(&to, profile), to.max_size)?;
+    // The group's own members are replaced, and do not count twice.
     let others = store.selected(id) - known.map_or(0, |known| group_size(&known.what, profile));
     fits(profile, others, group_size(&to, profile), "the group")?;
     Ok(Change::Group { profile: id, group: number, to: Some(to) })

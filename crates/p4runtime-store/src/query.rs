@@ -21,6 +21,7 @@ pub fn canonical(query: &v1::Entity) -> v1::Entity {
         }),
         Entity::CounterEntry(q) => Entity::CounterEntry(CounterEntry {
             data: None,
+            // A read of all counters ignores the index.
             index: q.index.filter(|_| q.counter_id != 0),
             ..*q
         }),

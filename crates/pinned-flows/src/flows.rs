@@ -6,9 +6,9 @@ use base_time::Duration;
 use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
-use flow_control::flows::{Counters, Flows, Limits, MovedTo, Order, Place};
+use flow_control::flows::{Counters, Flows, Limits, MovedTo, Output, Place};
 use flow_control::moves::{Answer, Operation, Version, WriteId};
-use flow_control::pending::{Bounds, Order as PacketOrder};
+use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
 use ir::{Name, Program};
 use ir_keys::Keys;
@@ -126,7 +126,7 @@ impl PinnedFlows {
         let limits = Limits {
             // Packets of new flows are the helpers' and the program's own controller's.
             pending: Bounds { flows: 0, packets: 0 },
-            order: PacketOrder::Any,
+            order: Order::Any,
             patience: Duration::ZERO,
             writes: WRITES,
             headroom: 0,
@@ -340,18 +340,18 @@ impl PinnedFlows {
 
     /// Makes steps of the operations that are due.
     fn go_on(&mut self) {
-        while let Some(order) = self.flows.order() {
-            match order {
-                Order::Do(operation) => self.begin(operation),
-                Order::Written(id) => {
+        while let Some(output) = self.flows.output() {
+            match output {
+                Output::Do(operation) => self.begin(operation),
+                Output::Written(id) => {
                     if let Some(number) = self.writes.remove(&id) {
                         self.wrote(number);
                     }
                 }
                 // No packet waits here.
-                Order::Decide(_, never) | Order::Send(_, never) => match never {},
-                Order::Mark(_) => {}
-                Order::Moved(flow, to) => self.moved.push_back((flow, to)),
+                Output::Decide(_, never) | Output::Send(_, never) => match never {},
+                Output::Mark(_) => {}
+                Output::Moved(flow, to) => self.moved.push_back((flow, to)),
             }
         }
     }

@@ -181,6 +181,7 @@ impl<'p> Bound<'p> {
             let starts = problem.nodes.iter().map(|node| node.start[*var].1);
             let most = starts.chain(grows.iter().flatten().copied().filter(|grows| *grows < NEVER)).max();
             let steps = (problem.nodes.len() + problem.arcs.len() + 1) as i64;
+            // Prices count in steps of 1/1024: sums of growth below 2^50 leave three bits of an `i64` for multipliers.
             most.unwrap_or(0).max(distances.most()).saturating_mul(steps) < 1 << 50
         });
         let mut rank = vec![0; problem.nodes.len()];
@@ -332,6 +333,7 @@ impl<'p> Bound<'p> {
             self.is_changed = true;
             self.whole = None;
             let counts = self.counts.clone();
+            // The data of the whole problem are made from the set of all plans; then the caller's set is opened again.
             self.open(&self.charges.all());
             self.make_whole();
             self.open(&counts);

@@ -63,6 +63,7 @@ impl Compare<'_> {
             .map(|(at, u)| (self.equal.group[u.device], at, lives_on(u.device)))
             .filter(|(group, _, lives)| relevant[*group] || !lives.is_empty())
             .collect();
+        // Devices of live regions first, because the key says where these are; the others by use, so that heavy ones are compared with heavy ones.
         uses.sort_by(|a, b| {
             let heaviest = || self.weight(&label.uses[b.1]).cmp(&self.weight(&label.uses[a.1]));
             a.0.cmp(&b.0)
@@ -272,6 +273,7 @@ impl Compare<'_> {
         tally.lacking += u16::from(is_theirs && !is_mine);
         tally.surplus += u16::from(is_mine && !is_theirs);
         let Some(row) = theirs else {
+            // The first column says that the device is not charged, which the tally compares.
             return used.iter().skip(1).all(|beyond| *beyond <= 0);
         };
         let (theirs_paid, theirs_used) = row.split_at(charges);

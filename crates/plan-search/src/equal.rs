@@ -40,6 +40,7 @@ impl EqualDevices {
             let mut links: Vec<_> = (0..problem.network.hops.len() / 2)
                 .filter_map(|link| link_of(problem, device, link))
                 .collect();
+            // Equal devices have equal lists, whatever the order of their links in the model.
             links.sort();
             links
         };
@@ -71,6 +72,7 @@ impl EqualDevices {
         for device in 0..devices {
             let is_leaf = !problem.model.devices[device].forwards;
             let known = leaders.iter().position(|leader| {
+                // A device that forwards lies on paths of others: exchanging two would change these paths.
                 is_leaf && !problem.model.devices[*leader].forwards && keys[*leader] == keys[device]
             });
             group[device] = known.unwrap_or_else(|| {

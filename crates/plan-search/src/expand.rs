@@ -161,6 +161,7 @@ impl<'p> Expander<'p> {
                 (Some(a), Some(b)) => (a.runs, a.is_paid, &a.values) == (b.runs, b.is_paid, &b.values),
                 _ => false,
             };
+            // A device with a live region differs from its equals: a hand-over from that region costs nothing only there.
             if !is_live {
                 if seen.iter().any(|(g, other)| *g == group && is_same(*other)) {
                     continue;
@@ -220,6 +221,7 @@ impl<'p> Expander<'p> {
 
     fn outcomes(&mut self, node: usize, device: usize, before: &State) -> Rc<Vec<Outcome>> {
         let class = self.problem.class[device];
+        // One entry serves all values of a variable that outcomes only shift: `place` adds the value before again.
         let still =
             before.iter().zip(&self.shifts).map(|(range, shifts)| if *shifts { (0, 0) } else { *range });
         let key = (node, class, still.collect::<State>());
@@ -272,6 +274,7 @@ impl<'p> Expander<'p> {
             }
             let live = Live { node, device, after };
             more.live.push(live);
+            // A region's state is needed until its last successor is placed.
             more.live.retain(|live| self.last[live.node] > level);
             if !is_good(&more) {
                 continue;
@@ -333,6 +336,7 @@ impl<'p> Expander<'p> {
             return false;
         }
         let is_new = used.runs == 1;
+        // A charge counts once per device: rules with the same charge share the largest, so only the difference is new.
         for (at, value) in outcome.once.iter().chain(&problem.charges[device]) {
             let more = (*value - used.values[*at]).max(0);
             used.values[*at] += more;
@@ -349,6 +353,7 @@ impl<'p> Expander<'p> {
         for (objective, cost) in problem.settings.objectives.iter().zip(&mut label.cost) {
             match &objective.measure {
                 Measure::Worst(var) if is_end => *cost = (*cost).max(after[*var].1),
+                // The search minimises, so a value that is to be large is kept with its sign turned.
                 Measure::Least(var) if is_end => {
                     *cost = (*cost).max(after[*var].0.saturating_neg());
                 }

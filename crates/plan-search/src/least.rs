@@ -72,6 +72,7 @@ pub fn ports(problem: &Problem, equal: &EqualDevices, class: usize) -> Option<[i
     let mut most = [0i64; 3];
     for device in (0..problem.class.len()).filter(|d| problem.class[*d] == class) {
         let links = problem.network.hops.iter().filter(|hop| hop.from == device).count();
+        // links != 1 { || With transit traffic, or a choice of links, the load of a port does not follow from the regions on the device.
         if problem.model.devices[device].forwards || links != 1 {
             return None;
         }
@@ -157,12 +158,14 @@ pub fn grows(problem: &Problem, measure: &Measure) -> Option<Vec<Vec<i64>>> {
         for (_, change) in derivation.path.iter().filter(|(at, _)| at == var) {
             match change {
                 Change::Add(more) if *more >= 0 => sum = sum.saturating_add(*more),
+                // The value is not negative (see below), so such a factor adds zero at least.
                 Change::Multiply(factor) if *factor >= plan_model::Factor::ONE => {}
                 _ => return None,
             }
         }
         Some(sum)
     };
+    // A factor above one would reduce a negative value.
     if problem.nodes.iter().any(|node| node.start[*var].0 < 0) {
         return None;
     }

@@ -52,6 +52,7 @@ impl Objective {
                 });
             };
             match scopes.place(var) {
+                // Only a device variable may have a summand after it; each other measure is a whole text.
                 (Scope::Device { .. }, place) if !largest => used.push(place),
                 (Scope::Path, place) if rest == name => {
                     return made(if largest { Measure::Least(place) } else { Measure::Worst(place) });

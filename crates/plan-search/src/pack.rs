@@ -159,6 +159,7 @@ impl<'p> Packing<'p> {
                 None => return Packed::NoMore,
                 Some(Frame::Step(state, step)) => (state, step),
                 Some(Frame::Done(key, found)) => {
+                    // A placement found below this state would have raised `found`: then it is no failure.
                     if found == self.found && self.failed.len() < MAX_FAILED {
                         self.failed.insert(key);
                     }
@@ -167,11 +168,13 @@ impl<'p> Packing<'p> {
             };
             self.looked += 1;
             let mut state = (*state).clone();
+            // The bound may have been lowered since this state was pushed.
             state.look_below(self.below);
             match step {
                 Step::Still => {}
                 Step::Put(node, device) => state.choose(node, device),
                 Step::Open(devices, at) => {
+                    // This branch has the sets in which `at` is the first charged device of the list, so no set is visited twice.
                     devices[..at].iter().for_each(|device| state.close(&self.of, *device));
                     devices.get(at).iter().for_each(|device| state.open(&self.of, **device));
                 }
@@ -331,6 +334,7 @@ impl<'p> Packing<'p> {
             if short.size == 0 {
                 continue;
             }
+            // Charging all devices that may be charged would not suffice.
             if self.most_opened(state, var, &may_open) < short.size
                 || self.overflow(state, var, &vec![false; devices]).size > 0
             {

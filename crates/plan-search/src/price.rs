@@ -126,6 +126,7 @@ impl Prices {
         let mut sum = self.starts[of.level];
         for (arc, live) in graph.ahead(of) {
             let behind = self.follows[arc][graph.group[live.device]];
+            // The knapsacks subtracted below would turn NEVER into a finite number.
             if behind == NEVER {
                 return NEVER;
             }
@@ -134,6 +135,7 @@ impl Prices {
         for (arc, live) in graph.ahead(of) {
             sum = sum.saturating_add(self.weight[arc].saturating_mul(live.after[graph.var].1));
         }
+        // The Lagrangian gives back the multipliers of the best set that still fits on each device.
         for (thing, takes) in graph.scarce.iter().zip(&self.takes) {
             for (free, mask, devices) in of.frees(graph, thing) {
                 sum -= takes.most(of.level, mask, free).saturating_mul(devices);
@@ -362,6 +364,7 @@ impl Graph<'_> {
             if level < of.level && !region.out.iter().any(is_ahead) {
                 continue;
             }
+            // Growth counts by the weight of the region: the sum of the weights of its incoming edges.
             let whole = self.weight_of(node, weight);
             let entered = |arc: &usize| -> SmallVec<[i64; 8]> {
                 (0..problem.classes).map(|class| paid(What::Into, class, *arc)).collect()

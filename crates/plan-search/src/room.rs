@@ -95,6 +95,7 @@ impl<'r> Room<'r> {
                 let on = |node: usize| from.allowed[node].iter().any(|group| from.class[*group] == class);
                 let uses =
                     (0..from.uses.len()).filter(|node| on(*node)).map(|node| from.uses[node][class][var]);
+                // If every use is a multiple of one unit, the rest of a device that is smaller than the unit is lost.
                 room.unit[cell] = if from.is_certain[class][var] { uses.fold(0, gcd) } else { 0 };
             }
         }
@@ -111,6 +112,7 @@ impl<'r> Room<'r> {
         let levels = self.problem.order.len() + 1;
         self.sums = vec![vec![1u128; self.all.len()]; levels];
         for (cell, unit) in self.unit.iter_mut().enumerate() {
+            // Sums are bits of a `u128`: a device of 128 units or more has none.
             if *unit > 0 && self.size[cell] / *unit >= 128 {
                 *unit = 0;
             }
@@ -128,6 +130,7 @@ impl<'r> Room<'r> {
                     if unit > 0 {
                         let used = from.uses[node][class][var] / unit;
                         if used < 128 {
+                            // Subset sums: bit n is set if some of the regions from this level on use n units together.
                             sums[cell] |= sums[cell] << used;
                         }
                     }
@@ -156,6 +159,7 @@ impl<'r> Room<'r> {
         let mut used: Left = smallvec![0; self.all.len()];
         for device in &label.uses {
             let class = self.problem.class[device.device];
+            // All regions that use the class charge their device, so an uncharged one is as good as unused.
             if self.is_paid[class] && !device.is_paid {
                 continue;
             }
@@ -182,6 +186,7 @@ impl<'r> Room<'r> {
                     size => self.usable(level, cell, size),
                 };
                 let whole = whole.saturating_mul(i64::from(unused[class]));
+                // `whole` counts each unused device as the largest; all together have no more than their sum.
                 let by_all = if self.all[cell] == i64::MAX { i64::MAX } else { self.all[cell] - used[cell] };
                 left[cell] = left[cell].saturating_add(whole).min(by_all);
             }
@@ -258,13 +263,16 @@ impl<'r> Room<'r> {
             }
             best.push((ratio, Weights { of: scaled, rest }));
             best.sort_by_key(|(ratio, _)| std::cmp::Reverse(*ratio));
+            // Each weighting that is kept costs a sum per label in `suffices`.
             best.truncate(4);
+            // Steps shrink with the harmonic series, for which a subgradient method converges.
             let pace = 8 + step as i128;
             for (weight, over) in of.iter_mut().zip(&over) {
                 if *weight > 0 || *over > 0 {
                     *weight = (*weight + *weight.max(&mut (PART / 64)) * *over * 4 / (PART * pace)).max(0);
                 }
             }
+            // The weighted minimum use exceeds the capacity: these weights already prove that nothing fits.
             if best[0].0 > PART + PART / 1000 {
                 break;
             }

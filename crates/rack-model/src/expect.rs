@@ -169,6 +169,7 @@ impl fmt::Display for Bound {
 }
 
 pub(crate) fn read(r: &mut Reader, item: Item<'_>) -> Option<Expect> {
+    // "lost": 0 are received; "received": 0 are lost.
     let exactly = |measure| {
         let bound = Bound { measure, relation: Relation::Exactly, amount: Amount::Count(0) };
         Some(Expect { bounds: vec![Spanned::new(bound, item.span)] })

@@ -168,6 +168,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
             if let Some(idle) = s.optional(r, "idle", value::interval) {
                 r.bad_value(idle.span, "`idle` of a group that remembers no flows", "leave it out");
             }
+            // No flow is remembered, so none ends: any value does.
             Some(Spanned::new(Duration::from_ms(1_000), item.span))
         }
     };
@@ -395,6 +396,7 @@ pub(crate) fn read_membership(
 /// flows.
 pub(crate) fn check(r: &mut Reader, groups: &[Group], memberships: &[Membership], names: &Names) {
     let mut changes: Vec<&Membership> = memberships.iter().collect();
+    // A stable sort: changes of one time are made in the order of the file.
     changes.sort_by_key(|change| change.at);
     for (at, group) in groups.iter().enumerate() {
         let mut taking: BTreeSet<DeviceId> = group.members.iter().copied().collect();

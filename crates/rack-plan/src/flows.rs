@@ -91,6 +91,7 @@ pub fn flow_problem(rack: &Rack, apps: &[FlowApp<'_>]) -> Result<FlowProblem> {
         found.problem.apps.push(App {
             name: model.name.value.clone(),
             weight,
+            // The direction with the longer hand-overs limits the link.
             packet_bits: 8 * (size + there.max(back) + overhead(rack, origin, &own)),
             own_bits: 8 * size,
             affinity: match pinning.affinity.value {

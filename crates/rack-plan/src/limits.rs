@@ -45,6 +45,7 @@ pub(super) fn beyond(cut: &Cut, classes: &[DeviceClass], origin: DeviceClass) ->
         let sections =
             cut.split.sections.iter().enumerate().filter(|(_, section)| section.device.0 as usize == at);
         let sections: Vec<usize> = sections.map(|(place, _)| place).collect();
+        // Device 0 is the origin.
         let classes = if at == 0 { std::slice::from_ref(&origin) } else { classes };
         for class in classes {
             let why = lacking(&part.program, *class);

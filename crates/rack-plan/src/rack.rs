@@ -86,6 +86,7 @@ impl RackProblem {
             model.rules.extend(rule.read(&mut signature)?);
         }
         for rule in &mut model.rules {
+            // A user's rule for an extern holds only on devices that offer it.
             if offered(rack).any(|name| name == rule.head) {
                 rule.needs.push(offer(&rule.head));
             }
@@ -252,6 +253,7 @@ impl RackProblem {
             let is_enough = known >= MAX_REFUSED || !found.is_complete;
             if is_enough {
                 if settings.refused.len() > known {
+                    // With refused plans among the found ones, nothing is proven about the best cost.
                     found.gap = i64::MAX;
                 }
                 found.plans.retain(|(_, plan)| !settings.refused.contains(&plan.device));

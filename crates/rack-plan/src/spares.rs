@@ -45,6 +45,7 @@ impl RackProblem {
         let mut order: Vec<usize> = devices.iter().copied().collect();
         order.sort_by_key(|device| fits[device].0.len());
         let mut chosen: BTreeMap<usize, Vec<(usize, Vec<i64>)>> = BTreeMap::new();
+        // In rounds: no device chooses a second spare before each has chosen a first.
         for _ in 0..count {
             for device in &order {
                 let is_free = |spare: &usize| !chosen.values().flatten().any(|(taken, _)| taken == spare);

@@ -79,6 +79,7 @@ impl Checker<'_> {
                 continue;
             };
             let (host, path) = match value.split_once(':') {
+                // A path may contain a colon; a host has no slash.
                 Some((host, path)) if !host.is_empty() && !host.contains('/') => (Some(host), path),
                 _ => (None, value.as_str()),
             };

@@ -208,6 +208,7 @@ fn record(text: &[u8], at: &mut usize, line: &mut u64) -> Result<Vec<Vec<u8>>, D
             *at += 1;
             loop {
                 match (text.get(*at), text.get(*at + 1)) {
+                    // RFC 4180: a quote in a quoted field is doubled.
                     (Some(b'"'), Some(b'"')) => {
                         field.push(b'"');
                         *at += 2;
@@ -232,6 +233,7 @@ fn record(text: &[u8], at: &mut usize, line: &mut u64) -> Result<Vec<Vec<u8>>, D
         let end = text.get(*at).copied();
         *at += 1;
         if end != Some(b',') {
+            // Lines may end in CR LF.
             if field.last() == Some(&b'\r') {
                 field.pop();
             }

@@ -193,6 +193,7 @@ fn place(job: &Job, reducer: &Reducer, topology: &Topology) -> Result<Placed, Ve
     placed.pairs = (cost.arrives, estimate.sent());
     placed.parents = u16::from(estimate.parent(&chosen).is_some());
     let mut switches: Vec<usize> = chosen.iter().copied().collect();
+    // Parents stand last: only their number is kept.
     switches.sort_by_key(|switch| (estimate.parent(&chosen) == Some(*switch), *switch));
     for switch in switches {
         let first = |path: &Vec<(usize, Node)>| {

@@ -118,6 +118,7 @@ pub fn read(text: &str, first: u32, problems: &mut Vec<Diagnostic>) -> Vec<State
             Ok(statement) => statements.push(statement),
             Err(problem) => {
                 problems.push(*problem);
+                // The rest of the line is passed over: the next one may be right.
                 while !reader.is_at_end() && !reader.take(&Token::End) {
                     reader.next += 1;
                 }

@@ -93,7 +93,7 @@ pub(crate) enum Report {
 /// From master to worker, after [`Work`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Order {
+pub(crate) enum Instruction {
     /// Asks for the text of the keys at these places.
     Name { reducer: String, places: Vec<WirePlace> },
     /// The job is over.

@@ -113,6 +113,7 @@ impl Local {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(LOOKS);
                 let mut children = children.lock().unwrap_or_else(PoisonError::into_inner);
+                // Under the lock: a switch that was ended must not start again.
                 if stop.load(Ordering::Relaxed) {
                     return;
                 }

@@ -1,6 +1,6 @@
 //! A worker: reads the data of a mapper, and sends its pairs until the master says that the job is over.
 
-use crate::control::{Name, Order, Report, Task, WirePlace, Work, receive, send};
+use crate::control::{Instruction, Name, Report, Task, WirePlace, Work, receive, send};
 use crate::data::{self, Problem};
 use crate::wire::{Loss, Wire};
 use aggregate::pack::pack;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 pub(crate) const WAITS: (base_time::Duration, base_time::Duration) =
     (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
 
-/// Longest sleep: orders of the master are looked at between two.
+/// Longest sleep: instructions of the master are looked at between two.
 const NAP: Duration = Duration::from_millis(20);
 
 /// Time between two reports.
@@ -37,6 +37,7 @@ struct Channel {
 /// master has got the report.
 pub fn work(master: &str, mapper: &str) -> Result<(), String> {
     let stream = TcpStream::connect(master).map_err(|error| format!("no master at {master}: {error}"))?;
+    // Only a matter of speed.
     let _ = stream.set_nodelay(true);
     let lost = |what: &str| format!("the master at {master} {what}");
     send(&stream, &Report::Hello { mapper: mapper.into() }).map_err(|_| lost("does not listen"))?;
@@ -46,19 +47,20 @@ pub fn work(master: &str, mapper: &str) -> Result<(), String> {
         Ok((channels, wire)) => {
             let pairs = channels.iter().map(|channel| channel.1).collect();
             send(&stream, &Report::Ready { pairs }).map_err(|_| lost("is gone"))?;
-            let (sender, orders) = channel();
+            let (sender, instructions) = channel();
             std::thread::spawn(move || {
-                while let Some(order) = receive(&mut reader) {
-                    if sender.send(order).is_err() {
+                while let Some(instruction) = receive(&mut reader) {
+                    if sender.send(instruction).is_err() {
                         break;
                     }
                 }
             });
             let channels = channels.into_iter().map(|(channel, _)| channel).collect();
-            serve(&stream, &orders, channels, wire).map_err(|()| lost("is gone"))
+            serve(&stream, &instructions, channels, wire).map_err(|()| lost("is gone"))
         }
         Err(Problem { code, title, place, help }) => {
             let line = format!("{place}: {title}");
+            // If the master is gone, the line for the user is what remains.
             let _ = send(&stream, &Report::Failed { title, place, help, code: code.0 });
             Err(line)
         }
@@ -119,15 +121,15 @@ fn port_of(job: &Job, tasks: &[Task]) -> Option<u16> {
 
 fn serve(
     stream: &TcpStream,
-    orders: &Receiver<Order>,
+    instructions: &Receiver<Instruction>,
     mut channels: Vec<Channel>,
     mut wire: Wire,
 ) -> Result<(), ()> {
     let begun = Instant::now();
     let mut reported = begun;
     loop {
-        match orders.try_recv() {
-            Ok(Order::Name { reducer, places }) => {
+        match instructions.try_recv() {
+            Ok(Instruction::Name { reducer, places }) => {
                 let channel = channels.iter().find(|channel| channel.reducer.name.value == reducer);
                 let name = |place: WirePlace| {
                     let key = channel?.names.get(&place.into())?;
@@ -136,7 +138,7 @@ fn serve(
                 let names = places.into_iter().map(name).collect();
                 send(stream, &Report::Names { names }).map_err(drop)?;
             }
-            Ok(Order::End) => return Ok(()),
+            Ok(Instruction::End) => return Ok(()),
             Err(TryRecvError::Disconnected) => return Err(()),
             Err(TryRecvError::Empty) => {}
         }

@@ -228,6 +228,7 @@ impl Packing<'_> {
                 }
             }
         }
+        // The number of live values changes at these stages alone.
         let mut stages: BTreeSet<u32> = spans.values().flat_map(|s| [s.0, s.1]).collect();
         let mut most = Containers::default();
         while let Some(stage) = stages.pop_first() {

@@ -282,6 +282,7 @@ impl<'a> Search<'a> {
             return Found::Unknown;
         }
         *steps -= 1;
+        // The units that depend on it would need more stages than are left.
         let late = |u: UnitId| state.done[u].is_none() && stage + self.tails[u] >= stages;
         if (0..self.units.len()).any(late) {
             return Found::No;
@@ -303,6 +304,7 @@ impl<'a> Search<'a> {
             }
         }
         match self.extend(state, stage, stages, skipped | 1 << unit, steps) {
+            // The first branch was given up: it may have had a placement.
             Found::No if unknown => Found::Unknown,
             found => found,
         }

@@ -135,6 +135,7 @@ fn attached(walk: &mut Walk<'_>, table: &Table, selector: &[Access], unit: &mut 
     for side in &unit.side {
         if let Some(cells) = side.cells {
             let meter = if side.kind == SideKind::Meter { 3 } else { 0 };
+            // The row in a block of 1,024, or in several blocks; a bit that enables the access; the type of a meter.
             found.pointer_bits += 10.max(bits_of(cells)) + 1 + meter;
         }
     }

@@ -248,6 +248,7 @@ impl<F: Clone + Ord> Group<F> {
                 }
             }
         }
+        // First, since a row without an owner restarts at the server that is wished for it now.
         self.spread_wishes();
         for (bucket, state) in self.rows.iter_mut().enumerate() {
             let Some(row) = state.without(dead) else { continue };

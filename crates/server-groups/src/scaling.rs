@@ -69,6 +69,7 @@ impl Scaling {
         let count = loads.len() as u64;
         let mean = sum.checked_div(count)?;
         let since = |holds: bool, since: Option<u64>| holds.then(|| since.unwrap_or(now));
+        // Hysteresis: with a member fewer the group must not be over its upper bound at once.
         let after = sum.checked_div(count - 1);
         self.above_since = since(mean > up.into(), self.above_since);
         self.below_since =

@@ -116,6 +116,7 @@ impl Reducer {
             _ => Kind::Read,
         };
         let (switch, op, wait) = (packet.channel, self.config.op, self.config.least_wait);
+        // An answer from before a restart is about slots that are lost.
         if self.boots.get(usize::from(switch)) != Some(&packet.boot) {
             return;
         }

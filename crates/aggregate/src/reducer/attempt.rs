@@ -128,6 +128,7 @@ impl Reducer {
             return false;
         }
         let mut generation = self.last + 1;
+        // The lowest bit is the bank, which two attempts cannot share.
         if self.attempts.iter().any(|attempt| attempt.generation & 1 == generation & 1) {
             generation += 1;
         }

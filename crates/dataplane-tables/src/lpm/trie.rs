@@ -421,6 +421,7 @@ impl Tries {
         node.value = self.values.remove(node.value, node.values(), node.rank(prefix));
         node.flip(prefix);
         self.store(root, home, node);
+        // A node without prefixes and children goes, and so does each one above that becomes empty by it.
         while node.is_empty()
             && let Some((parent, piece)) = path.pop()
         {
@@ -433,6 +434,7 @@ impl Tries {
                     node.child = self.nodes.remove(node.child, len, at);
                     node.children ^= 1 << piece;
                 }
+                // A jump leads to nothing but the node that is gone.
                 (None, Some(target)) => {
                     self.nodes.give(target, 1);
                     node = Node::default();

@@ -69,6 +69,7 @@ impl Ternary {
         match &mut self.structure {
             Structure::Vectors(vectors) => {
                 removed.iter().for_each(|entry| vectors.remove(&self.rules, *entry));
+                // An insert rewrites vectors: for many entries a new build is cheaper.
                 let is_little = added.len() <= len / 8 + 16;
                 let fits = |entry: &&u32| is_little && vectors.insert(&mut self.rules, **entry);
                 let done = added.iter().take_while(fits).count();

@@ -101,6 +101,7 @@ impl<C: Channel> RackSwitch<C> {
             };
             hops += 1;
             self.counters.hops += 1;
+            // Programs of devices may pass a frame in a circle: this bounds the work for one frame.
             if hops > MOST_HOPS {
                 self.counters.endless += 1;
                 continue;

@@ -63,6 +63,7 @@ impl Register {
                 } else {
                     let hole = !(mask(bytes) << shift);
                     let with = |word: u64| Some(word & hole | (bits as u64 & mask(bytes)) << shift);
+                    // Workers share the word: the cells beside this one must not get an old value. `with` always gives one.
                     words[at].fetch_update(Relaxed, Relaxed, with).ok();
                 }
             }

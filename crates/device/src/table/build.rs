@@ -42,6 +42,7 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
             .then(DirectCells::default),
         entries: IndexMap::default(),
         const_entries: table.const_entries,
+        // The entries of the source always fit.
         size: table.size.unwrap_or(DEFAULT_SIZE).max(entries_wanted),
         implementation: table.implementation,
         counters: table.counters,

@@ -44,6 +44,7 @@ impl Stages<'_> {
             Err(other) => return Err(other),
         };
         pass.payload = visit.payload;
+        // A Tofino drops a packet with an error of the ingress parser, unless the program reads the error; without a transition always.
         let fatal = error & parser_error::NO_MATCH != 0 || !self.layout.reads_parser_error;
         if error != 0 && self.half == Half::Ingress && fatal {
             return Ok(None);

@@ -43,6 +43,7 @@ impl V1Switch<'_> {
     /// Continues after the program's egress.
     pub(crate) fn end_egress(&mut self, mut packet: Packet, now: Time) -> EgressResult {
         let mut result = EgressResult::default();
+        // Before the drop: as in BMv2, a packet that egress drops is cloned all the same.
         if let Some(effect) = packet.effects.clone.take() {
             result.requeued = self.clone_egress(&packet, effect);
         }

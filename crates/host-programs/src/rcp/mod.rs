@@ -240,6 +240,7 @@ impl Rcp {
                 desk.tally.corrupt(Unused::PayloadChanged);
                 return Taken::Unused(Unused::PayloadChanged);
             }
+            // A repeated piece is acknowledged, too, but counts once.
             if !std::mem::replace(came, true) {
                 transfer.count += 1;
                 desk.tally.arrived(bytes.into(), desk.now);

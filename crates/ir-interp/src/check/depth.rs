@@ -25,6 +25,7 @@ pub(super) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
     if !problems.is_empty() {
         return Err(problems);
     }
+    // The second pass follows calls, and may itself recurse: it needs units of bounded depth.
     let mut known = BTreeMap::new();
     for unit in units(program) {
         if total_depth(program, unit, &own, &mut known, MAX_DEPTH).is_none() {

@@ -224,6 +224,7 @@ impl Generator<'_> {
                     stmt
                 }
                 Code::If(cond, yes, no) => {
+                    // Without arms: `blocks` renumbers these.
                     let head = StmtKind::If(cond.clone(), Block::default(), Block::default());
                     let mut head = self.retyped(&build::stmt(head));
                     renumber.stmt(&mut head);

@@ -21,6 +21,7 @@ impl Generator<'_> {
         }
         let arch = &self.out.arch;
         let compiled = || compile(source, arch).map(Rc::new);
+        // A policy brings several controls of one source, to several devices: it is compiled once.
         let brought = self.brought.entry(source.to_string()).or_insert_with(compiled).clone();
         let found = brought.as_ref().and_then(|program| {
             let main = crate::arch::control(program, Duty::Ingress)?;
@@ -39,6 +40,7 @@ impl Generator<'_> {
             instance.control_plane_name = moved(&instance.control_plane_name);
             instance.owner = Owner::Control(id);
             let object = program.extern_object(instance.object);
+            // A user's extern of the same name may be another one.
             instance.object = match self.out.externs.iter().position(|e| e.name == object.name && !e.user) {
                 Some(known) => ir::ExternId::from(known),
                 None => {

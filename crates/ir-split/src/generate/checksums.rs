@@ -16,6 +16,7 @@ impl Generator<'_> {
                 ordinary = build::and(ordinary, build::not(starts));
             }
             let mut body = std::mem::take(&mut self.out.controls[id.index()].body);
+            // Other statements have no argument for a condition: then the whole body is guarded.
             if !self.only_conditional(&body) {
                 let whole = build::if_then(ordinary, body.stmts);
                 self.out.controls[id.index()].body = build::block(vec![whole]);

@@ -87,6 +87,7 @@ fn clear_idle_controls(program: &mut Program) {
 /// Removes states that nothing leads to.
 fn prune_states(parser: &mut Parser) {
     let mut reached = vec![false; parser.states.len()];
+    // State 0 is `start`.
     let mut open = vec![0];
     while let Some(at) = open.pop() {
         if let Some(seen) = reached.get_mut(at)

@@ -107,6 +107,7 @@ impl Order<'_> {
         if let Some(call) = digest(self.program, stmt) {
             let known = self.found.iter().position(|known| known == call);
             let at = known.unwrap_or(self.found.len());
+            // self.last.is_some_and( || Records are sent in the order of their numbers, which has to be that of the calls.
             if in_loop || self.last.is_some_and(|last| last >= at) {
                 self.refused.push(unsupported(call.span, "a digest that may be sent twice"));
             } else if known.is_none() {
@@ -116,6 +117,7 @@ impl Order<'_> {
         }
         let in_loop = in_loop || matches!(stmt.kind, StmtKind::For { .. } | StmtKind::ForIn { .. });
         let before = self.last;
+        // One arm of an `if` runs: both begin after the calls before it.
         let is_choice = matches!(stmt.kind, StmtKind::If(..));
         let mut after = before;
         ir::visit::blocks(stmt, &mut |inner| {

@@ -23,6 +23,7 @@ pub fn writes_standard(program: &Program, meaning: Meaning) -> bool {
             visit::stmts(block, &mut |stmt| match &stmt.kind {
                 StmtKind::Assign(place, _) | StmtKind::AssignOp(_, place, _) => found |= covers(place),
                 StmtKind::Call(call) => {
+                    // `mark_to_drop` has all standard metadata as its argument, but writes only where the packet goes.
                     let marks = matches!(call.callee, Callee::ExternFunction(f) if arch::call(&program.extern_functions[f.index()]) == Some(CutCall::Drop));
                     found |= !marks && call.args.iter().flatten().any(covers);
                 }

@@ -46,6 +46,7 @@ impl Verifier<'_> {
             TypeKind::New(under) => declared(under),
         };
         self.require(all_declared, decl.span, |_| "it uses a type that is declared after it".to_string());
+        // The rules below look the types up, which may not exist.
         if self.errors.len() > before {
             return;
         }

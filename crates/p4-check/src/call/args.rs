@@ -136,6 +136,7 @@ impl Checker {
             _ => {
                 let checked = self.expr(value, Some(want));
                 if checked.ty == Type::Int && matches!(self.infer.shallow(want), Type::Infer(_)) {
+                    // An `int` for an open type waits: another argument may give the width.
                     return Pending::Number(checked);
                 }
                 Pending::Done(ArgValue::Given(self.convert(checked, want)))

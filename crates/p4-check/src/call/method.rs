@@ -24,6 +24,7 @@ impl Checker {
         want: Option<&Type>,
         span: Span,
     ) -> Expr {
+        // Names of types and tables are no values: they come before `expr`, which would refuse them.
         if let Some(ty) = self.as_type(base) {
             return self.call_on_type(ty, base, name, type_args, args, span);
         }

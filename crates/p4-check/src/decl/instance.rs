@@ -184,6 +184,7 @@ impl Checker {
         self.function_body(f, function, Place::Method);
         let sound = self.diags.error_count() == before;
         match method {
+            // The mistakes of the function are reported; whether it fits a method is not known.
             None if !sound => {}
             None => {
                 let name = self.program.externs[owner].name.text.clone();
@@ -204,6 +205,7 @@ impl Checker {
                     .at(f.name.span, "")
                     .at(at, format!("declared as `{wanted}`")),
                 );
+                // Kept in spite of the mistake, so that the method is not reported as missing, too.
                 self.program.instances[id].implementations.push(Implementation { method, function });
             }
         }

@@ -107,6 +107,7 @@ impl Checker {
                 (Some(_), None) => {
                     let title = format!("`{}` has no value", m.name.text);
                     self.error(codes::BAD_DECLARATION, m.span, title, "each member of this enum needs one");
+                    // Uses of the member are not reported again.
                     Some(0.into())
                 }
                 (None, Some(value)) => {
@@ -195,6 +196,7 @@ impl Checker {
                 .at(d.ty.span, "only numbers and `bool` can be the base of a `type`")
                 .help(format!("write `typedef` to give `{shown}` another name")),
             );
+            // The name exists, so that its uses are not reported, too.
             self.bind(&d.name, Def::Typedef(Type::Error));
             return None;
         }

@@ -154,6 +154,7 @@ impl Checker {
             (ExprKind::ErrorMember(x), ExprKind::ErrorMember(y)) => Some(x == y),
             (ExprKind::MatchKind(x), ExprKind::MatchKind(y)) => Some(x == y),
             (ExprKind::EnumMember(x, i), ExprKind::EnumMember(y, j)) => {
+                // Members of one value are equal, whatever their names.
                 let same = self.int_value(&a).zip(self.int_value(&b)).map(|(p, q)| p == q);
                 Some(same.unwrap_or(x == y && i == j))
             }
@@ -247,6 +248,7 @@ impl Checker {
         let right_fits = match b.ty {
             Type::Bit(_) => true,
             Type::Int => self.is_known(&b),
+            // A known amount is not negative, as tested above; another signed one may be.
             Type::Signed(_) => amount.is_some(),
             _ => false,
         };
@@ -325,6 +327,7 @@ impl Checker {
         }
         let kind = match (&a.kind, &b.kind) {
             (ExprKind::Int(x), ExprKind::Int(y)) => {
+                // The bits of a negative number, without its sign.
                 let low = super::wrap(y, &Type::Bit(m));
                 ExprKind::Int(super::wrap(&((x << m) | low), &ty))
             }

@@ -84,6 +84,7 @@ impl Checker {
                 }
             },
             Type::Bit(_) | Type::Signed(_) => {
+                // An `int` that does not fit is reported; a number with a width is cut, as the cast says.
                 let wrapped =
                     if *from == Type::Int { self.fit(value, &under, span) } else { wrap(value, &under) };
                 ExprKind::Int(wrapped)

@@ -79,6 +79,7 @@ pub(crate) fn fold_int(op: BinaryOp, a: &BigInt, b: &BigInt, ty: &Type) -> Optio
         BinaryOp::Add => wrap(&(a + b), ty),
         BinaryOp::Sub => wrap(&(a - b), ty),
         BinaryOp::Mul => {
+            // A product has as many bits as its factors together: bounded before it is computed.
             if a.bits() + b.bits() > u64::from(crate::types::resolve::MAX_WIDTH) {
                 return Some(Err(FoldError::TooLarge));
             }

@@ -45,6 +45,7 @@ impl Checker {
             | ExprKind::Slice { base, .. }
             | ExprKind::SliceAt { base, .. } => self.not_assignable(base),
             ExprKind::StackNext(base) | ExprKind::StackLast(base) => self.not_assignable(base),
+            // Reported where the error was found.
             ExprKind::Error => None,
             ExprKind::Cast { .. } => Some("this is a cast, not a variable".into()),
             _ if matches!(expr.ty, Type::Extern(..)) => Some("an instance cannot be assigned to".into()),

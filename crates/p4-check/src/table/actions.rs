@@ -198,6 +198,7 @@ impl Checker {
             None => {
                 let only =
                     Annotation { name: "defaultonly".into(), body: AnnotationBody::Empty, span: Span::NONE };
+                // Listed for the default alone: entries and controllers cannot choose it.
                 listed.push(TableAction {
                     action,
                     args: vec![],

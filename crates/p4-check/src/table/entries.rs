@@ -39,6 +39,7 @@ impl Checker {
                     ast::TablePropertyKind::Key(keys) => keys.len(),
                     _ => 0,
                 };
+                // A key with a mistake was reported: entries cannot be compared with it.
                 if written != self.program.tables[table].keys.len() {
                     return;
                 }

@@ -120,6 +120,7 @@ impl Checker {
                     StructKind::Union => {
                         let sizes: Option<Vec<(u64, u64)>> =
                             fields.iter().map(|t| self.facts(t).size).collect();
+                        // One member at a time.
                         let size = sizes.map(|s| {
                             let least = s.iter().map(|s| s.0).min().unwrap_or(0);
                             (least, s.iter().map(|s| s.1).max().unwrap_or(0))

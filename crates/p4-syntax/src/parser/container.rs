@@ -261,6 +261,7 @@ impl Parser<'_> {
                 TokenKind::Table => Some(Local::Table(self.table(annotations, start))),
                 _ => self.local(annotations, start, "a declaration or `apply`"),
             };
+            // Each round takes a token, so that the loop ends.
             if self.pos == before {
                 self.bump();
             }

@@ -68,6 +68,7 @@ impl Parser<'_> {
             TokenKind::Lt => (Lt, 4),
             TokenKind::Le => (Le, 4),
             TokenKind::Ge => (Ge, 4),
+            // In a list of type arguments `>` ends the list.
             TokenKind::Gt if self.no_greater => return None,
             TokenKind::Gt if self.shifts_right() => return Some((Shr, 8, 2)),
             TokenKind::Gt => (Gt, 4),

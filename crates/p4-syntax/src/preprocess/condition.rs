@@ -269,6 +269,7 @@ fn apply(op: Op, a: Value, b: Value) -> Option<Value> {
         Op::Rem if unsigned => x % y,
         Op::Rem => sx.wrapping_rem(sy) as u64,
         Op::Shl | Op::Shr => {
+            // As in GCC, a negative amount shifts the other way.
             let left = (op == Op::Shl) == (b.unsigned || sy >= 0);
             let by = if b.unsigned { y } else { sy.unsigned_abs() };
             return Some(Value { bits: shift(a, left, by), unsigned: a.unsigned });

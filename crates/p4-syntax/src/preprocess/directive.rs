@@ -28,6 +28,7 @@ impl Preprocessor<'_> {
                 let taken = !self.is_defined(span);
                 self.begin_condition(span, taken);
             }
+            // Reached after a group that was taken: the other groups are skipped.
             "elif" | "else" => {
                 let open = self.frames.last().is_some_and(|f| !f.conditions.is_empty());
                 self.check_alternative(name, span);

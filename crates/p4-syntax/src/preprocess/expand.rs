@@ -228,6 +228,7 @@ impl Preprocessor<'_> {
                 }
                 _ => {}
             }
+            // A line end between arguments counts as a space.
             if token.flags & (Token::LINE_START | Token::COMMENT_LINES) != 0 {
                 token.flags = token.flags & Token::NO_EXPAND | Token::SPACE;
             }

@@ -164,6 +164,7 @@ impl Preprocessor<'_> {
             }
             params.variadic = first.kind == TokenKind::Dots;
             rest = after;
+            // GCC's `args...`: a name for the variable arguments.
             if !params.variadic && rest.first()?.kind == TokenKind::Dots {
                 params.variadic = true;
                 rest = &rest[1..];

@@ -89,6 +89,7 @@ impl Printer {
             self.push("if (");
             self.expr(condition);
             self.push(")");
+            // Without braces the `else` would belong to an `if` at the end of this branch.
             if otherwise.is_some() && takes_else(then) {
                 self.push(" {");
                 self.branch(then);

@@ -220,6 +220,7 @@ fn emitted(trace: &[Event]) -> Vec<Vec<Decoded>> {
         let at = open.iter().position(|(packet, _)| *packet == event.packet);
         match &event.kind {
             EventKind::Stage { stage, enter: true } if stage.contains("deparser") => {
+                // A packet that comes back is deparsed again: the last time counts.
                 open.retain(|(packet, _)| *packet != event.packet);
                 open.push((event.packet, vec![]));
             }

@@ -84,6 +84,7 @@ impl Part {
                 if both.is_empty() {
                     return None;
                 }
+                // Cells that were read before an earlier write are not given again.
                 let known: BTreeSet<u64> = before.range(both.clone()).copied().collect();
                 before.extend(both.clone());
                 Some(Part::Cells(*object, both, *wanted, known))

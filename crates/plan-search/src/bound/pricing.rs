@@ -145,6 +145,7 @@ impl<'p> Bound<'p> {
         if !made.suffices(&room, 0) {
             return false;
         }
+        // Everything below reads `room`, rates and scarce resources of the groups that are still allowed.
         self.room = Some(made);
         self.rates = self.least_rates();
         self.scarce = self.make_scarce(has_links);
@@ -291,6 +292,7 @@ impl<'p> Bound<'p> {
             let devices = if is_paid { paid } else { usize::from(self.charges.most(class)) };
             for (place, size) in ports.iter().enumerate().filter(|(_, size)| **size > 0 && **size < i64::MAX)
             {
+                // Places 0 and 1 are what a device receives, in all and over its link; 2 is what it sends (`Pack::ports`).
                 let what = if place == 2 { What::Out } else { What::Into };
                 let end = |arc: &Arc| if what == What::Out { arc.from } else { arc.to };
                 let flow = |(arc, flow): (&Arc, &i64)| if runs(end(arc), class) { *flow } else { 0 };

@@ -32,6 +32,7 @@ impl Search<'_> {
         let (Some(at), true) = (self.worst(), self.switches.bounds) else { return false };
         let Some(end) = self.bound.end(root, 0) else { return true };
         let (mut left, mut nearest) = (self.patience, end[at]);
+        // Limits: 1/256 above the lower bound at first, then twice as far each round, up to eight times the bound; then the goal alone.
         let mut more = (end[at] >> 8).max(1);
         while left > 0 {
             let goal = self.goals(&end)[at].or(goals[at]).unwrap_or(i64::MAX);
@@ -47,6 +48,7 @@ impl Search<'_> {
             nearest = next;
             more *= 2;
         }
+        // Other sets of the problem are likely to be as hard.
         self.patience /= 8;
         false
     }
@@ -73,6 +75,7 @@ impl Search<'_> {
                         return None;
                     }
                     let goal = self.goals(end)[at].unwrap_or(i64::MAX);
+                    // Only placements without a better plan count, and only those in a row.
                     vain = if goal < packing.below { 0 } else { vain + 1 };
                     packing.below = packing.below.min(goal);
                 }

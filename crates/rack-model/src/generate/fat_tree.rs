@@ -31,6 +31,7 @@ pub fn fat_tree(k: u32) -> Result<Vec<File>, String> {
     for core in 0..half * half {
         let mut router = Router::new(core_mac(core));
         for pod in 0..k {
+            // Aggregation switch a of each pod has links to the k/2 core switches from a x k/2 on.
             let (address, mac) = pod_switch(pod, half + core / half);
             router.router(pod + 1, address, mac);
             router.via(ip(pod, 0, 0), 16, pod + 1);

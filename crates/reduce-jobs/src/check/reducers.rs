@@ -110,6 +110,7 @@ impl Checker<'_> {
             }
             reducers.push(reducer);
         }
+        // Free numbers are known once all given ones are.
         for at in unnumbered {
             let taken: BTreeSet<u16> = reducers.iter().map(|reducer| reducer.number).collect();
             reducers[at].number = (1..=u16::MAX).find(|number| !taken.contains(number)).unwrap_or(u16::MAX);

@@ -102,6 +102,7 @@ impl Member {
             {
                 self.mapper.handle(now(self.begun), &packet);
             }
+            // A look at the connection is a system call: rare while packets flow.
             if self.mapper.is_busy() && looked.elapsed() < super::LOOKS {
                 continue;
             }

@@ -49,6 +49,7 @@ impl Root {
             match listener.accept() {
                 Ok((stream, from)) => {
                     let Ok(mut link) = Link::new(stream, from.to_string(), patience) else { continue };
+                    // Whoever connects without a greeting is no rank.
                     let Ok((Message::Hello { rank, size, version, name }, _)) =
                         link.receive(STRANGERS, pulse)
                     else {
@@ -70,6 +71,7 @@ impl Root {
                                 title,
                                 "start all programs with the same file and version, each with a rank of its own",
                             );
+                            // It may be gone already.
                             let _ = link.send(&refused.message(), &[]);
                             links
                                 .iter_mut()

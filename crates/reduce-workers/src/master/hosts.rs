@@ -83,6 +83,7 @@ impl<'s> Hosts<'s> {
                 restarts: 0,
                 is_ended: false,
             };
+            // Reducers of one host and port share a socket, and the thread that serves it.
             match hosts.iter_mut().find(|(known, port, _)| *known == seat.attachment && *port == reducer.port)
             {
                 Some((.., reducers)) => reducers.push(running),

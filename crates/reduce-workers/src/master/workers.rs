@@ -1,7 +1,7 @@
 //! The connections of workers.
 
 use super::{Event, Settings, problem, stopped};
-use crate::control::{Name, Order, Report, Task, WirePlace, Work, receive, send};
+use crate::control::{Instruction, Name, Report, Task, WirePlace, Work, receive, send};
 use aggregate::Place;
 use aggregate::reducer::Sums;
 use base_diag::{Code, Diagnostic};
@@ -184,13 +184,13 @@ impl<'s> Workers<'s> {
                 sums.keys().filter(|place| !names.contains_key(*place)).copied().collect();
             for places in unknown.chunks(AT_ONCE) {
                 let wire: Vec<WirePlace> = places.iter().copied().map(WirePlace::from).collect();
-                let order = Order::Name { reducer: own.name.value.clone(), places: wire };
+                let instruction = Instruction::Name { reducer: own.name.value.clone(), places: wire };
                 let lost = || {
                     let title = format!("the worker of mapper `{}` has disappeared", self.name(at));
                     stopped(title, "it knows the names of keys: run the job again")
                 };
                 let stream = self.workers[at].stream.as_ref().ok_or_else(lost)?;
-                send(stream, &order).map_err(|_| lost())?;
+                send(stream, &instruction).map_err(|_| lost())?;
                 let found = self.answer(at)?;
                 let known =
                     places.iter().zip(found).filter_map(|(place, name)| Some((*place, name?.into_bytes())));
@@ -221,7 +221,7 @@ impl<'s> Workers<'s> {
     /// The job is over.
     pub fn end(&mut self) {
         for stream in self.workers.iter_mut().filter_map(|worker| worker.stream.take()) {
-            let _ = send(&stream, &Order::End);
+            let _ = send(&stream, &Instruction::End);
         }
     }
 }

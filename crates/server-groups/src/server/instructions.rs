@@ -32,6 +32,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
             }
             Instruction::Settle { row, epoch, current, most } => self.settle(row, epoch, current, most, out),
             Instruction::Close { row, epoch, previous, kept } => {
+                // Frames may overtake one another: an older instruction can come later.
                 let is_old = self.closing.get(&row).is_some_and(|closing| epoch < closing.epoch);
                 let has_room = self.closing.len() < self.limits.waiting || self.closing.contains_key(&row);
                 if !is_old && has_room && kept.len() <= self.limits.waiting {
@@ -46,6 +47,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                     match self.flows.get_mut(&key) {
                         Some(Entry::Owned { pinned, .. }) => *pinned = true,
                         Some(entry) if entry.owns() => {}
+                        // The flow of the pin has ended, so that the controller may delete the pin.
                         _ => out.push(Effect::Report(Report::Ended { bucket: key.0, flow: key.1 })),
                     }
                 }

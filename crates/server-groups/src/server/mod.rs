@@ -180,6 +180,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                 self.handle(key.1, packet, out);
             }
             Some(Entry::Settling { .. } | Entry::Waiting(_)) => {
+                // One bound for each flow, one for all together.
                 let most = if self.flows.held < self.limits.all_held { self.limits.held } else { 0 };
                 if self.flows.hold(&key, packet, most).is_err() {
                     self.counters.not_held += 1;

@@ -19,6 +19,7 @@ impl<'l> Places<'l> {
                         && kind_of(self.program, &base.ty).is_some_and(|k| *lo <= *hi && *hi < k.width())
             }
             ExprKind::SlicePlus { base, start, .. } => self.can(base) && self.can_shift_by(start),
+            // `next` may be behind the last element: its validity is an error, which the interpreter reports.
             ExprKind::IsValid(header) => self.header(header).is_some_and(|(at, _)| !is_next(&at)),
             ExprKind::LastIndex(stack) => self.stack(stack).is_some(),
             ExprKind::PacketLength(_) => true,

@@ -28,6 +28,7 @@ impl<'a> Code<'a, '_> {
         keys: &[&'a Expr],
     ) -> Made<Applied> {
         let values = keys.iter().map(|key| self.value(key)).collect::<Made<Vec<_>>>()?;
+        // A table with constant entries counts nothing; a later call must not count for the table before.
         self.set_counter(None);
         let actions: Vec<Block> = facts.data.iter().map(|data| self.action_block(data)).collect();
         let miss = self.b.create_block();

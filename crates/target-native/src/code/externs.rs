@@ -62,6 +62,7 @@ impl<'a> Code<'a, '_> {
                 let Some(length) = self.word(length)? else { return Ok(false) };
                 let length = self.keep_low(length, 32);
                 let old = self.scalar(registers.truncate);
+                // A second `truncate` cannot make the packet longer again.
                 let least = self.b.ins().umin(old, length);
                 self.set_scalar(registers.truncate, least);
                 Ok(true)
@@ -208,6 +209,7 @@ impl<'a> Code<'a, '_> {
             return Ok(false);
         }
         let mut cond = self.value(cond)?;
+        // The checksum of an invalid header is not verified.
         if let Some(header) = super::pack::owner(&place) {
             let valid = self.valid(header)?;
             cond = self.b.ins().band(cond, valid);

@@ -131,6 +131,7 @@ impl<'a> Code<'a, '_> {
             let valid = self.valid(header)?;
             let pointer = self.pointer(header, Reach::Read)?;
             let sum = self.sum(pointer, &runs);
+            // The checksum of no words: the complement of 0 (RFC 1071).
             let empty = self.number(types::I64, 0xffff);
             return Ok(self.b.ins().select(valid, sum, empty));
         }
@@ -230,6 +231,7 @@ impl<'a> Code<'a, '_> {
     /// All items one after the other, from the highest bit of the first word on, and how many bits they are.
     fn words(&mut self, plan: &HashPlan<'a>) -> Made<(Vec<Value>, u32)> {
         let all: u32 = plan.items.iter().map(|item| item.width).sum();
+        // Bits that make whole bytes; after the data, the shift at the end leaves them zero.
         let front = if plan.fills_in_front { all.next_multiple_of(8) - all } else { 0 };
         let (mut word, mut filled) = (self.number(types::I64, 0), front);
         let (mut bits, mut words) = (front, vec![]);
@@ -340,6 +342,7 @@ impl<'a> Code<'a, '_> {
             for (word, offset) in [(low, 0), (high, 8), (width, 16)] {
                 self.b.ins().store(PLAIN, word, self.frame, at + offset);
             }
+            // An item of the list: the low word, the high word, the width, of 8 bytes each.
             at += 24;
         }
         let list = self.at(self.layout.homes.scratch + LIST);

@@ -180,6 +180,7 @@ impl<'a> Code<'a, '_> {
                     })
                     .collect();
                 let Some(fields) = fields else { return Ok(false) };
+                // A field is stored by one access of 16 bytes at most, which a field that begins within a byte may exceed.
                 let near = |part: &Part| match part {
                     Part::Field(at, kind) => (at + kind.width()).div_ceil(8) - at / 8 <= 16,
                     Part::Struct(_) | Part::Varbit => false,
@@ -187,6 +188,7 @@ impl<'a> Code<'a, '_> {
                 if !shape.parts.iter().all(near) {
                     return Ok(false);
                 }
+                // All values before the first store: they may read the header itself.
                 let values = parts.iter().map(|part| self.value(part)).collect::<Made<Vec<_>>>()?;
                 let home = self.at_home(&to)?;
                 for ((at, part), value) in fields.into_iter().zip(&shape.parts).zip(values) {
@@ -199,6 +201,7 @@ impl<'a> Code<'a, '_> {
             }
             _ => {
                 let Some((from, _)) = self.places().header(value) else { return Ok(false) };
+                // Read before `clear_siblings`: the source may be a sibling of the target in a union.
                 let valid = self.valid(&from)?;
                 let source = self.pointer(&from, Reach::Read)?;
                 let home = self.at_home(&to)?;
@@ -236,6 +239,7 @@ impl<'a> Code<'a, '_> {
             if !is_array(to) || !parts.iter().all(|part| self.places().can(part)) {
                 return Ok(false);
             }
+            // All values before the first write: they may read the array itself.
             let values = parts.iter().map(|part| self.value(part)).collect::<Made<Vec<_>>>()?;
             for (at, value) in (0..to.size).zip(values) {
                 let place = Place::Element(to, super::place::Index::Known(at));
@@ -316,6 +320,7 @@ impl<'a> Code<'a, '_> {
         }
         let count = count.min(stack.size) as i32;
         let moves: Vec<(i32, i32)> = match push {
+            // From the far end, so that no element is overwritten before it has moved.
             true => (count..size).rev().map(|to| (to - count, to)).collect(),
             false => (0..size - count).map(|to| (to + count, to)).collect(),
         };

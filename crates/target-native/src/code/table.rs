@@ -82,6 +82,7 @@ impl<'a> Code<'a, '_> {
         let at = (facts.index * size_of::<TableRef>()) as i32;
         let field =
             |code: &mut Self, offset: usize| code.b.ins().load(types::I64, PLAIN, tables, at + offset as i32);
+        // Record 0 is that of the default action, so a miss (entry 0) needs no branch.
         let mut record = field(self, offset_of!(TableRef, actions));
         let mut entered = None;
         let hit = if key.is_empty() {
@@ -267,6 +268,7 @@ impl<'a> Code<'a, '_> {
             [only] => {
                 self.b.ins().jump(*only, &[]);
             }
+            // The action's number is 0 or 1: a branch without a comparison.
             [first, second] => {
                 self.b.ins().brif(action, *second, &[], *first, &[]);
             }
@@ -278,6 +280,7 @@ impl<'a> Code<'a, '_> {
                 self.b.ins().br_table(action, jump_table);
             }
         }
+        // Direct externs in the actions belong to the entry of this table.
         let outside = std::mem::replace(&mut self.current, facts.notes_hits.then_some(facts.index));
         let control = self.program.control(self.facts.controls[&self.block]);
         for ((listed, data), block) in table.actions.iter().zip(&facts.data).zip(blocks) {

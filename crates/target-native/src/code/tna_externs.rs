@@ -331,6 +331,7 @@ impl<'a> Code<'a, '_> {
             None => zero,
             Some(colour) => {
                 let two = self.number(types::I64, 2);
+                // TNA's colours are 0 green, 1 and 2 yellow, 3 red; the meter counts them as 0, 1, 2.
                 let red = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, colour, 2);
                 let one = self.number(types::I64, 1);
                 let one = self.b.ins().umin(colour, one);

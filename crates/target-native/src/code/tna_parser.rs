@@ -160,6 +160,7 @@ impl<'a> Code<'a, '_> {
         let (low, high) = (self.b.ins().ushr(byte, rotate), self.b.ins().ishl(byte, back));
         let rotated = self.b.ins().bor(low, high);
         let mask = if is_width {
+            // A width of w + 1 bits: the mask 2^(w + 1) - 1.
             let two = self.number(types::I64, 2);
             let bits = self.b.ins().ishl(two, mask);
             self.b.ins().iadd_imm_s(bits, -1)

@@ -41,6 +41,7 @@ impl<'a> Code<'a, '_> {
             }
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, kind),
             ExprKind::Ternary(cond, yes, no) => {
+                // Values have no effects, so both arms may be computed.
                 let (cond, yes, no) = (self.value(cond)?, self.value(yes)?, self.value(no)?);
                 Ok(self.b.ins().select(cond, yes, no))
             }
@@ -109,6 +110,7 @@ impl<'a> Code<'a, '_> {
             BinaryOp::Div | BinaryOp::Mod => {
                 let ty = type_of(of);
                 let (zero, one) = (self.number(ty, 0), self.number(ty, 1));
+                // The machine traps on a division by zero: the divisor becomes 1, and the result is replaced by 0, as in the interpreter.
                 let is_zero = self.b.ins().icmp(IntCC::Equal, b, zero);
                 let by = self.b.ins().select(is_zero, one, b);
                 let value =
@@ -123,6 +125,7 @@ impl<'a> Code<'a, '_> {
                 let low = self.kind(&right.ty)?.width();
                 let ty = type_of(kind);
                 let (a, b) = (self.resize(a, ty), self.resize(b, ty));
+                // The machine takes a shift amount modulo the width: a shift by all bits would shift by none.
                 let a = if low >= ty.bits() { self.number(ty, 0) } else { self.shift_up(a, low) };
                 self.b.ins().bor(a, b)
             }
@@ -166,6 +169,7 @@ impl<'a> Code<'a, '_> {
             (BinaryOp::AddSat, false) => {
                 let sum = self.b.ins().iadd(a, b);
                 let most = self.number(types::I64, ones(width) as u64);
+                // A sum of 64 bits may wrap: it is then smaller than a summand.
                 let wrapped = self.b.ins().icmp(IntCC::UnsignedLessThan, sum, a);
                 let value = self.b.ins().umin(sum, most);
                 self.b.ins().select(wrapped, most, value)

@@ -113,6 +113,7 @@ pub fn plan(texts: &[Text], topology: &Topology, plan: &Plan) -> String {
             let _ = writeln!(text, "  no switch reduces its pairs");
         }
         let (arrive, sent) = placed.pairs;
+        // Rounded down: 100 % are all of them.
         let percent = 100 - (100 * arrive).div_ceil(sent.max(1)).min(100);
         let _ =
             writeln!(text, "  estimate: {arrive} of {sent} pairs reach the reducer, {percent} % are saved");

@@ -302,6 +302,7 @@ impl Reader<'_> {
             "error" => Type::Error,
             "match_kind" => Type::MatchKind,
             "string" => Type::String,
+            // A plain `int`; the others are read below.
             "bit" | "int" | "varbit" | "tuple" | "list" | "extern" => Type::InfInt,
             _ => return self.expected("a type"),
         };

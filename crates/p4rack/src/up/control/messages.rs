@@ -115,6 +115,7 @@ impl Control {
                 (domain, self.domains[domain].controller.restarted(now, device))
             }
             Message::Group { group, from, report } => {
+                // The controller's time begins with the bring-up, that of groups when the rack is up.
                 let now = now.max(Time::ZERO + self.began) - self.began;
                 self.groups.report(group, from, report, now);
                 return Ok(vec![]);
