@@ -1,6 +1,5 @@
 //! The compiler's stages on one screen: preprocess and parse, check, elaborate, expand handlers, verify.
 
-use base_diag::codes::elaborate::STAGE_PARAMETER;
 use base_diag::{Diagnostic, Diagnostics, SourceMap};
 use ir::Program;
 use p4_check::typed;
@@ -18,8 +17,8 @@ pub struct Compiled {
 /// Last stage of the compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
-    /// Types and names are right. A program is elaborated if it can be where a check needs that: it declares externs of devices, or its
-    /// headers or metadata are no struct. Other findings of elaboration are not reported.
+    /// Types and names are right. A program that declares externs of devices is elaborated if it can be, so that they can be checked;
+    /// findings of elaboration are not reported.
     Checked,
     /// The program can be run or split.
     Elaborated,
@@ -45,15 +44,13 @@ pub fn compile(
     }
     let (typed, found) = p4_check::check(&parsed.program);
     add(&mut diagnostics, found);
-    let is_enough = until == Until::Checked && !declares_value_externs(&typed) && are_structs(&typed);
-    if diagnostics.has_errors() || is_enough {
+    if diagnostics.has_errors() || until == Until::Checked && !declares_value_externs(&typed) {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
     let (mut program, found) = ir_elaborate::elaborate(&typed);
     let expanded = program.as_mut().map_or(Ok(()), ir_handlers::expand);
     add(&mut diagnostics, expanded.err().unwrap_or_default());
     if until == Until::Checked {
-        add(&mut diagnostics, found.into_iter().filter(|d| d.code == STAGE_PARAMETER).collect());
         let program = program.filter(|_| !diagnostics.has_errors());
         return Compiled { program: program.map(Arc::new), diagnostics: diagnostics.into_sorted(map) };
     }
@@ -72,15 +69,6 @@ fn declares_value_externs(typed: &typed::Program) -> bool {
     let functions = typed.functions.iter().map(|(_, function)| &function.annotations);
     let is_own = |a: &typed::Annotation| matches!(a.name.as_str(), "value_extern" | "remote");
     objects.chain(functions).any(|annotations| annotations.iter().any(is_own))
-}
-
-/// Whether all type arguments of `main` are structs. An architecture may require that.
-fn are_structs(typed: &typed::Program) -> bool {
-    let is_struct = |arg: &typed::Type| matches!(arg, typed::Type::Struct(..));
-    typed.main.is_none_or(|main| match &typed.instances[main].ty {
-        typed::Type::Package(_, args) => args.iter().all(is_struct),
-        _ => true,
-    })
 }
 
 /// Error for a file that is not a program, if its name shows this.
