@@ -315,7 +315,7 @@ impl Lane {
             if is_full {
                 self.run_batch(state);
             }
-            // !is_full { || A batch with room left says that the source has no more frames for now.
+            // A batch with room left says that the source has no more frames for now.
             if received.is_err() || !is_full {
                 return received;
             }

@@ -165,7 +165,7 @@ impl<'a> Taint<'a> {
             }
             StmtKind::Call(call) => {
                 let args: Vec<&Expr> = call.args.iter().flatten().collect();
-                // matches!( || An extern object has state: the same call may give another value the second time.
+                // An extern object has state: the same call may give another value the second time.
                 self.only_same(stmt.span, &args, under || matches!(call.callee, Callee::Method(..)));
                 args.iter().for_each(|arg| self.touch(arg));
             }

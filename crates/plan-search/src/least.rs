@@ -72,7 +72,7 @@ pub fn ports(problem: &Problem, equal: &EqualDevices, class: usize) -> Option<[i
     let mut most = [0i64; 3];
     for device in (0..problem.class.len()).filter(|d| problem.class[*d] == class) {
         let links = problem.network.hops.iter().filter(|hop| hop.from == device).count();
-        // links != 1 { || With transit traffic, or a choice of links, the load of a port does not follow from the regions on the device.
+        // With transit traffic, or a choice of links, the load of a port does not follow from the regions on the device.
         if problem.model.devices[device].forwards || links != 1 {
             return None;
         }

@@ -107,7 +107,7 @@ impl Order<'_> {
         if let Some(call) = digest(self.program, stmt) {
             let known = self.found.iter().position(|known| known == call);
             let at = known.unwrap_or(self.found.len());
-            // self.last.is_some_and( || Records are sent in the order of their numbers, which has to be that of the calls.
+            // Records are sent in the order of their numbers, which has to be that of the calls.
             if in_loop || self.last.is_some_and(|last| last >= at) {
                 self.refused.push(unsupported(call.span, "a digest that may be sent twice"));
             } else if known.is_none() {

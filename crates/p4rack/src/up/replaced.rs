@@ -212,7 +212,7 @@ fn packets(
             break;
         };
         let packet = made.next(&mut pool, &mut rng);
-        // || Some packets without output stay: dropping is behaviour, too.
+        // Some packets without output stay: dropping is behaviour, too.
         if !whole.process(port, &packet, Time::ZERO).is_empty() || rng.chance(1, MOST_DRAWS as u64) {
             packets.push((host, packet));
         }
