@@ -329,6 +329,27 @@ fn profiles_groups_and_multicast() {
     let dump = String::from_utf8(dump).unwrap();
     assert!(dump.contains(r#""l1_handles":[0]"#) && dump.contains(r#""ports":[3]"#), "{dump}");
 
+    // A copy for a link aggregation group takes the port that 255 modulo their number chooses, as in BMv2.
+    let lag = |number: i16, ports: &str| vec![Value::I16(number), text(ports)];
+    assert_eq!(call(&mut client, "bm_mc_set_lag_membership", lag(2, "1100000")), None);
+    assert_eq!(call(&mut client, "bm_mc_node_update", vec![Value::I32(0), text("1000"), text("100")]), None);
+    let read = switch.read(groups);
+    assert!(read.contains(r#"port: "\003""#) && read.contains(r#"port: "\006""#), "{read}");
+    assert!(!read.contains(r#"port: "\005""#), "{read}");
+    assert_eq!(call(&mut client, "bm_mc_set_lag_membership", lag(2, "111000000")), None);
+    assert!(switch.read(groups).contains(r#"port: "\006""#));
+    assert_eq!(call(&mut client, "bm_mc_set_lag_membership", lag(2, "100000")), None);
+    let read = switch.read(groups);
+    assert!(read.contains(r#"port: "\005""#) && !read.contains(r#"port: "\006""#), "{read}");
+    let Some(Value::String(dump)) = call(&mut client, "bm_mc_get_entries", vec![]) else { panic!() };
+    let dump = String::from_utf8(dump).unwrap();
+    assert!(dump.contains(r#""lags":[2]"#) && dump.contains(r#"{"id":2,"ports":[5]}"#), "{dump}");
+    assert_eq!(call(&mut client, "bm_mc_set_lag_membership", lag(2, "")), None);
+    assert!(!switch.read(groups).contains(r#"port: "\005""#));
+    let refused = std::iter::once(Value::I32(0)).chain(lag(256, "1"));
+    let refused = client.call(&multicast("bm_mc_set_lag_membership"), (1..).zip(refused).collect());
+    assert_eq!(refused.fields, vec![(1, Value::Struct(vec![(1, Value::I32(5))]))]);
+
     let session = |config: Fields| vec![(1, Value::I32(9)), (2, Value::Struct(config))];
     assert_eq!(client.result("simple_switch:mirroring_session_add", session(vec![(1, Value::I32(3))])), None);
     assert_eq!(client.result("simple_switch:mirroring_session_add", session(vec![(2, Value::I32(5))])), None);
@@ -387,6 +408,10 @@ fn objects_and_the_switch_itself() {
     ] {
         assert!(config.contains(part), "{part}: {config}");
     }
+    let id = |kind, name| vec![(1, Value::I32(0)), (2, Value::I32(kind)), (3, text(name))];
+    assert_eq!(client.standard("bm_get_id_from_name", id(5, "learn_t")), Some(Value::I32(1)));
+    assert_eq!(client.code("bm_get_id_from_name", id(5, "learn")), 1);
+    assert_eq!(client.code("bm_get_id_from_name", id(6, "learn_t")), 0);
     let Some(Value::String(md5)) = client.standard("bm_get_config_md5", vec![]) else { panic!() };
     assert_eq!(md5.len(), 16);
     assert_eq!(client.standard("bm_dev_mgr_show_ports", vec![]), Some(Value::List(Type::Struct, vec![])));
@@ -450,6 +475,9 @@ fn commands_are_those_of_simple_switch_cli() {
     assert_eq!(run("mc_node_create 5 0 2"), "node was created with handle 0");
     assert_eq!(run("mc_node_associate 1 0"), "");
     assert!(run("mc_dump").contains(r#""ports":[0,2]"#));
+    assert_eq!(run("mc_set_lag_membership 1 4 5"), "");
+    assert_eq!(run("mc_node_update 0 0 | 1"), "");
+    assert!(run("mc_dump").contains(r#"{"handle":0,"lags":[1],"ports":[0]}"#));
     assert_eq!(run("mirroring_add 7 3"), "");
     assert_eq!(run("mirroring_get 7"), "port 3");
     assert_eq!(run("pvs_add types 0x1234"), "");
@@ -477,6 +505,8 @@ fn commands_are_those_of_simple_switch_cli() {
         ("register_read cells 8", "Invalid register operation (INVALID_INDEX)"),
         ("register_read cell", "there is no register `cell`; did you mean `cells`?"),
         ("mirroring_get 8", "Invalid mirroring operation (SESSION_NOT_FOUND)"),
+        ("mc_set_lag_membership 256 1", "Invalid PRE operation (ERROR)"),
+        ("mc_node_create 1 2 | 256", "a link aggregation group is below 256"),
         ("port_add no-such-link 4", "Invalid device manager operation (ERROR)"),
     ] {
         assert_eq!(run(line), format!("! {why}"), "{line}");

@@ -1,7 +1,7 @@
 //! The names of a program's tables, actions and objects, with the properties that calls need.
 
 use p4runtime_proto::p4::config::v1::{
-    Action, ActionProfile, Counter, DirectCounter, DirectMeter, MatchField, Meter, P4Info, Preamble,
+    Action, ActionProfile, Counter, Digest, DirectCounter, DirectMeter, MatchField, Meter, P4Info, Preamble,
     Register, Table, ValueSet, match_field, p4_bitstring_like_type_spec, p4_data_type_spec,
 };
 
@@ -96,7 +96,7 @@ macro_rules! named {
         }
     })* };
 }
-named!(Table, Action, ActionProfile, Counter, DirectCounter, Meter, DirectMeter, Register, ValueSet);
+named!(Table, Action, ActionProfile, Counter, Digest, DirectCounter, Meter, DirectMeter, Register, ValueSet);
 
 /// The object with this name, or the only one whose name ends in it after a dot.
 pub fn find<'i, T: Named>(all: &'i [T], name: &str) -> Option<&'i T> {

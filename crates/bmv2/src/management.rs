@@ -168,6 +168,10 @@ impl<S: Switch> Services<S> {
             2 => find(&info.counters, name).map(Named::id),
             3 => find(&info.meters, name).map(Named::id),
             4 => find(&info.registers, name).map(Named::id),
+            // Learning lists are numbered in the order of the P4Info.
+            5 => find(&info.digests, name)
+                .and_then(|digest| (1..).zip(&info.digests).find(|(_, of)| of.id() == digest.id()))
+                .map(|(list, _)| list),
             _ => return declared(INVALID_RESOURCE_TYPE, format!("there are no resources of kind {kind}")),
         };
         match id {

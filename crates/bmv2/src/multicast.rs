@@ -23,16 +23,31 @@ const ERROR: i32 = 5;
 /// Ports of the longest map that is read.
 const MOST_PORTS: usize = 1 << 16;
 
+/// Link aggregation groups, numbered from 0.
+const MOST_LAGS: usize = 256;
+
+/// BMv2's hash for link aggregation groups, which is the same for all packets.
+const LAG_HASH: usize = 0xff;
+
 /// All nodes and groups.
 #[derive(Default)]
 pub struct Nodes {
     nodes: BTreeMap<u32, Node>,
     groups: BTreeMap<u32, BTreeSet<u32>>,
+    /// Ports of each link aggregation group, in ascending order.
+    lags: BTreeMap<u32, Vec<u32>>,
 }
 
 struct Node {
     instance: u32,
+    to: Outputs,
+}
+
+/// The places that a node sends copies to.
+struct Outputs {
     ports: Vec<u32>,
+    /// Link aggregation groups: a copy for each, on one of its ports.
+    lags: Vec<u32>,
 }
 
 impl Nodes {
@@ -42,7 +57,15 @@ impl Nodes {
 
     fn replicas(&self, group: u32) -> Vec<(u32, u32)> {
         let nodes = self.groups.get(&group).into_iter().flatten().filter_map(|node| self.nodes.get(node));
-        nodes.flat_map(|node| node.ports.iter().map(|port| (*port, node.instance))).collect()
+        let of_lag = |lag: &u32| {
+            let ports = self.lags.get(lag)?;
+            ports.get(LAG_HASH.checked_rem(ports.len())?).copied()
+        };
+        let of_node = |node: &Node| {
+            let ports = node.to.ports.iter().copied().chain(node.to.lags.iter().filter_map(of_lag));
+            ports.map(|port| (port, node.instance)).collect::<Vec<_>>()
+        };
+        nodes.flat_map(of_node).collect()
     }
 
     /// The groups are these: nodes of others go on without a group.
@@ -64,7 +87,7 @@ impl Nodes {
             let mut of_group = BTreeSet::new();
             for (instance, ports) in by_instance {
                 let handle = self.free();
-                self.nodes.insert(handle, Node { instance, ports });
+                self.nodes.insert(handle, Node { instance, to: Outputs { ports, lags: vec![] } });
                 of_group.insert(handle);
             }
             self.groups.insert(group, of_group);
@@ -88,7 +111,7 @@ impl<S: Switch> Services<S> {
             "bm_mc_node_dissociate" => self.associate(args, false),
             "bm_mc_node_destroy" => self.destroy_node(args),
             "bm_mc_node_update" => self.update_node(args),
-            "bm_mc_set_lag_membership" => declared(ERROR, NO_LAGS),
+            "bm_mc_set_lag_membership" => self.set_lag(args),
             "bm_mc_get_entries" => Ok(self.dump()),
             _ => return None,
         })
@@ -124,15 +147,10 @@ impl<S: Switch> Services<S> {
         VOID
     }
 
-    /// Writes all groups that have a node.
-    fn put_groups_of(&mut self, node: u32) -> Answer {
-        let groups: Vec<u32> = self
-            .nodes
-            .groups
-            .iter()
-            .filter(|(_, nodes)| nodes.contains(&node))
-            .map(|(group, _)| *group)
-            .collect();
+    /// Writes all groups that have one of these nodes.
+    fn put_groups_of(&mut self, changed: &BTreeSet<u32>) -> Answer {
+        let groups = self.nodes.groups.iter().filter(|(_, nodes)| !nodes.is_disjoint(changed));
+        let groups: Vec<u32> = groups.map(|(group, _)| *group).collect();
         groups.into_iter().try_for_each(|group| self.put(update::Type::Modify, group).map(drop))?;
         VOID
     }
@@ -169,9 +187,9 @@ impl<S: Switch> Services<S> {
     }
 
     fn create_node(&mut self, args: &Args<'_>) -> Answer {
-        let (instance, ports) = (args.index(2)?, ports(args, 3)?);
+        let (instance, to) = (args.index(2)?, outputs(args)?);
         let handle = self.nodes.free();
-        self.nodes.nodes.insert(handle, Node { instance, ports });
+        self.nodes.nodes.insert(handle, Node { instance, to });
         Ok(Value::I32(handle as i32))
     }
 
@@ -193,7 +211,7 @@ impl<S: Switch> Services<S> {
     fn destroy_node(&mut self, args: &Args<'_>) -> Answer {
         let handle = self.known_node(args.index(2)?)?;
         let Some(node) = self.nodes.nodes.remove(&handle) else { return VOID };
-        let done = self.put_groups_of(handle);
+        let done = self.put_groups_of(&BTreeSet::from([handle]));
         match done {
             Ok(_) => self.nodes.groups.values_mut().for_each(|nodes| nodes.retain(|node| *node != handle)),
             Err(_) => drop(self.nodes.nodes.insert(handle, node)),
@@ -202,12 +220,31 @@ impl<S: Switch> Services<S> {
     }
 
     fn update_node(&mut self, args: &Args<'_>) -> Answer {
-        let (handle, new) = (self.known_node(args.index(2)?)?, ports(args, 3)?);
+        let (handle, new) = (self.known_node(args.index(2)?)?, outputs(args)?);
         let Some(node) = self.nodes.nodes.get_mut(&handle) else { return VOID };
-        let old = std::mem::replace(&mut node.ports, new);
-        let done = self.put_groups_of(handle);
+        let old = std::mem::replace(&mut node.to, new);
+        let done = self.put_groups_of(&BTreeSet::from([handle]));
         if let (Err(_), Some(node)) = (&done, self.nodes.nodes.get_mut(&handle)) {
-            node.ports = old;
+            node.to = old;
+        }
+        done
+    }
+
+    /// Sets the ports of a link aggregation group, of which each copy takes one.
+    fn set_lag(&mut self, args: &Args<'_>) -> Answer {
+        let (lag, ports) = (args.index(2)?, set(args, 3, MOST_PORTS)?);
+        if lag as usize >= MOST_LAGS {
+            return declared(ERROR, format!("link aggregation groups are numbered below {MOST_LAGS}"));
+        }
+        let old = self.nodes.lags.insert(lag, ports);
+        let with = self.nodes.nodes.iter().filter(|(_, node)| node.to.lags.contains(&lag));
+        let with: BTreeSet<u32> = with.map(|(handle, _)| *handle).collect();
+        let done = self.put_groups_of(&with);
+        if done.is_err() {
+            match old {
+                Some(old) => self.nodes.lags.insert(lag, old),
+                None => self.nodes.lags.remove(&lag),
+            };
         }
         done
     }
@@ -219,29 +256,35 @@ impl<S: Switch> Services<S> {
         let l1 = nodes
             .clone()
             .map(|(handle, node)| json!({ "handle": handle, "rid": node.instance, "l2_handle": handle }));
-        let l2 = nodes.map(|(handle, node)| json!({ "handle": handle, "ports": node.ports, "lags": [] }));
+        let l2 = nodes
+            .map(|(handle, node)| json!({ "handle": handle, "ports": node.to.ports, "lags": node.to.lags }));
+        let lags = self.nodes.lags.iter().map(|(id, ports)| json!({ "id": id, "ports": ports }));
         let all = json!({
             "mgrps": groups.collect::<Vec<_>>(),
             "l1_handles": l1.collect::<Vec<_>>(),
             "l2_handles": l2.collect::<Vec<_>>(),
-            "lags": [],
+            "lags": lags.collect::<Vec<_>>(),
         });
         Value::text(all.to_string())
     }
 }
 
-const NO_LAGS: &str = "link aggregation groups are not supported: name ports, or use an action selector";
+/// Ports and link aggregation groups of a node. The service `simple_pre` has no argument for the latter.
+fn outputs(args: &Args<'_>) -> Answer<Outputs> {
+    let lags = match args.bytes(4) {
+        Ok(_) => set(args, 4, MOST_LAGS)?,
+        Err(_) => vec![],
+    };
+    Ok(Outputs { ports: set(args, 3, MOST_PORTS)?, lags })
+}
 
-/// The ports of a map, the last character of which is that of port 0. A map of LAGs, the argument after it, has to be empty.
-fn ports(args: &Args<'_>, at: i16) -> Answer<Vec<u32>> {
+/// The numbers of a map, the last character of which is that of 0.
+fn set(args: &Args<'_>, at: i16, most: usize) -> Answer<Vec<u32>> {
     let map = args.bytes(at)?;
-    if args.bytes(at + 1).is_ok_and(|lags| lags.contains(&b'1')) {
-        return declared(ERROR, NO_LAGS);
+    if map.len() > most || map.iter().any(|bit| !matches!(bit, b'0' | b'1')) {
+        return declared(ERROR, format!("a map has a 0 or 1 for each number below {most}"));
     }
-    if map.len() > MOST_PORTS || map.iter().any(|bit| !matches!(bit, b'0' | b'1')) {
-        return declared(ERROR, "a map of ports has a 0 or 1 for each port");
-    }
-    Ok((0..).zip(map.iter().rev()).filter(|(_, bit)| **bit == b'1').map(|(port, _)| port).collect())
+    Ok((0..).zip(map.iter().rev()).filter(|(_, bit)| **bit == b'1').map(|(number, _)| number).collect())
 }
 
 /// A replica of P4Runtime.

@@ -37,7 +37,8 @@ const TABLE_ERRORS: [&str; 27] = [
 /// The words of an exception, as `simple_switch_CLI` has them.
 pub fn refused(method: &str, code: i32) -> String {
     let name = |names: &[&'static str]| {
-        usize::try_from(code - 1).ok().and_then(|at| names.get(at).copied()).unwrap_or("ERROR")
+        let at = code.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+        at.and_then(|at| names.get(at).copied()).unwrap_or("ERROR")
     };
     let (kind, name) = match method {
         _ if method.starts_with("bm_mt_") => ("table", name(&TABLE_ERRORS)),
@@ -96,4 +97,17 @@ pub fn numbers(line: &mut Line<'_>, count: usize) -> Result<Vec<Value>, String> 
     let numbers: Result<Vec<Value>, String> = (0..count).map(|_| line.int().map(Value::I32)).collect();
     line.finish()?;
     numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+
+    #[test]
+    fn any_code_of_a_peer_has_words() {
+        assert_eq!(refused("bm_mt_add_entry", 1), "Invalid table operation (TABLE_FULL)");
+        for code in [i32::MIN, -1, 0, 28, i32::MAX] {
+            assert_eq!(refused("bm_mt_add_entry", code), "Invalid table operation (ERROR)");
+        }
+    }
 }

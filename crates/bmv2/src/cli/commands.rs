@@ -173,15 +173,21 @@ pub const COMMANDS: &[Command] = &[
     ),
     command(
         "mc_node_create",
-        "RID PORT...",
+        "RID PORT... [| LAG...]",
         "create a node of multicast groups",
         Does::Runs(replication::node_create),
     ),
     command(
         "mc_node_update",
-        "NODE PORT...",
+        "NODE PORT... [| LAG...]",
         "change the ports of a node",
         Does::Runs(replication::node_update),
+    ),
+    command(
+        "mc_set_lag_membership",
+        "LAG PORT...",
+        "set the ports of a link aggregation group",
+        Does::Runs(replication::set_lag_membership),
     ),
     command(
         "mc_node_associate",

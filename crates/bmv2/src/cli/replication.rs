@@ -16,19 +16,39 @@ pub fn multicast(
     done(call(to, "simple_pre_lag", method, (1..).zip(all).collect()))
 }
 
+/// A number, then `PORT... [| LAG...]`.
 pub fn node(line: &mut Line<'_>) -> Result<Fields, String> {
-    let number = line.int()?;
+    let (number, ports) = (line.int()?, map(line, 1 << 16, "a port")?);
+    let lags = match line.words.split_first() {
+        Some((_, rest)) => {
+            line.words = rest;
+            map(line, 256, "a link aggregation group")?
+        }
+        None => Value::text(""),
+    };
+    line.finish()?;
+    Ok(vec![(1, Value::I32(0)), (2, Value::I32(number)), (3, ports), (4, lags)])
+}
+
+/// The numbers until `|` or the end of the line, as a map.
+fn map(line: &mut Line<'_>, most: usize, what: &str) -> Result<Value, String> {
     let mut map = vec![];
-    while !line.words.is_empty() {
-        let port = usize::try_from(line.int()?)
-            .ok()
-            .filter(|port| *port < 1 << 16)
-            .ok_or("a port is below 65536")?;
-        map.resize(map.len().max(port + 1), b'0');
-        map[port] = b'1';
+    while line.words.first().is_some_and(|word| *word != "|") {
+        let number = usize::try_from(line.int()?).ok().filter(|number| *number < most);
+        let number = number.ok_or_else(|| format!("{what} is below {most}"))?;
+        map.resize(map.len().max(number + 1), b'0');
+        map[number] = b'1';
     }
     map.reverse();
-    Ok(vec![(1, Value::I32(0)), (2, Value::I32(number)), (3, Value::String(map)), (4, Value::text(""))])
+    Ok(Value::String(map))
+}
+
+pub fn set_lag_membership(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
+    let (lag, ports) = (line.int()?, map(line, 1 << 16, "a port")?);
+    line.finish()?;
+    let lag = i16::try_from(lag).map_err(|_| "a link aggregation group is below 256".to_string())?;
+    let fields = vec![(1, Value::I32(0)), (2, Value::I16(lag)), (3, ports)];
+    done(call(to, "simple_pre_lag", "bm_mc_set_lag_membership", fields))
 }
 
 pub fn node_create(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
