@@ -63,7 +63,12 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
         Object::Frame(object) => bytes = object.snapshot(),
         Object::Value(value) if value.has_memory() => bytes = value.object.snapshot(),
         Object::DirectCounter | Object::DirectMeter(_) | Object::DirectRegister(_) => {}
-        Object::HashUnit(_) | Object::Nothing | Object::Hash(_) | Object::Profile(_) | Object::Value(_) => {
+        Object::HashUnit(_)
+        | Object::MathUnit(_)
+        | Object::Nothing
+        | Object::Hash(_)
+        | Object::Profile(_)
+        | Object::Value(_) => {
             return None;
         }
     }

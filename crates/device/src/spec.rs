@@ -129,6 +129,7 @@ impl Specs {
                 Object::Nothing
                 | Object::Hash(_)
                 | Object::HashUnit(_)
+                | Object::MathUnit(_)
                 | Object::DirectRegister(_)
                 | Object::Log(_)
                 | Object::Frame(_)

@@ -34,6 +34,7 @@ mod names;
 mod package;
 mod packet;
 mod parser;
+mod port_metadata;
 mod priorities;
 mod properties;
 mod refuse;

@@ -7,7 +7,7 @@ use control_writes::{Count, Crc, Data, EntryKey, Rates};
 use dataplane_api::EntryError;
 use device::v1model::calculations;
 use device::{ObjectKind, fit};
-use ir::{Name, Type};
+use ir::{Name, Type, TypeKind};
 use p4_entries::Named;
 
 impl Resolver {
@@ -24,7 +24,8 @@ impl Resolver {
         Ok(vec![Write::CustomCrc { calculation, width, to }])
     }
 
-    /// Writes a cell of a register whose cells are numbers or booleans. An error says whether it concerns the name.
+    /// Writes a cell of a register. The number is the value's bits: those of a struct are its fields in order. An error
+    /// says whether it concerns the name.
     pub(crate) fn register(
         &self,
         name: &str,
@@ -35,13 +36,48 @@ impl Resolver {
         let spec = self.specs.object("register", name, is_register).map_err(|e| (true, e))?;
         let ObjectKind::Register(ty) = &spec.kind else { return Ok(vec![]) };
         let to = match self.program.representation(ty) {
-            Type::Bit(width) | Type::Int(width) => fit(value, *width).map(Data::Bits),
             Type::Bool => Some(Data::Bool(!value.is_zero())),
-            _ => None,
+            _ => self.data(ty, value),
         };
         let to =
             to.ok_or_else(|| (false, refused(format!("the value does not fit into a cell of `{name}`"))))?;
         Ok(vec![Write::Register { register: spec.name.clone(), index, to }])
+    }
+
+    /// The value of a type with these bits; `None` if they are too many, or if the type has parts that are not bits.
+    fn data(&self, ty: &Type, value: &Bits) -> Option<Data> {
+        let width = u32::try_from(self.program.bits(ty)?).ok()?;
+        let mut rest = fit(value, width)?;
+        self.leading(ty, &mut rest)
+    }
+
+    /// Takes a value of this type off the front of `rest`.
+    fn leading(&self, ty: &Type, rest: &mut Bits) -> Option<Data> {
+        let mut take = |width: u32| {
+            let left = rest.width().checked_sub(width)?;
+            let shift = Bits::new(32, left.into());
+            let front = rest.shr(&shift).resize(width);
+            *rest = rest.resize(left);
+            Some(front)
+        };
+        let ty = self.program.representation(ty);
+        Some(match ty {
+            Type::Bit(width) | Type::Int(width) => Data::Bits(take(*width)?),
+            Type::Bool => Data::Bool(!take(1)?.is_zero()),
+            Type::Named(id) => match &self.program.type_decl(*id).kind {
+                TypeKind::Struct(fields) => {
+                    let parts = fields.iter().map(|field| self.leading(&field.ty, rest));
+                    Data::Fields(parts.collect::<Option<_>>()?)
+                }
+                TypeKind::Header(fields) => {
+                    let widths = fields.iter().map(|field| u32::try_from(self.program.bits(&field.ty)?).ok());
+                    let fields = widths.map(|width| take(width?)).collect::<Option<_>>()?;
+                    Data::Header { valid: true, fields }
+                }
+                _ => return None,
+            },
+            _ => return None,
+        })
     }
 
     /// All cells of a register become zero.

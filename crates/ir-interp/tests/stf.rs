@@ -37,9 +37,11 @@ tests! {
     sessions
     shared_actions
     shared_names
+    t2na_math
     t2na_paths
     tables
     tna_externs
+    tna_math
     tna_parser
     tna_paths
     tna_registers

@@ -11,6 +11,15 @@ use crate::rows::{PACKET_IN, PACKET_OUT, function, method, object};
 /// The `ucast_egress_port` of a packet for which the program has set none. No pipe has this port.
 pub const NO_PORT: u32 = 0x1ff;
 
+/// Name of the register with the metadata of ports, in the ingress parser. No program can write this name.
+pub const PORT_METADATA: &str = "$PORT_METADATA";
+
+/// Bits of a port's number.
+pub const PORT_BITS: u32 = 9;
+
+/// Numbers of ports.
+pub const PORTS: u32 = 1 << PORT_BITS;
+
 /// Bits of what the control plane sets for each port, before a received frame.
 pub fn port_metadata_bits(generation: u32) -> u32 {
     if generation == 1 { 64 } else { 192 }

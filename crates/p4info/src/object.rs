@@ -40,7 +40,8 @@ impl Object {
             "direct_counter" | "DirectCounter" => Object::DirectCounter,
             "meter" | "Meter" => Object::Meter,
             "direct_meter" | "DirectMeter" => Object::DirectMeter,
-            "register" | "Register" => Object::Register,
+            // A parameter is a register of one cell.
+            "register" | "Register" | "RegisterParam" => Object::Register,
             "Digest" => Object::Digest,
             _ => return None,
         })
@@ -190,6 +191,9 @@ impl Describer<'_> {
 
     /// The size of an object; that of a selector of TNA is its profile's.
     fn size(&self, instance: &Instance) -> i64 {
+        if self.program.extern_object(instance.object).name == "RegisterParam" {
+            return 1;
+        }
         let size = &["size", "n_counters", "n_meters", "action_profile"];
         match self.argument(instance, size).map(|arg| &arg.kind) {
             Some(ExprKind::Const(Const::Instance(profile))) => {

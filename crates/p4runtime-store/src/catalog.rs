@@ -38,7 +38,7 @@ impl Numbers {
     pub fn of(info: &P4Info) -> Numbers {
         let arch = info.pkg_info.as_ref().map_or("", |package| package.arch.as_str());
         match arch {
-            "v1model" => Numbers { port_bits: 9, group_bits: 16 },
+            "v1model" | "tna" | "t2na" => Numbers { port_bits: 9, group_bits: 16 },
             _ => Numbers { port_bits: 32, group_bits: 32 },
         }
     }
@@ -105,7 +105,7 @@ impl Catalog {
 
     /// True if default actions have direct counters and meters, for misses. v1model counts and measures hits alone.
     pub fn counts_misses(&self) -> bool {
-        self.is_psa()
+        matches!(self.arch(), "psa" | "tna" | "t2na")
     }
 
     /// Refuses direct counters and meters of default actions where there are none.
@@ -117,10 +117,6 @@ impl Catalog {
                 fault(what, "v1model counts and meters only hits").code(Code::Unimplemented)
             }
         }
-    }
-
-    fn is_psa(&self) -> bool {
-        self.arch() == "psa"
     }
 
     fn arch(&self) -> &str {

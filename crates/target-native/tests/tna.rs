@@ -11,9 +11,11 @@ use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Packet, Shared};
 
 /// The programs with packet tests, what stays with the interpreter, and the most bytes of an opcode.
-const PROGRAMS: [(&str, &[&str], u64); 8] = [
+const PROGRAMS: [(&str, &[&str], u64); 10] = [
     ("tna", &["value of a call"], 23),
     ("tna_registers", &["value of a call"], 8),
+    ("tna_math", &["value of a call"; 6], 7),
+    ("t2na_math", &["value of a call"; 6], 7),
     ("tna_externs", &[], 22),
     ("tna_parser", &[], 8),
     ("tna_paths", &[], 25),
@@ -44,6 +46,13 @@ fn fill(switch: &mut Switch) {
     for meter in ["Ingress.limit", "Ingress.named"] {
         for cell in 0..4 {
             switch.meter_set_rates(meter, cell, Rates { committed: slow, peak: slow }).ok();
+        }
+    }
+    for port in 0..8 {
+        let cell = Bits::new(40, 0x0123_4500_0106 | u128::from(port) << 7);
+        if let Ok(cells) = switch.register_value("$PORT_METADATA", port) {
+            let cell = ir_value::numbers::unpacked(&cells, cell.low_u128());
+            switch.register_set("$PORT_METADATA", port, cell).expect("a cell");
         }
     }
     for value in 0..8u32 {

@@ -68,8 +68,12 @@ impl<'p> Printer<'p> {
     /// The instances that a block declares.
     pub(crate) fn local_instances(&mut self, instances: &'p [InstanceId]) {
         for id in instances {
+            // Registers that only the switch reads are not of the source.
+            let is_own = |instance: &&Instance| !instance.name.starts_with('$');
             let name = self.local.instances.get(id).cloned();
-            if let (Some(name), Some(instance)) = (name, self.program.instances.get(id.index())) {
+            if let (Some(name), Some(instance)) =
+                (name, self.program.instances.get(id.index()).filter(is_own))
+            {
                 let prefix = self.local.prefix.clone();
                 if let Some(captured) = self.captured(*id, instance) {
                     self.instance(&name, &prefix, instance, &captured);

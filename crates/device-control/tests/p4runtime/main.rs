@@ -17,3 +17,4 @@ mod setup;
 mod spares;
 mod steer;
 mod streams;
+mod tofino;

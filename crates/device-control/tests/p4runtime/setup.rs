@@ -214,8 +214,8 @@ fn preambles() -> &'static [(String, u32)] {
     static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let mut known = vec![];
-        let others =
-            ["names.p4", "misses.p4", "limits.p4"].map(|file| p4info::p4info(&compiled(file)).unwrap());
+        let others = ["names.p4", "misses.p4", "limits.p4", "tofino.p4"]
+            .map(|file| p4info::p4info(&compiled(file)).unwrap());
         for info in others.into_iter().chain([info()]) {
             let tables = info.tables.into_iter().filter_map(|t| t.preamble);
             let actions = info.actions.into_iter().filter_map(|t| t.preamble);

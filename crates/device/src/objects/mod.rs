@@ -10,7 +10,7 @@ pub(crate) mod register;
 pub(crate) mod value;
 
 use crate::hash::Algorithm;
-use crate::tna::HashUnit;
+use crate::tna::{HashUnit, MathUnit};
 use counter::Counter;
 use dataplane_api::FrameExtern;
 use ir_value::Value;
@@ -27,6 +27,8 @@ pub(crate) enum Object {
     Hash(Algorithm),
     /// TNA's `Hash`.
     HashUnit(HashUnit),
+    /// TNA's `MathUnit`.
+    MathUnit(MathUnit),
     /// TNA's `DirectRegister`, with the value of a cell that was never written: the cells are with the entries.
     DirectRegister(Value),
     /// A register action of TNA: number of `execute_log` calls.

@@ -3,7 +3,7 @@
 use crate::half::{Half, Halves};
 use base_diag::Diagnostic;
 use base_diag::codes::tna as codes;
-use ir::{Arch, ExprKind, PackageArg, Program, Role, Type, TypeId, visit};
+use ir::{Arch, ExprKind, InstanceId, PackageArg, Program, Role, Type, TypeId, visit};
 
 /// Type of what ingress asks of the traffic manager.
 pub const TO_MANAGER: &str = "ingress_intrinsic_metadata_for_tm_t";
@@ -27,6 +27,8 @@ pub(crate) struct Layout {
     pub(crate) reads_parser_error: bool,
     /// 1 or 2.
     pub(super) generation: u32,
+    /// The register with the metadata of ports.
+    pub(super) port_metadata: Option<InstanceId>,
 }
 
 impl Layout {
@@ -41,7 +43,8 @@ impl Layout {
         Ok(Layout {
             halves,
             reads_parser_error: reads_parser_error(program),
-            generation: if program.arch == Arch::Tna(1) { 1 } else { 2 },
+            generation: generation(program),
+            port_metadata: port_metadata(program),
         })
     }
 
@@ -77,6 +80,17 @@ pub(crate) fn check_pipes(program: &Program) -> Result<(), Diagnostic> {
             .help("leave the last argument of `Pipeline` out"));
     }
     Ok(())
+}
+
+/// Generation of the Tofino that a program is for: 1 or 2.
+pub fn generation(program: &Program) -> u32 {
+    if program.arch == Arch::Tna(1) { 1 } else { 2 }
+}
+
+/// The register with the metadata of ports.
+fn port_metadata(program: &Program) -> Option<InstanceId> {
+    let is_it = |instance: &ir::Instance| instance.name == p4_arch::tna::PORT_METADATA;
+    program.instances.iter().position(is_it).map(InstanceId::from)
 }
 
 /// Type of that name that the program declares.

@@ -17,6 +17,7 @@
 mod half;
 mod hash;
 mod layout;
+mod math;
 mod object;
 mod packet;
 mod pipeline;
@@ -26,7 +27,8 @@ mod state;
 pub use crate::half::Half;
 pub use half::{HalfDone, HalfStart};
 pub use hash::HashUnit;
-pub use layout::{EGRESS_DEPARSER, INGRESS_DEPARSER, TO_MANAGER, from_parser};
+pub use layout::{EGRESS_DEPARSER, INGRESS_DEPARSER, TO_MANAGER, from_parser, generation};
 pub(crate) use layout::{Layout, check_pipes};
+pub use math::MathUnit;
 pub(crate) use object::object;
 pub(crate) use pipeline::TofinoSwitch;

@@ -1,6 +1,7 @@
 //! TNA's extern objects.
 
 use super::hash::{HashUnit, SELECTOR_HASHES};
+use super::math::MathUnit;
 use crate::build::{member, number, portable_object};
 use crate::hash::Algorithm;
 use crate::objects::Object;
@@ -19,6 +20,10 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         "Hash" => match HashUnit::of(program, instance) {
             Some(unit) => Object::HashUnit(unit),
             None => return Some(Err("the hash algorithm or its polynomial is not supported".into())),
+        },
+        "MathUnit" => match MathUnit::of(&instance.args, member(program, instance, 0).as_deref()) {
+            Some(unit) => Object::MathUnit(unit),
+            None => return Some(Err("the shift is none of -1, 0 and 1, or the factor is zero".into())),
         },
         // One cell, which the control plane can write.
         "RegisterParam" => match instance.args.first().and_then(|arg| Value::constant(program, arg)) {

@@ -126,10 +126,29 @@ impl<'c> TofinoSwitch<'c> {
             ],
         );
         let room = self.layout.port_metadata_bits() as usize / 8;
-        let mut data = packet.resubmitted.clone().unwrap_or_default();
+        let mut data = match &packet.resubmitted {
+            Some(data) => data.clone(),
+            None => self.port_metadata(packet.ingress_port),
+        };
         data.resize(room, 0);
         bytes.extend(data);
         bytes
+    }
+
+    /// The bits that the control plane has set for a port; none for a port without a cell.
+    fn port_metadata(&mut self, port: Port) -> Vec<u8> {
+        let Some(register) = self.layout.port_metadata else { return vec![] };
+        let program = self.core.program.clone();
+        let cell = self.core.state.register_cell(&program, register, port.into());
+        let Ok(Some(mut cell)) = cell else { return vec![] };
+        // A header in a cell is there whether or not the control plane has written it.
+        if let Value::Header(header) = &mut cell {
+            header.valid = true;
+        }
+        let mut out = BitWriter::new();
+        encode(&cell, &mut out);
+        out.pad();
+        out.finish()
     }
 
     /// Metadata before a packet in egress.

@@ -1,6 +1,7 @@
 //! Operations of packets on objects that only TNA has.
 
 use super::hash::HashUnit;
+use super::math::MathUnit;
 use crate::access::AccessKind;
 use crate::data_plane::Application;
 use crate::objects::Object;
@@ -14,6 +15,14 @@ impl State {
     pub fn hash_unit(&self, id: InstanceId) -> Option<HashUnit> {
         match self.objects.get(id.index()) {
             Some(Object::HashUnit(unit)) => Some(*unit),
+            _ => None,
+        }
+    }
+
+    /// The math unit of an instance.
+    pub fn math_unit(&self, id: InstanceId) -> Option<MathUnit> {
+        match self.objects.get(id.index()) {
+            Some(Object::MathUnit(unit)) => Some(*unit),
             _ => None,
         }
     }

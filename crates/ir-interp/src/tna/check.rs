@@ -28,6 +28,7 @@ const METHODS: &[(&str, &[&str])] = &[
     ("DirectMeter", &["execute"]),
     ("DirectRegister", &["read", "write"]),
     ("Hash", &["get"]),
+    ("MathUnit", &["execute"]),
     ("Meter", &["execute"]),
     ("Mirror", &["emit"]),
     ("ParserCounter", &["decrement", "increment", "is_negative", "is_zero", "set"]),

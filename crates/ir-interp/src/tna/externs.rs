@@ -100,6 +100,11 @@ impl Arch for TnaArch {
                 let data = m.filled(arg(args, 0)?)?;
                 number_of(m.type_arg(instance, 0)?, u128::from(unit.compute(&data)))
             }
+            ("MathUnit", "execute") => {
+                let unit = m.state.math_unit(instance).ok_or(Stop::Broken("a math unit that is none"))?;
+                let x = m.eval_bits(arg(args, 0)?)?.low_u128() as u64;
+                number_of(m.type_arg(instance, 0)?, unit.compute(x))
+            }
             ("Random", "get") => {
                 let ty = m.type_arg(instance, 0)?;
                 let width = m.program.bits(ty).unwrap_or(0).clamp(1, 128) as u32;

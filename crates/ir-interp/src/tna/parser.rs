@@ -11,9 +11,6 @@ use ir_value::Value;
 use ir_value::wire::decode;
 use std::collections::BTreeMap;
 
-/// Bits of port metadata that `port_metadata_unpack` takes at least.
-const PORT_METADATA_BITS: u64 = 64;
-
 /// State of the externs of a stage that does not outlast it.
 #[derive(Default)]
 pub(super) struct Parsed {
@@ -135,7 +132,8 @@ impl Tna<'_> {
         let mut reader = BitReader::new(self.input.bytes());
         reader.skip(position);
         let value = decode(self.program, ty, &mut reader, 0);
-        let bits = bits.max(PORT_METADATA_BITS).div_ceil(8) * 8;
+        let room = p4_arch::tna::port_metadata_bits(device::tna::generation(self.program));
+        let bits = bits.max(room.into()).div_ceil(8) * 8;
         let value = value.ok_or(Stop::Reject(crate::packet_in::PACKET_TOO_SHORT))?;
         self.input.skip(bits);
         Ok(value)

@@ -199,7 +199,7 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// `to = port_metadata_unpack<T>(packet)`: T's bytes, of at least 64 bits that are taken.
+    /// `to = port_metadata_unpack<T>(packet)`: T's bytes, of all of the port's metadata that is taken.
     fn port_metadata(&mut self, to: &'a Expr) -> Made<bool> {
         let Some(bits) = self.program.bits(&to.ty).filter(|bits| *bits <= 512) else { return Ok(false) };
         let registers = self.layout.registers;
@@ -224,7 +224,8 @@ impl<'a> Code<'a, '_> {
                 at += kind.width();
             }
         }
-        let behind = self.b.ins().iadd_imm_s(cursor, bits.max(64).div_ceil(8) as i64);
+        let room = p4_arch::tna::port_metadata_bits(device::tna::generation(self.program));
+        let behind = self.b.ins().iadd_imm_s(cursor, bits.max(room.into()).div_ceil(8) as i64);
         let behind = self.b.ins().umin(behind, end);
         self.set_scalar(registers.cursor, behind);
         Ok(true)

@@ -16,11 +16,12 @@ use p4_arch::tna::NO_PORT;
 const COLOURS: [u64; 3] = [0, 1, 3];
 
 /// Methods and functions that need nothing of their stage beside its variables.
-const ALONE: [(&str, &[&str]); 7] = [
+const ALONE: [(&str, &[&str]); 8] = [
     ("Register", &["read", "write"]),
     ("RegisterParam", &["read"]),
     ("RegisterAction", &["execute", "execute_log", "predicate"]),
     ("Hash", &["get"]),
+    ("MathUnit", &["execute"]),
     ("Random", &["get"]),
     ("Counter", &["count"]),
     ("Meter", &["execute"]),

@@ -33,6 +33,7 @@ pub fn program_with(path: &str, macros: &[&str]) -> Program {
         ("headers.p4", include_str!("../../../../examples/bench/headers.p4")),
         ("common.p4", include_str!("../../../ir-interp/testdata/common.p4")),
         ("tna_common.p4", include_str!("../../../ir-interp/testdata/tna_common.p4")),
+        ("tna_math.p4", include_str!("../../../ir-interp/testdata/tna_math.p4")),
         ("tna_paths.p4", include_str!("../../../ir-interp/testdata/tna_paths.p4")),
     ];
     let program = ir_elaborate::program(path, &Texts(&texts), &options, &mut map);
