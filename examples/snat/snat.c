@@ -1,8 +1,9 @@
 /*
  * The mappings of a source NAT: (inside address, port, protocol, peer) to a port of the public address.
  *
- * The ports are used in blocks of 64, so that a block can later be leased to one of several servers and found by its number. A mapping that
- * no packet used for `idle` seconds ends, and its port rests for `quarantine` seconds before it is used again.
+ * Ports are leased to the servers of a group in blocks of 64, so that the switch finds the server of an inbound packet by its port. A
+ * mapping that no outbound packet used for `idle` seconds ends, and its port rests for `quarantine` seconds before it is used again. Inbound
+ * packets do not prolong a mapping (RFC 4787, REQ-6): they say nothing to the server of the outbound flow.
  *
  * Configuration: address=A.B.C.D first=PORT last=PORT idle=SECONDS quarantine=SECONDS. The ports are whole blocks.
  */
@@ -53,7 +54,7 @@ int snat_init(p4r_ctx *ctx, const char *config) {
     m->public_address = address(p4r_config(config, "address"));
     m->idle = p4r_number(p4r_config(config, "idle"), 120);
     m->quarantine = p4r_number(p4r_config(config, "quarantine"), 30);
-    if (!m->public_address || first == 0 || last > 65535 || first > last || (last - first + 1) % BLOCK != 0) return P4R_DROP;
+    if (!m->public_address || first == 0 || last > 65535 || first > last || first % BLOCK != 0 || (last + 1) % BLOCK != 0) return P4R_DROP;
     m->first = (uint32_t)first;
     m->count = (uint32_t)(last - first + 1);
     void *all = p4r_alloc(ctx, m->count * sizeof(struct mapping));
@@ -65,9 +66,13 @@ int snat_init(p4r_ctx *ctx, const char *config) {
 }
 
 static uint32_t *chain(p4r_ctx *ctx, struct memory *m, const snat_request_t *q) {
+    const uint64_t words[2] = {
+        (uint64_t)snat_request_t_address(q) << 32 | snat_request_t_peer(q),
+        (uint64_t)snat_request_t_port(q) << 32 | (uint64_t)snat_request_t_peer_port(q) << 8 | snat_request_t_protocol(q),
+    };
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    /* All but the direction. */
-    for (size_t i = 1; i < sizeof q->bytes; i++) hash = (hash ^ q->bytes[i]) * UINT64_C(0x100000001b3);
+    const uint8_t *bytes = (const uint8_t *)&words;
+    for (size_t i = 0; i < sizeof words; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
     return &chains(ctx, m)[(hash ^ hash >> 32) % m->count];
 }
 
@@ -77,13 +82,13 @@ static int is_of(const struct mapping *mapping, const snat_request_t *q) {
            mapping->protocol == snat_request_t_protocol(q);
 }
 
-/* A port of the block in use, at random; else of the next block that has one. `count` if all are taken. */
+/* A port of the block in use, at random; else of the next leased block that has one. `count` if all are taken. */
 static uint32_t allocate(p4r_ctx *ctx, struct memory *m) {
     struct mapping *all = mappings(ctx, m);
     uint32_t blocks = m->count / BLOCK;
     for (uint32_t tried = 0; tried < blocks; tried++) {
         uint32_t block = (m->block + tried) % blocks;
-        if (m->used[block] == BLOCK) continue;
+        if (m->used[block] == BLOCK || !p4r_leased(ctx, m->first / BLOCK + block)) continue;
         uint32_t at = (uint32_t)p4r_random_below(ctx, BLOCK);
         while (all[block * BLOCK + at % BLOCK].state != FREE) at++;
         m->block = block, m->used[block]++;
@@ -121,7 +126,6 @@ static int inbound(p4r_ctx *ctx, struct memory *m, const snat_request_t *q, snat
     if (mapping->state != MAPPED || mapping->protocol != snat_request_t_protocol(q) ||
         mapping->peer != snat_request_t_peer(q) || mapping->peer_port != snat_request_t_peer_port(q))
         return P4R_DROP;
-    mapping->since = seconds(ctx);
     snat_response_t_set_address(r, mapping->address);
     snat_response_t_set_port(r, mapping->port);
     return P4R_OK;

@@ -52,17 +52,20 @@ struct snat_request_t {
     bit<16> port;
     bit<32> peer;
     bit<16> peer_port;
+    // Inbound: the block of 64 ports that the port is of. Outbound: 0.
+    bit<10> block;
 }
 // The other address of our end.
 struct snat_response_t { bit<32> address; bit<16> port; }
 
-// A flow is all that is exchanged with a peer's port: both directions have this key, so that a group of servers can share the flows. The
-// handler keeps a mapping for `idle` seconds and its port for `quarantine`, and looks once a second.
+// The servers of a group share the flows and the public ports. Outbound packets go to the server of their flow, inbound ones to the server that
+// their block of ports is leased to: it is the same one, since a server takes ports of its own blocks. The handler keeps a mapping for `idle`
+// seconds after the last outbound packet, and looks once a second.
 #ifndef SNAT_CONFIG
 #define SNAT_CONFIG "address=203.0.113.1 first=1024 last=5119 idle=120 quarantine=30"
-#define SNAT_KEEPS "152s"
+#define SNAT_KEEPS "122s"
 #endif
-@remote(handler = "snat", group = "nat", key = { q.peer, q.peer_port, q.protocol }, keeps = SNAT_KEEPS, config = SNAT_CONFIG)
+@remote(handler = "snat", group = "nat", key = { q.address, q.port, q.peer, q.peer_port, q.protocol }, block = q.block, keeps = SNAT_KEEPS, config = SNAT_CONFIG)
 extern bool snat(in snat_request_t q, out snat_response_t r);
 
 parser SnatParser(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
@@ -133,12 +136,14 @@ control SnatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
             q.port = meta.src;
             q.peer = hdr.ipv4.dst;
             q.peer_port = meta.dst;
+            q.block = 0;
         } else {
             q.direction = direction_t.INBOUND;
             q.address = hdr.ipv4.dst;
             q.port = meta.dst;
             q.peer = hdr.ipv4.src;
             q.peer_port = meta.src;
+            q.block = meta.dst[15:6];
         }
         if (hdr.echo.isValid()) { q.peer_port = 0; }
         bool found = snat(q, r);

@@ -91,6 +91,11 @@ impl Front {
                 self.balance(1, 0);
                 vec![]
             }
+            Read::Leased(packet) => {
+                self.own.received += 1;
+                self.server.counters.handled += 1;
+                self.carry_out(device, vec![Effect::Handle { flow: vec![], packet }], 1, now)
+            }
             Read::Frame(Frame::Packet { flow, packet, hop: Hop::First { .. }, .. })
                 if self.settings.is_stateless =>
             {

@@ -3,7 +3,7 @@
 use crate::library::Instance;
 use crate::numbers;
 use crate::snapshot::Memory;
-use crate::{ARENA, Built};
+use crate::{ARENA, Built, Share};
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::{ExternError, ValueExtern};
@@ -27,12 +27,22 @@ pub struct Inline {
 }
 
 impl Inline {
-    /// A new one. Its random numbers begin at `seed`.
+    /// A new one with all leased blocks. Its random numbers begin at `seed`.
     pub fn new(built: &Built, handler: &Arc<Handler>, seed: u64) -> Result<Inline, ExternError> {
+        Inline::sharing(built, handler, seed, Share::default())
+    }
+
+    /// A new one with a part of the leased blocks.
+    pub fn sharing(
+        built: &Built,
+        handler: &Arc<Handler>,
+        seed: u64,
+        share: Share,
+    ) -> Result<Inline, ExternError> {
         let number = built.handlers().iter().position(|known| known.name == handler.name);
         let number = number.ok_or_else(|| ExternError("the library does not have it".to_string()))?;
         let instance =
-            Instance::new(built.library(), number, &handler.name, seed, ARENA).map_err(ExternError)?;
+            Instance::new(built.library(), number, &handler.name, seed, share, ARENA).map_err(ExternError)?;
         let mut made = Inline { instance, handler: Arc::clone(handler), watch: Watch::new(&handler.name) };
         let config = CString::new(handler.config.as_str()).map_err(|e| ExternError(e.to_string()))?;
         let given = made.watch.during(|| made.instance.init(&config));

@@ -9,7 +9,7 @@
 use crate::failure::{Failure, Failures};
 use crate::inline::{answer, refused_config, time_of};
 use crate::snapshot::Memory;
-use crate::{Built, numbers};
+use crate::{Built, Share, numbers};
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::{ExternError, ValueExtern};
@@ -49,6 +49,7 @@ struct Worker {
     built: Arc<Built>,
     handler: Arc<Handler>,
     seed: u64,
+    share: Share,
     process: Option<Process>,
     /// The last snapshot.
     saved: Memory,
@@ -66,12 +67,23 @@ struct Process {
 }
 
 impl Isolated {
-    /// A new one. Its random numbers begin at `seed`.
+    /// A new one with all leased blocks. Its random numbers begin at `seed`.
     pub fn new(built: &Arc<Built>, handler: &Arc<Handler>, seed: u64) -> Result<Isolated, ExternError> {
+        Isolated::sharing(built, handler, seed, Share::default())
+    }
+
+    /// A new one with a part of the leased blocks.
+    pub fn sharing(
+        built: &Arc<Built>,
+        handler: &Arc<Handler>,
+        seed: u64,
+        share: Share,
+    ) -> Result<Isolated, ExternError> {
         let mut worker = Worker {
             built: Arc::clone(built),
             handler: Arc::clone(handler),
             seed,
+            share,
             process: None,
             saved: Memory { random: seed, tick_at_ns: u64::MAX, bytes: vec![] },
             since: 0,
@@ -126,6 +138,8 @@ impl Worker {
         self.process = Some(Process { child, input, output });
         let mut body = self.seed.to_le_bytes().to_vec();
         body.extend(0u32.to_le_bytes());
+        body.extend(self.share.server.to_le_bytes());
+        body.extend(self.share.servers.to_le_bytes());
         body.extend(self.handler.config.bytes());
         body.push(0);
         match self.ask(b'i', &body)? {

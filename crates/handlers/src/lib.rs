@@ -29,6 +29,32 @@ use std::sync::Arc;
 /// Size of the arena of a handler's instance, in bytes. The system allocates pages when they are used.
 pub const ARENA: u64 = 64 << 20;
 
+/// The part of leased blocks that a server has: those whose number is `server` modulo `servers`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Share {
+    /// Number of the server, less than `servers`.
+    pub server: u16,
+    /// The servers that share the blocks.
+    pub servers: u16,
+}
+
+/// All blocks.
+impl Default for Share {
+    fn default() -> Share {
+        Share { server: 0, servers: 1 }
+    }
+}
+
+impl Share {
+    /// The part that an instance's arguments say.
+    fn of_args(args: &[Bits]) -> Share {
+        match args {
+            [server, servers] => Share { server: server.low_u64() as u16, servers: servers.low_u64() as u16 },
+            _ => Share::default(),
+        }
+    }
+}
+
 /// The process in which the calls of a handler run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Isolation {
@@ -51,10 +77,11 @@ pub fn register(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &
     for handler in built.handlers() {
         let (built, handler) = (Arc::clone(built), Arc::new(handler.clone()));
         let offer = Arc::clone(&handler);
-        let make = move |_: &[Bits]| -> Result<Box<dyn ValueExtern>, dataplane_api::ExternError> {
+        let make = move |args: &[Bits]| -> Result<Box<dyn ValueExtern>, dataplane_api::ExternError> {
+            let share = Share::of_args(args);
             Ok(match isolation {
-                Isolation::Inline => Box::new(Inline::new(&built, &handler, seed)?),
-                Isolation::Process => Box::new(Isolated::new(&built, &handler, seed)?),
+                Isolation::Inline => Box::new(Inline::sharing(&built, &handler, seed, share)?),
+                Isolation::Process => Box::new(Isolated::sharing(&built, &handler, seed, share)?),
             })
         };
         registry.add_value(&offer.name, ir_handlers::offer(&offer, Arc::new(make)));

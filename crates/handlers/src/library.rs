@@ -12,6 +12,7 @@
 //! process, so real devices call handlers in processes of their own: see `isolated`.
 #![allow(unsafe_code)]
 
+use crate::Share;
 use crate::snapshot::Memory;
 use ir_handlers::Handler;
 use std::cell::Cell;
@@ -31,7 +32,8 @@ struct Context {
     arena_used: u64,
     arena: *mut u8,
     worker: u32,
-    reserved: u32,
+    server: u16,
+    servers: u16,
 }
 
 /// `struct handler` of `target_c::calls`.
@@ -123,6 +125,7 @@ impl Instance {
         number: usize,
         name: &str,
         random: u64,
+        share: Share,
         arena_size: u64,
     ) -> Result<Instance, String> {
         let row = *library.rows.get(number).ok_or("the library has no such handler")?;
@@ -168,7 +171,8 @@ impl Instance {
                 arena_used: 0,
                 arena,
                 worker: 0,
-                reserved: 0,
+                server: share.server,
+                servers: share.servers,
             });
         }
         let library = Arc::clone(library);

@@ -4,6 +4,9 @@
 //! After:  `@value_extern("h") @remote(handler = "h", ...) extern f_remote { f_remote(); bool call(in q_t q, out r_t r); }`, an instance
 //! `f_remote() f_handler;` at the top level, and calls `f_handler.call(q, r)`
 //!
+//! With leased blocks, the constructor takes two numbers: `f_remote(bit<8> server, bit<8> servers)`, at first 0 and 1. Block B is leased to the
+//! server B modulo `servers`; a split sets the numbers of each server of a group.
+//!
 //! Why: a handler has memory, and objects with memory are known everywhere: to engines, cuts, proofs and racks. The function
 //! stays declared, without the annotation and without calls.
 
@@ -12,8 +15,9 @@ use crate::remote::NAME;
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Annotation, Block, Call, Callee, Expr, ExprKind, ExternFunctionId, ExternId, ExternMethod, ExternObject,
-    Instance, InstanceId, Name, Owner, Program, Stmt, StmtKind, Transition, visit,
+    Annotation, Block, Call, Callee, Direction, Expr, ExprKind, ExternFunctionId, ExternId, ExternMethod,
+    ExternObject, Instance, InstanceId, Name, Owner, Program, SignatureParam, Stmt, StmtKind, Transition,
+    Type, build, visit,
 };
 use std::collections::BTreeMap;
 
@@ -40,7 +44,7 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
                     continue;
                 }
                 names.push((handler.name.clone(), function.span));
-                made.insert(at as u32, declare(program, ExternFunctionId::from(at), &handler.name));
+                made.insert(at as u32, declare(program, ExternFunctionId::from(at), &handler));
             }
         }
     }
@@ -57,8 +61,21 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
     Ok(())
 }
 
+/// Bits of a server's number, in the arguments of an instance.
+const SHARE_BITS: u32 = 8;
+
+/// A number that a constructor takes.
+fn number(name: &str) -> SignatureParam {
+    SignatureParam {
+        name: name.into(),
+        direction: Direction::None,
+        ty: Type::Bit(SHARE_BITS),
+        optional: false,
+    }
+}
+
 /// Declares the object and its instance.
-fn declare(program: &mut Program, id: ExternFunctionId, handler: &str) -> InstanceId {
+fn declare(program: &mut Program, id: ExternFunctionId, handler: &Handler) -> InstanceId {
     let function = program.extern_functions[id.index()].clone();
     let object = ExternId::from(program.externs.len());
     let name = fresh(program, &format!("{}_remote", function.name));
@@ -69,13 +86,17 @@ fn declare(program: &mut Program, id: ExternFunctionId, handler: &str) -> Instan
         annotations: vec![],
         span: function.span,
     };
-    let mut annotations = vec![Annotation::string("value_extern", handler)];
+    let mut annotations = vec![Annotation::string("value_extern", &handler.name)];
     annotations.extend(function.annotations);
     program.externs.push(ExternObject {
         name,
         user: true,
         type_params: vec![],
-        constructors: vec![vec![]],
+        constructors: vec![if handler.block.is_some() {
+            ["server", "servers"].map(number).into()
+        } else {
+            vec![]
+        }],
         methods: vec![method],
         annotations,
         span: function.span,
@@ -87,7 +108,11 @@ fn declare(program: &mut Program, id: ExternFunctionId, handler: &str) -> Instan
         name,
         object,
         type_args: vec![],
-        args: vec![],
+        args: if handler.block.is_some() {
+            vec![build::bits(SHARE_BITS, 0), build::bits(SHARE_BITS, 1)]
+        } else {
+            vec![]
+        },
         owner: Owner::Program,
         methods: vec![],
         annotations: vec![],

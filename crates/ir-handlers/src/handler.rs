@@ -1,6 +1,6 @@
 //! The handlers of a program.
 
-use crate::fields::{FieldKind, Struct};
+use crate::fields::{Field, FieldKind, Struct};
 use crate::remote::{C_WORDS, Remote};
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, Span};
@@ -12,6 +12,9 @@ use std::fmt::Write;
 /// The method of a handler's extern object.
 pub const CALL: &str = "call";
 
+/// Bits of a leased block's number: the switch has an entry for each block.
+const MOST_BLOCK_BITS: u32 = 12;
+
 /// A handler, as a program declares it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Handler {
@@ -21,6 +24,8 @@ pub struct Handler {
     pub group: Option<String>,
     /// Fields of the request that name a flow, in order; none if all packets are of one flow.
     pub key: Struct,
+    /// The field of the request that names a leased block; 0 there for none.
+    pub block: Option<Field>,
     /// After so long without packets, it has nothing of a flow.
     pub keeps: Option<Duration>,
     /// Text that the handler gets when it is made.
@@ -99,10 +104,12 @@ impl Handler {
             method = method.returns(ValueType::Bool);
         }
         let key = key_of(&remote, &request.name, &made)?;
+        let block = block_of(&remote, &request.name, &made)?;
         Ok(Handler {
             name: remote.handler,
             group: remote.group,
             key,
+            block,
             keeps: remote.keeps,
             config: remote.config,
             request: made,
@@ -128,27 +135,51 @@ impl Handler {
     }
 }
 
+/// A field that `part` of the annotation names.
+fn field_of<'f>(
+    part: &str,
+    path: &[String],
+    request: &Name,
+    fields: &'f Struct,
+) -> Result<&'f Field, String> {
+    let shown = path.join(".");
+    match path.split_first() {
+        Some((root, rest)) if root == request.as_str() => fields.field(rest).ok_or_else(|| {
+            let names = fields.fields.iter().map(|f| format!("`{request}.{}`", f.path.join(".")));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("`{shown}` in `{part}` is no field of the request, which has {names}")
+        }),
+        _ => Err(format!("`{shown}` in `{part}` is no field of the request `{request}`")),
+    }
+}
+
+/// The field that names a leased block.
+fn block_of(remote: &Remote, request: &Name, fields: &Struct) -> Result<Option<Field>, String> {
+    if remote.block.is_empty() {
+        return Ok(None);
+    }
+    if remote.key.is_empty() {
+        return Err("`block` needs a `key`, for packets that belong to no block".to_string());
+    }
+    let field = field_of("block", &remote.block, request, fields)?;
+    match field.kind {
+        FieldKind::Unsigned if field.width <= MOST_BLOCK_BITS => Ok(Some(field.clone())),
+        _ => Err(format!(
+            "`{}` in `block` is not of `bit<1>` to `bit<{MOST_BLOCK_BITS}>`",
+            remote.block.join(".")
+        )),
+    }
+}
+
 /// The fields of the key, laid out one after the other.
 fn key_of(remote: &Remote, request: &Name, fields: &Struct) -> Result<Struct, String> {
     let mut key = Struct { name: format!("{}_key", remote.handler), fields: vec![], size: 0 };
     for path in &remote.key {
-        let shown = path.join(".");
-        let (root, rest) = path.split_first().ok_or("`key` has no field")?;
-        if root != request.as_str() {
-            return Err(format!("`{shown}` in `key` is no field of the request `{request}`"));
+        let field = field_of("key", path, request, fields)?;
+        if key.field(&field.path).is_some() {
+            return Err(format!("`{}` is twice in `key`", path.join(".")));
         }
-        let known = || {
-            let names: Vec<String> =
-                fields.fields.iter().map(|f| format!("`{request}.{}`", f.path.join("."))).collect();
-            names.join(", ")
-        };
-        let field = fields
-            .field(rest)
-            .ok_or_else(|| format!("`{shown}` in `key` is no field of the request, which has {}", known()))?;
-        if key.field(rest).is_some() {
-            return Err(format!("`{shown}` is twice in `key`"));
-        }
-        key.fields.push(crate::Field { at: key.size, ..field.clone() });
+        key.fields.push(Field { at: key.size, ..field.clone() });
         key.size += field.size;
     }
     Ok(key)
@@ -181,7 +212,8 @@ pub fn handlers(program: &Program) -> Vec<(InstanceId, Handler)> {
     found.collect()
 }
 
-/// The offer of a device that runs a handler. `make` gets no arguments.
+/// The offer of a device that runs a handler. With leased blocks, `make` gets two numbers: of the server among those that share the
+/// blocks, and of these. Otherwise it gets none.
 pub fn offer(handler: &Handler, make: ValueExternFactory) -> ValueOffer {
     ValueOffer {
         form: Form::Object,

@@ -1,4 +1,4 @@
-//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, keeps = "10s", config = "c")`.
+//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, block = q.c, keeps = "10s", config = "c")`.
 
 use base_time::Duration;
 use ir::{Annotation, AnnotationBody};
@@ -15,6 +15,8 @@ pub struct Remote {
     pub group: Option<String>,
     /// Fields of the request that name a flow, each from the parameter on: `q.src` is `["q", "src"]`.
     pub key: Vec<Vec<String>>,
+    /// The field of the request that names a leased block, from the parameter on.
+    pub block: Vec<String>,
     /// After so long without packets, the handler has nothing of a flow.
     pub keeps: Option<Duration>,
     /// Text that the handler gets when it is made.
@@ -29,7 +31,9 @@ impl Remote {
 
     fn read(annotation: &Annotation) -> Result<Remote, String> {
         let AnnotationBody::Tokens(text) = &annotation.body else {
-            return Err("`@remote` takes `handler`, `group`, `key`, `keeps` and `config`".to_string());
+            return Err(
+                "`@remote` takes `handler`, `group`, `key`, `block`, `keeps` and `config`".to_string()
+            );
         };
         let mut tokens = Tokens { rest: text };
         let mut remote = Remote::default();
@@ -45,6 +49,7 @@ impl Remote {
                 "group" => remote.group = Some(tokens.string()?),
                 "config" => remote.config = tokens.string()?,
                 "key" => remote.key = tokens.key()?,
+                "block" => remote.block = tokens.path()?,
                 "keeps" => {
                     let text = tokens.string()?;
                     let why = |why| format!("`keeps = \"{text}\"` is no duration: {why}");
@@ -52,7 +57,7 @@ impl Remote {
                 }
                 _ => {
                     return Err(format!(
-                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `keeps`, `config`"
+                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `block`, `keeps`, `config`"
                     ));
                 }
             }
@@ -146,16 +151,21 @@ impl Tokens<'_> {
         Err("a string has no end".to_string())
     }
 
+    /// `q.a.b`
+    fn path(&mut self) -> Result<Vec<String>, String> {
+        let mut path = vec![self.word()?];
+        while self.take('.') {
+            path.push(self.word()?);
+        }
+        Ok(path)
+    }
+
     /// `{ q.a, q.b }`
     fn key(&mut self) -> Result<Vec<Vec<String>>, String> {
         self.symbol('{')?;
         let mut key = vec![];
         while !self.take('}') {
-            let mut path = vec![self.word()?];
-            while self.take('.') {
-                path.push(self.word()?);
-            }
-            key.push(path);
+            key.push(self.path()?);
             if !self.take(',') {
                 self.symbol('}')?;
                 break;
@@ -185,12 +195,13 @@ mod tests {
     #[test]
     fn all_parts() {
         let remote = read(
-            r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , keeps = "2s" , config = "a\"b""#,
+            r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , block = q . d , keeps = "2s" , config = "a\"b""#,
         );
         let wanted = Remote {
             handler: "h1".into(),
             group: Some("g".into()),
             key: vec![vec!["q".into(), "a".into()], vec!["q".into(), "b".into(), "c".into()]],
+            block: vec!["q".into(), "d".into()],
             keeps: Some(Duration::from_s(2)),
             config: "a\"b".into(),
         };
@@ -206,10 +217,11 @@ mod tests {
             ("handler = \"h\" , handler = \"h\"", "`handler` is given twice"),
             (
                 "handler = \"h\" , size = 3",
-                "`@remote` has no `size`, but `handler`, `group`, `key`, `keeps`, `config`",
+                "`@remote` has no `size`, but `handler`, `group`, `key`, `block`, `keeps`, `config`",
             ),
             ("handler = \"h\" , keeps = \"long\"", "`keeps = \"long\"` is no duration: a number is missing"),
             ("handler = \"h\" , key = { }", "`key` has no field"),
+            ("handler = \"h\" , block = { q . a }", "a name is missing before `{`"),
             ("handler = \"h\" , key = { q . a", "`}` is missing at the end"),
             ("handler = h", "`\"` is missing before `h`"),
             ("handler = \"h", "a string has no end"),

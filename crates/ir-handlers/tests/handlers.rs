@@ -116,6 +116,17 @@ fn fields_are_laid_out_without_padding() {
 }
 
 #[test]
+fn a_handler_with_leased_blocks_gets_its_part_of_them() {
+    let with = SNAT.replace("config", "block = q.inner.vlan, config");
+    let program = program(&with, "snat_alloc(q, r);").expect("it is right");
+    let (id, handler) = handlers(&program).remove(0);
+    assert_eq!(handler.block.map(|field| (field.name(), field.width)), Some(("inner_vlan".to_string(), 12)));
+    let args = &program.instance(id).args;
+    assert_eq!(args.len(), 2, "the server, and how many there are");
+    assert_eq!(program.constructor(program.instance(id)).map(<[_]>::len), Some(2));
+}
+
+#[test]
 fn another_form_has_another_fingerprint() {
     let print = |declaration: &str| {
         only(&program(declaration, "snat_alloc(q, r);").expect("it is right")).fingerprint()
@@ -134,6 +145,26 @@ fn another_form_has_another_fingerprint() {
 #[test]
 fn declarations_that_are_wrong() {
     let wrong = [
+        (
+            "@remote(handler = \"h\", key = { q.src }, block = q.dst) extern bool h(in request_t q);",
+            "h(q);",
+            "`q.dst` in `block` is no field of the request, which has `q.src`, `q.delta`, `q.proto`, `q.inner.vlan`, `q.inner.tagged`, `q.wide`",
+        ),
+        (
+            "@remote(handler = \"h\", key = { q.src }, block = q.src) extern bool h(in request_t q);",
+            "h(q);",
+            "`q.src` in `block` is not of `bit<1>` to `bit<12>`",
+        ),
+        (
+            "@remote(handler = \"h\", key = { q.src }, block = q.inner.tagged) extern bool h(in request_t q);",
+            "h(q);",
+            "`q.inner.tagged` in `block` is not of `bit<1>` to `bit<12>`",
+        ),
+        (
+            "@remote(handler = \"h\", block = q.inner.vlan) extern bool h(in request_t q);",
+            "h(q);",
+            "`block` needs a `key`, for packets that belong to no block",
+        ),
         (
             "@remote(handler = \"h\", key = { q.dst }) extern bool h(in request_t q);",
             "h(q);",
@@ -175,7 +206,7 @@ fn declarations_that_are_wrong() {
         (
             "@remote(\"h\") extern void h(in request_t q);",
             "h(q);",
-            "`@remote` takes `handler`, `group`, `key`, `keeps` and `config`",
+            "`@remote` takes `handler`, `group`, `key`, `block`, `keeps` and `config`",
         ),
         ("@remote(handler = \"h\") extern void h<T>(in T q);", "h(q);", "handlers have no type parameters"),
     ];

@@ -4,6 +4,10 @@
 //! After:  `meta.snat_flow = q.address ++ q.port; @region("snat") { given = snat.call(q, r); }`, with
 //!         `@flow("snat", 1024) bit<48> snat_flow;` in the metadata
 //!
+//! With a block, the first bit of the flow says whether the rest is the number of a leased block or the key:
+//!         `meta.snat_flow = 1w0 ++ q.address ++ q.port; if (q.block != 0) { meta.snat_flow = 1w1 ++ 38w0 ++ q.block; } @region("snat") ...`, with
+//!         `@flow("snat", 1024) @blocks("snat", 1024) bit<49> snat_flow;`. A block that is not 0 is at the server that it is leased to.
+//!
 //! Why: the policy `group` finds the server of a packet at the switch, before the call (`policy/group`).
 
 use crate::arch;
@@ -15,6 +19,9 @@ use ir::{
 };
 use p4_arch::Duty;
 
+/// Annotation of a flow's field whose flows may be leased blocks: `@blocks("REGION", COUNT)`.
+pub(crate) const BLOCKS: &str = "blocks";
+
 /// A region of a handler, and the key of its flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowsOf {
@@ -22,6 +29,8 @@ pub struct FlowsOf {
     pub region: Name,
     /// Fields of the call's first argument, each by the names from there on.
     pub key: Vec<Vec<String>>,
+    /// The field that names a leased block; empty if there is none.
+    pub block: Vec<String>,
     /// Buckets of the group.
     pub buckets: u32,
 }
@@ -42,7 +51,10 @@ fn refuse(region: &Name, span: Span, why: &str) -> Diagnostic {
         .at(span, why.to_string())
 }
 
-fn name_one(program: &mut Program, FlowsOf { region, key, buckets }: &FlowsOf) -> Result<(), Diagnostic> {
+fn name_one(
+    program: &mut Program,
+    FlowsOf { region, key, block, buckets }: &FlowsOf,
+) -> Result<(), Diagnostic> {
     let Some((control, request, span)) = find(program, region) else {
         return Err(refuse(region, Span::NONE, "the program does not call it in ingress"));
     };
@@ -58,24 +70,46 @@ fn name_one(program: &mut Program, FlowsOf { region, key, buckets }: &FlowsOf) -
             .help("assign it to a variable first"));
     }
     let parts: Option<Vec<Expr>> = key.iter().map(|path| part(program, &request, path)).collect();
-    let joined = parts.into_iter().flatten().reduce(|left, right| {
-        let ty = Type::Bit(width(&left) + width(&right));
-        build::binary(BinaryOp::Concat, left, right, ty)
-    });
+    let whole = parts.into_iter().flatten().reduce(joined);
+    let block = if block.is_empty() { None } else { part(program, &request, block) };
+    // A bit before the key, and room for the block.
+    let with_bit = |flow: Expr| match &block {
+        Some(block) => build::cast(flow.clone(), Type::Bit(1 + width(&flow).max(width(block)))),
+        None => flow,
+    };
+    let whole = whole.map(with_bit);
     let metadata = metadata(program, control);
-    let (Some(flow), Some(metadata)) = (joined, metadata) else {
+    let (Some(flow), Some(metadata)) = (whole, metadata) else {
         return Err(refuse(region, span, "its key is nothing that a packet has"));
     };
     let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int((*buckets).into())];
     let mut field = build::struct_field(&free_name(program, region), flow.ty.clone());
     field.annotations.push(Annotation { name: "flow".into(), body: AnnotationBody::Values(values) });
+    if let Some(block) = &block {
+        let blocks = 1u64 << width(block).min(16);
+        let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int(blocks.into())];
+        field.annotations.push(Annotation { name: BLOCKS.into(), body: AnnotationBody::Values(values) });
+    }
     let Some(number) = add_metadata(program, field) else {
         return Err(refuse(region, span, "the program has no struct of metadata"));
     };
     let place = build::field(metadata, number, flow.ty.clone());
-    let mut stmt = Some(build::assign(place, flow).at(span));
-    put_before(&mut program.controls[control.index()].body, region, &mut stmt);
+    let mut stmts = vec![build::assign(place.clone(), flow.clone()).at(span)];
+    if let Some(block) = block {
+        let bits = width(&flow);
+        let leased = build::cast(block.clone(), Type::Bit(bits - 1));
+        let leased = joined(build::bits(1, 1), leased);
+        let is_leased = build::differs(block.clone(), build::bits(width(&block), 0));
+        stmts.push(build::if_then(is_leased, vec![build::assign(place, leased)]).at(span));
+    }
+    put_before(&mut program.controls[control.index()].body, region, &mut stmts);
     Ok(())
+}
+
+/// `left ++ right`
+fn joined(left: Expr, right: Expr) -> Expr {
+    let ty = Type::Bit(width(&left) + width(&right));
+    build::binary(BinaryOp::Concat, left, right, ty)
 }
 
 /// The control with the region, the request of its call, and the call's place.
@@ -157,14 +191,14 @@ fn free_name(program: &Program, region: &Name) -> String {
     names.find(|name| !fields.iter().any(|field| field.name == name.as_str())).unwrap_or_default()
 }
 
-/// Puts a statement before the block of the region.
-fn put_before(block: &mut Block, region: &Name, stmt: &mut Option<Stmt>) {
+/// Puts statements before the block of the region.
+fn put_before(block: &mut Block, region: &Name, stmts: &mut Vec<Stmt>) {
     let is_it = |stmt: &Stmt| matches!(&stmt.kind, StmtKind::Block(block) if block.region().is_some_and(|name| name == region.as_str()));
     if let Some(at) = block.stmts.iter().position(is_it) {
-        block.stmts.splice(at..at, stmt.take());
+        block.stmts.splice(at..at, stmts.drain(..));
         return;
     }
     for inner in &mut block.stmts {
-        visit::blocks_mut(inner, &mut |block| put_before(block, region, stmt));
+        visit::blocks_mut(inner, &mut |block| put_before(block, region, stmts));
     }
 }

@@ -17,7 +17,7 @@ use crate::policies::LEADING;
 use crate::prepare;
 use crate::routes::Routes;
 use crate::runtimes::runtime;
-use crate::said_group::say_groups;
+use crate::said_group::{say_groups, share_blocks};
 use crate::section::{Half, SectionId, Sections};
 use crate::split::Split;
 use crate::state;
@@ -321,6 +321,7 @@ fn generate(a: &mut Analysis<'_>) -> Result<(), Stop> {
         device.linkage.keeps_order = a.deciding.is_empty();
     }
     say_groups(&mut made, a.placement);
+    share_blocks(&mut made);
     if made.iter().flatten().any(|device| prepare::is_torn(&device.program, &a.foreign)) {
         // Lending was a remedy that does not help: the refusal without it is reported.
         return Err(Stop::Refused(vec![]));

@@ -12,13 +12,16 @@ use crate::group_edge::GroupEdge;
 use crate::group_rules::GroupRules;
 use crate::placement::{DeviceIndex, Placement};
 use crate::split::DeviceProgram;
-use ir::{Annotation, AnnotationBody, AnnotationValue, Name, Program};
+use ir::{Annotation, AnnotationBody, AnnotationValue, Name, Program, build};
 use p4_arch::Duty;
 use server_groups::Member;
 use server_groups::wire::{MOST_MEMBERS, Wire};
 
 const LEADS: &str = "leads_group";
 const SERVES: &str = "serves_group";
+
+/// Bits of the numbers by which handlers have their part of leased blocks.
+const SHARE_BITS: u32 = 8;
 
 /// A group at its switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,6 +180,29 @@ pub(crate) fn say_groups(devices: &mut [Option<DeviceProgram>], placement: &Plac
                     program.controls[ingress.index()].annotations.push(served.annotation());
                 }
             }
+        }
+    }
+}
+
+/// Gives the handlers of all servers their parts of the leased blocks: see `ir-handlers`, `expand`.
+pub(crate) fn share_blocks(devices: &mut [Option<DeviceProgram>]) {
+    let edges: Vec<GroupEdge> = devices.iter().flatten().flat_map(|d| d.linkage.groups.clone()).collect();
+    for edge in edges {
+        for (number, (server, _)) in (0..).zip(&edge.members) {
+            let server = devices.get_mut(server.0 as usize).and_then(Option::as_mut);
+            let _ = server.map(|server| share(&mut server.program, number, edge.members.len() as u64));
+        }
+    }
+}
+
+fn share(program: &mut Program, server: u64, servers: u64) {
+    for at in 0..program.instances.len() {
+        let object = program.extern_object(program.instances[at].object);
+        let is_handler = object.annotations.iter().any(|annotation| annotation.name == "remote");
+        if let [first, second] = program.instances[at].args.as_mut_slice()
+            && is_handler
+        {
+            (*first, *second) = (build::bits(SHARE_BITS, server), build::bits(SHARE_BITS, servers));
         }
     }
 }

@@ -65,7 +65,8 @@ pub(crate) fn with_flows(
             let Some(group) = group_of(rack, placed.device.value) else { continue };
             wrong.extend(check_idle(group, &handler));
             let key = handler.key.fields.iter().map(|field| field.path.clone()).collect();
-            flows.push(FlowsOf { region, key, buckets: group.buckets });
+            let block = handler.block.as_ref().map(|field| field.path.clone()).unwrap_or_default();
+            flows.push(FlowsOf { region, key, block, buckets: group.buckets });
         }
     }
     if !wrong.is_empty() {

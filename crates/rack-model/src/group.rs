@@ -5,7 +5,7 @@
 //! name = "nat"                  # as handlers (`@remote(group = "nat")`) and maps (`map = { Count = "nat" }`) name it
 //! servers = ["s1", "s2", "s3"]  # devices that may be members, 64 at most
 //! members = ["s1", "s2"]        # at first; default: all servers
-//! idle = "160s"                 # a flow without packets for this time has ended; longer than any handler keeps its state
+//! idle = "130s"                 # a flow without packets for this time has ended; longer than any handler keeps its state
 //! variant = "exact"             # each packet of a flow reaches the server that has its state; "pin": for handlers that keep no state of a
 //!                               # flow (`keeps = "0s"`): buckets move at once, and `idle` is left out
 //! buckets = 1024                # new flows of handlers are hashed into this many buckets, a power of two; a region states its number in `@flow`

@@ -80,6 +80,8 @@ pub struct Wire {
 pub enum Read {
     /// A frame of the group for this member.
     Frame(Frame<Flow, Vec<u8>>),
+    /// A packet of a block that is leased to this member: no other one has anything of it.
+    Leased(Vec<u8>),
     /// A frame of the group for another member, or a damaged one.
     Wrong,
     /// Not of the group.
@@ -94,6 +96,10 @@ impl Wire {
         }
         if get(&frame, self.to) != Some(number(me)) {
             return Read::Wrong;
+        }
+        let is_call = get(&frame, self.kind) == Some(FIRST);
+        if is_call && get(&frame, self.flag) == Some(1) {
+            return Read::Leased(frame);
         }
         self.parse(frame).map_or(Read::Wrong, Read::Frame)
     }
@@ -290,6 +296,15 @@ mod tests {
             assert_eq!(read, Read::Frame(frame));
             assert_eq!(wire().read(Member(5), bytes), Read::Wrong, "for another member");
         }
+    }
+
+    #[test]
+    fn packets_of_leased_blocks_are_marked() {
+        let mut bytes = wire().write(Member(4), all().remove(0)).remove(0);
+        super::set(&mut bytes, wire().flag, 1);
+        assert_eq!(wire().read(Member(4), bytes.clone()), Read::Leased(bytes.clone()));
+        assert_eq!(wire().read(Member(5), bytes.clone()), Read::Wrong, "for another member");
+        assert_eq!(wire().call_to(&bytes), Some(Member(4)), "it is a call");
     }
 
     #[test]

@@ -17,7 +17,8 @@ typedef struct p4r_ctx {
     uint64_t arena_used;
     uint8_t *arena;
     uint32_t worker;
-    uint32_t reserved;
+    uint16_t server;
+    uint16_t servers;
 } p4r_ctx;
 
 /* The time of the packet, in nanoseconds. In an emulated rack it is virtual time. */
@@ -25,6 +26,14 @@ static inline uint64_t p4r_now_ns(const p4r_ctx *ctx) { return ctx->now_ns; }
 
 /* The number of the worker that calls, from 0. */
 static inline uint32_t p4r_worker(const p4r_ctx *ctx) { return ctx->worker; }
+
+/*
+ * True if the block of this number is leased to the server that calls. The servers of a group share the blocks: no two have the same one at any
+ * time. The only server has all.
+ */
+static inline _Bool p4r_leased(const p4r_ctx *ctx, uint64_t block) {
+    return ctx->servers <= 1 || block % ctx->servers == ctx->server;
+}
 
 /* A random number (splitmix64). The sequence is the same in each run. */
 static inline uint64_t p4r_random(p4r_ctx *ctx) {

@@ -58,9 +58,10 @@ int main(int argc, char **argv) {
         long left = (long)size - 1;
         int status = P4R_OK;
         switch (in[0]) {
-        case 'i': /* seed, worker, configuration */
+        case 'i': /* seed, worker, server, servers, configuration */
             ctx.random = load(body, 8), ctx.worker = (uint32_t)load(body + 8, 4);
-            if (h->init) status = h->init(&ctx, (const char *)body + 12);
+            ctx.server = (uint16_t)load(body + 12, 2), ctx.servers = (uint16_t)load(body + 14, 2);
+            if (h->init) status = h->init(&ctx, (const char *)body + 16);
             break;
         case 'c': /* now, request: tick, response */
             ctx.now_ns = load(body, 8);

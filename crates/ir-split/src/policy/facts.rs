@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::mark::Mark;
+use crate::name_flows::BLOCKS;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, Sections, first_span};
@@ -46,6 +47,8 @@ pub(super) struct Fact {
     pub width: u32,
     /// Number from the annotation.
     pub count: u64,
+    /// Leased blocks that the field may name, with the first bit set; 0 if it never does.
+    pub blocks: u64,
 }
 
 impl Fact {
@@ -68,17 +71,20 @@ fn within(kind: &Kind, program: &Program, region: &str, whole: &Type) -> Option<
             fact.path.insert(0, (at, field.ty.clone()));
             return Some(fact);
         };
-        let count = field.annotations.iter().filter(|a| a.name == kind.annotation).find_map(|a| {
-            match a.body.values() {
+        let said = |name: &str| {
+            let own = field.annotations.iter().filter(|a| a.name == name);
+            own.filter_map(|a| match a.body.values() {
                 [AnnotationValue::Str(known), AnnotationValue::Int(count)] if known == region => {
                     u64::try_from(count).ok()
                 }
                 _ => None,
-            }
-        });
-        let count = count.filter(|count| kind.may_be(*count))?;
+            })
+            .next()
+        };
+        let blocks = said(BLOCKS).filter(|_| kind.keeps_handlers).unwrap_or(0).min(1 << 16);
+        let count = said(kind.annotation).filter(|count| kind.may_be(*count))?;
         let is_one = (1..=kind.most_bits).contains(&width);
-        is_one.then(|| Fact { path: vec![(at, field.ty.clone())], width, count })
+        is_one.then(|| Fact { path: vec![(at, field.ty.clone())], width, count, blocks })
     };
     program.fields(whole).iter().enumerate().find_map(found)
 }

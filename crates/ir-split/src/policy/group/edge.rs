@@ -1,6 +1,6 @@
 //! The entries of a group, and what its controller needs to know.
 
-use super::{BUCKET, FLOW, OTHER, SiteOfGroup, TO};
+use super::{BUCKET, FLAG, FLOW, OTHER, SiteOfGroup, TO};
 use crate::generate::Generator;
 use crate::group_edge::GroupEdge;
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, Layout, VERSION};
@@ -21,6 +21,11 @@ pub fn fill(g: &mut Generator<'_>, path: &Name, site: &SiteOfGroup) {
             vec![bucket % count + 1, 0],
             LastArgs::Plain,
         );
+    }
+    // Block 0 stands for none.
+    for block in 1..site.fact.blocks {
+        let args = vec![block % count + 1, 0];
+        g.fill_brought(path, "leases", vec![site.number, block], "use", args, LastArgs::Plain);
     }
     let mut members = vec![];
     for (n, device) in (1..).zip(&site.devices) {
@@ -66,7 +71,7 @@ fn wire(g: &Generator<'_>, site: &SiteOfGroup) -> Wire {
         to: place(layout, TO),
         other: place(layout, OTHER),
         number: place(layout, "group_number"),
-        flag: place(layout, "group_flag"),
+        flag: place(layout, FLAG),
         bucket: place(layout, BUCKET),
         flow: place(layout, FLOW),
     }

@@ -10,6 +10,8 @@
 //!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
 //! ```
 //!
+//! A flow may be a leased block (`name-flows`): then it is at the server of the lease, which the table `leases` has, whoever is a member.
+//!
 //! After the region, control goes back, as with `call`. At first, the devices of a site share the buckets in turn.
 
 mod edge;
@@ -24,7 +26,7 @@ use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use base_diag::{Diagnostic, codes};
-use ir::{Callee, Program, Stmt, Type, build};
+use ir::{Callee, Expr, ExprKind, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 use server_groups::wire;
 use std::collections::BTreeMap;
@@ -38,6 +40,10 @@ const FLOW: &str = "group_flow";
 const TO: &str = "group_to";
 const OTHER: &str = "group_other";
 const BUCKET: &str = "group_bucket";
+const FLAG: &str = "group_flag";
+
+/// Bits of a leased block's number.
+const BLOCK_BITS: u32 = 16;
 
 /// Flows with a pin.
 const PINS: u32 = 4096;
@@ -92,7 +98,7 @@ impl EdgePolicy for Group {
             (TO, wire::MEMBER_BITS),
             (OTHER, wire::MEMBER_BITS),
             ("group_number", wire::NUMBER_BITS),
-            ("group_flag", 1),
+            (FLAG, 1),
             (BUCKET, wire::BUCKET_BITS),
             (FLOW, flow),
         ];
@@ -130,16 +136,15 @@ impl EdgePolicy for Group {
             let known = site.fact.of(g.metadata(stage));
             let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
             let flow = build::assign(common(FLOW), build::cast(known, Type::Bit(flow_bits)));
-            let args = vec![
+            let mut args = vec![
                 build::bits(EDGE_BITS, site.number),
                 build::bits(wire::BUCKET_BITS, site.fact.count - 1),
                 common(FLOW),
-                common(TO),
-                common(OTHER),
-                common(BUCKET),
-                leaves.clone(),
-                port.clone(),
             ];
+            if blocks(&sites) > 0 {
+                args.extend([block(site, site.fact.of(g.metadata(stage))), common(FLAG)]);
+            }
+            args.extend([common(TO), common(OTHER), common(BUCKET), leaves.clone(), port.clone()]);
             let found = vec![
                 build::if_then(is_fresh, vec![flow]),
                 build::call(Callee::Control(control), vec![], args),
@@ -162,6 +167,25 @@ struct SiteOfGroup {
     devices: Vec<DeviceIndex>,
     sections: Vec<SectionId>,
     fact: Fact,
+}
+
+/// Leased blocks of all groups together.
+fn blocks(sites: &[SiteOfGroup]) -> u64 {
+    sites.iter().map(|site| site.fact.blocks).sum()
+}
+
+/// The leased block that a flow names, 0 if it names none.
+fn block(site: &SiteOfGroup, flow: Expr) -> Expr {
+    let SiteOfGroup { fact, .. } = site;
+    let none = build::bits(BLOCK_BITS, 0);
+    if fact.blocks == 0 {
+        return none;
+    }
+    let first = build::shift_right(flow.clone(), u64::from(fact.width) - 1);
+    let is_leased = build::differs(first, build::bits(fact.width, 0));
+    let number = build::cast(flow, Type::Bit(BLOCK_BITS));
+    let ty = number.ty.clone();
+    build::expr(ExprKind::Ternary(Box::new(is_leased), Box::new(number), Box::new(none)), ty)
 }
 
 /// The groups that hand-overs leave for.
@@ -187,8 +211,9 @@ fn source(g: &Generator<'_>, sites: &[SiteOfGroup]) -> String {
     let words = (0..all_bits).step_by(32);
     let mix: String = words.map(|low| format!("h = h + all[{}:{low}]; MIX ", low + 31)).collect();
     format!(
-        "#define ROWS {rows}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
+        "#define ROWS {rows}\n#define BLOCKS {}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
          #define PORT_BITS {}\n{arch}\n{}",
+        blocks(sites),
         crate::PORT_BITS,
         include_str!("group.p4").replace("            MIX_ALL", &format!("            {mix}")),
     )
