@@ -17,6 +17,7 @@ mod detect;
 mod disturbed;
 mod entry_forms;
 mod every_command;
+mod example_apps;
 mod explanations;
 mod fat_tree;
 mod feed;

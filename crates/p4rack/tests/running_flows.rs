@@ -18,8 +18,8 @@ use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, MasterArbitrationUpdate, SetForwardingPipelineConfigRequest,
-    StreamMessageRequest, Uint128, Update, WriteRequest, stream_message_request::Update as Asked,
-    update::Type,
+    StreamMessageRequest, StreamMessageResponse, Uint128, Update, WriteRequest,
+    stream_message_request::Update as Asked, update::Type,
 };
 use p4runtime_proto::p4rack::v1::PinnedApp;
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
@@ -30,16 +30,18 @@ use std::sync::Arc;
 const ELECTION: Option<Uint128> = Some(Uint128 { high: 0, low: 1 });
 
 /// A rack of one process with a controller, and a clock.
-struct Rig<C: Channel> {
-    rack: RackSwitch<C>,
-    now: Time,
+pub(crate) struct Rig<C: Channel> {
+    pub(crate) rack: RackSwitch<C>,
+    pub(crate) now: Time,
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
     frames: Vec<(u32, Vec<u8>)>,
+    /// Messages to the controller.
+    pub(crate) sent: Vec<StreamMessageResponse>,
 }
 
 impl<C: Channel> Rig<C> {
-    fn new(racked: &Racked, channel: C) -> Rig<C> {
+    pub(crate) fn new(racked: &Racked, channel: C) -> Rig<C> {
         let app = &racked.apps[0];
         let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, netfn_registry::all()) };
         let splitter = Splitter::new(maker, app.placement.clone());
@@ -47,16 +49,22 @@ impl<C: Channel> Rig<C> {
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
         let flows = flows::app_flows(racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
         let rack = RackSwitch::new(splitter, 1, 0, None, channel).with_flows(flows);
-        let (replies, frames) = (BTreeMap::new(), vec![]);
-        let mut rig = Rig { rack, now: Time::ZERO, tickets: 0, replies, frames };
+        let (replies, frames, sent) = (BTreeMap::new(), vec![], vec![]);
+        let mut rig = Rig { rack, now: Time::ZERO, tickets: 0, replies, frames, sent };
         let updates = device_control::updates(app.entries.writes(), &app.whole).expect("P4Runtime has them");
         let started = rig.call(Call::Start(Box::default(), updates));
         assert_eq!(rig.wait_for(started), Ok(()));
         let update = MasterArbitrationUpdate { device_id: 1, election_id: ELECTION, ..Default::default() };
-        let hello = StreamMessageRequest { update: Some(Asked::Arbitration(update)) };
-        let events = rig.rack.message(rig.now, StreamId(1), &hello);
-        rig.take(events);
+        rig.say(Asked::Arbitration(update));
+        rig.sent.clear();
         rig
+    }
+
+    /// A message of the controller.
+    pub(crate) fn say(&mut self, message: Asked) {
+        let message = StreamMessageRequest { update: Some(message) };
+        let events = self.rack.message(self.now, StreamId(1), &message);
+        self.take(events);
     }
 
     fn take(&mut self, events: Vec<Event>) {
@@ -64,6 +72,7 @@ impl<C: Channel> Rig<C> {
             match event {
                 Event::Reply(ticket, reply) => drop(self.replies.insert(ticket, reply)),
                 Event::Frame(port, frame) => self.frames.push((port, frame)),
+                Event::Send(_, message) => self.sent.push(message),
                 _ => {}
             }
         }
@@ -73,7 +82,7 @@ impl<C: Channel> Rig<C> {
         }
     }
 
-    fn call(&mut self, call: Call) -> Ticket {
+    pub(crate) fn call(&mut self, call: Call) -> Ticket {
         self.tickets += 1;
         let events = self.rack.call(self.now, Ticket(self.tickets), call);
         self.take(events);
@@ -81,7 +90,7 @@ impl<C: Channel> Rig<C> {
     }
 
     /// Time passes until something is due, at most this long.
-    fn pass(&mut self, most: Duration) {
+    pub(crate) fn pass(&mut self, most: Duration) {
         let due = self.rack.deadline().unwrap_or(self.now + most);
         self.now = due.max(self.now).min(self.now + most);
         let events = self.rack.tick(self.now);
@@ -103,13 +112,13 @@ impl<C: Channel> Rig<C> {
         panic!("no reply");
     }
 
-    fn done(&mut self, call: Call) -> Result<(), Status> {
+    pub(crate) fn done(&mut self, call: Call) -> Result<(), Status> {
         let ticket = self.call(call);
         self.wait_for(ticket)
     }
 
     /// Frames that leave when a frame comes.
-    fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let events = self.rack.frame(self.now, port, frame);
         self.take(events);
         let mut left = std::mem::take(&mut self.frames);
@@ -117,23 +126,23 @@ impl<C: Channel> Rig<C> {
         left
     }
 
-    fn app(&self) -> PinnedApp {
+    pub(crate) fn app(&self) -> PinnedApp {
         let mut apps = self.rack.show().pinned_apps;
         assert_eq!(apps.len(), 1);
         apps.remove(0)
     }
 
-    fn metric(&mut self, name: &str) -> u64 {
+    pub(crate) fn metric(&mut self, name: &str) -> u64 {
         let all = self.rack.metrics();
         all.iter().filter(|metric| metric.name == name).map(|metric| metric.value).sum()
     }
 }
 
-fn move_flow(app: &str, key: BTreeMap<String, String>, to_switch: bool) -> Call {
+pub(crate) fn move_flow(app: &str, key: BTreeMap<String, String>, to_switch: bool) -> Call {
     Call::Steer(None, Steer::MoveFlow(MoveFlow { app: app.to_string(), key, to_switch }))
 }
 
-fn write(updates: Vec<Update>, atomicity: Atomicity) -> Call {
+pub(crate) fn write(updates: Vec<Update>, atomicity: Atomicity) -> Call {
     let request = WriteRequest {
         device_id: 1,
         election_id: ELECTION,
