@@ -248,9 +248,11 @@ fn serve_until(
     let ports_after = setup.ports_after;
     let (thrift, device_id) = (setup.thrift.take(), setup.device_id);
     let publishing = setup.notifications.take();
-    let notifications = publishing.as_ref().map(|listener| Notifications::new(listener, device_id));
+    let notifications =
+        publishing.as_ref().map(|listener| Notifications::new(listener, device_id, setup.budget.clone()));
     let lanes = Lanes::open(&setup.ports, cables, setup.workers, FRAMES, started).map_err(failed)?;
-    let files = if setup.thrift.is_some() { bmv2_thrift::CONNECTIONS } else { 0 };
+    let files = if thrift.is_some() { bmv2_thrift::CONNECTIONS } else { 0 }
+        + if publishing.is_some() { bmv2_thrift::SUBSCRIBERS } else { 0 };
     let limits = setup.limits.within(setup.files.saturating_sub(files));
     let (front, commands) = p4runtime_grpc::queue(WAITING, limits, setup.budget.clone());
     let (begin, begun) = std::sync::mpsc::sync_channel(1);

@@ -307,6 +307,32 @@ fn profiles_groups_and_multicast() {
     assert_eq!(client.code("bm_mt_act_prof_get_member", about(profile, vec![Value::I32(5)])), 10);
     assert_eq!(client.code("bm_mt_act_prof_get_members", about("none", vec![])), 23);
 
+    // A default that names a member follows it, until a controller sets another one.
+    let default = "table_entry { table_id: 0 is_default_action: true }";
+    let named = |member| Value::Struct(vec![(1, Value::I32(2)), (4, Value::I32(member))]);
+    let set = |table, member| about(table, vec![Value::I32(member)]);
+    let get = |client: &mut Client| client.standard("bm_mt_get_default_entry", about("ecmp", vec![]));
+    let none = get(&mut client);
+    assert_eq!(client.standard("bm_mt_indirect_set_default_member", set("ecmp", 0)), None);
+    assert_eq!(get(&mut client), Some(named(0)));
+    assert!(switch.read(default).contains(r#"value: "\001""#), "{}", switch.read(default));
+    let modify = |port| about(profile, vec![Value::I32(0), text("forward"), data(&[&[0, port]])]);
+    assert_eq!(client.standard("bm_mt_act_prof_modify_member", modify(9)), None);
+    assert_eq!(get(&mut client), Some(named(0)));
+    assert!(switch.read(default).contains(r#"value: "\t""#), "{}", switch.read(default));
+    assert_eq!(client.code("bm_mt_act_prof_delete_member", about(profile, vec![Value::I32(0)])), 11);
+    assert_eq!(client.code("bm_mt_indirect_set_default_member", set("ecmp", 5)), 10);
+    assert_eq!(client.code("bm_mt_indirect_set_default_member", set("route", 0)), 9);
+    assert_eq!(client.code("bm_mt_indirect_ws_set_default_group", set("ecmp", 0)), 100);
+    let direct = about("ecmp", vec![text("forward"), data(&[&[0, 4]])]);
+    assert_eq!(client.standard("bm_mt_set_default_action", direct), None);
+    assert_eq!(client.standard("bm_mt_act_prof_modify_member", modify(8)), None);
+    assert!(switch.read(default).contains(r#"value: "\004""#), "{}", switch.read(default));
+    assert_eq!(client.standard("bm_mt_indirect_set_default_member", set("ecmp", 0)), None);
+    assert_eq!(client.standard("bm_mt_indirect_reset_default_entry", about("ecmp", vec![])), None);
+    assert_eq!(get(&mut client), none);
+    assert_eq!(client.standard("bm_mt_act_prof_delete_member", about(profile, vec![Value::I32(0)])), None);
+
     let multicast = |method: &str| format!("simple_pre_lag:{method}");
     let call = |client: &mut Client, method: &str, more: Vec<Value>| {
         let all = std::iter::once(Value::I32(0)).chain(more);
@@ -471,6 +497,8 @@ fn commands_are_those_of_simple_switch_cli() {
     assert!(
         run("table_dump ecmp").contains("Index: group(0)\n==========\nMEMBERS\n**********\nDumping member 0")
     );
+    assert_eq!(run("table_indirect_set_default ecmp 0"), "");
+    assert!(run("table_dump ecmp").contains("Dumping default entry\nIndex: member(0)"));
     assert_eq!(run("mc_mgrp_create 1"), "");
     assert_eq!(run("mc_node_create 5 0 2"), "node was created with handle 0");
     assert_eq!(run("mc_node_associate 1 0"), "");

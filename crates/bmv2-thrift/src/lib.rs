@@ -9,11 +9,12 @@
 // Connections are served in real time.
 #![allow(clippy::disallowed_methods)]
 
+mod backlog;
 mod client;
 mod local;
 mod notifications;
 mod server;
 
 pub use client::Client;
-pub use notifications::{Notifications, NotificationsAddress, NotificationsListener};
+pub use notifications::{Notifications, NotificationsAddress, NotificationsListener, SUBSCRIBERS};
 pub use server::{CONNECTIONS, serve};

@@ -6,8 +6,11 @@
 //! a message over ipc          01, length (8 bytes), message
 //! ```
 
+use crate::backlog::{Backlog, Subscriber};
+use crate::server::{CONNECTIONS, RULES};
 use base_time::{Duration, Time};
 use bmv2::Learning;
+use p4runtime_grpc::{Accepts, Admission, Budget};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -17,20 +20,16 @@ use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{Semaphore, broadcast};
 use tracing::{debug, warn};
 
 /// Protocols PUB and SUB.
 const PUBLISHER: u16 = 0x20;
 const SUBSCRIBER: u16 = 0x21;
 
-/// Messages that a subscriber may be behind; the oldest are lost to it.
-const WAITING: usize = 1024;
+/// Subscribers at a time. When another one comes, the one makes room to which nothing was sent for longest.
+pub const SUBSCRIBERS: usize = CONNECTIONS;
 
-/// Subscribers at a time.
-const SUBSCRIBERS: usize = 64;
-
-/// Time for a subscriber's first bytes.
+/// Time for a subscriber's first bytes, and for reading a message.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// A nanomsg address: `ipc://PATH` or `tcp://IP:PORT`.
@@ -139,7 +138,9 @@ fn remove_dead(path: &Path) -> io::Result<()> {
 #[derive(Clone)]
 pub struct Notifications {
     learning: Arc<Mutex<Learning>>,
-    messages: broadcast::Sender<Arc<[u8]>>,
+    backlog: Backlog,
+    /// Bytes before the length of a message.
+    prefix: &'static [u8],
     started: Instant,
     address: String,
     _file: Arc<SocketFile>,
@@ -158,15 +159,16 @@ impl Drop for SocketFile {
 }
 
 impl Notifications {
-    /// Publisher of a device for a socket that it does not serve yet.
-    pub fn new(listener: &NotificationsListener, device_id: u64) -> Notifications {
-        let file = match &listener.address {
-            NotificationsAddress::Ipc(path) => Some(path.clone()),
-            NotificationsAddress::Tcp(_) => None,
+    /// Publisher of a device for a socket that it does not serve yet. Messages that wait take memory of the budget.
+    pub fn new(listener: &NotificationsListener, device_id: u64, budget: Budget) -> Notifications {
+        let (file, prefix): (_, &[u8]) = match &listener.address {
+            NotificationsAddress::Ipc(path) => (Some(path.clone()), &[1]),
+            NotificationsAddress::Tcp(_) => (None, &[]),
         };
         Notifications {
             learning: Arc::new(Mutex::new(Learning::new(device_id))),
-            messages: broadcast::channel(WAITING).0,
+            backlog: Backlog::new(budget),
+            prefix,
             started: Instant::now(),
             address: listener.address.to_string(),
             _file: Arc::new(SocketFile(file)),
@@ -175,23 +177,13 @@ impl Notifications {
 
     /// Accepts subscribers, in a tokio runtime.
     pub fn serve(&self, listener: NotificationsListener) -> io::Result<()> {
-        let (messages, places) = (self.messages.clone(), Arc::new(Semaphore::new(SUBSCRIBERS)));
+        let backlog = self.backlog.clone();
         match listener.socket {
             Socket::Ipc(socket) => {
-                let socket = tokio::net::UnixListener::from_std(socket)?;
-                tokio::spawn(async move {
-                    while let Ok((stream, _)) = socket.accept().await {
-                        subscribe(stream, &[1], &messages, &places);
-                    }
-                });
+                tokio::spawn(accept(tokio::net::UnixListener::from_std(socket)?, backlog));
             }
             Socket::Tcp(socket) => {
-                let socket = tokio::net::TcpListener::from_std(socket)?;
-                tokio::spawn(async move {
-                    while let Ok((stream, _)) = socket.accept().await {
-                        subscribe(stream, &[], &messages, &places);
-                    }
-                });
+                tokio::spawn(accept(tokio::net::TcpListener::from_std(socket)?, backlog));
             }
         }
         Ok(())
@@ -221,61 +213,57 @@ impl Notifications {
 
     /// Publishes a message.
     pub fn send(&self, message: Vec<u8>) {
-        // Without subscribers it is lost, as BMv2's are.
-        let _ = self.messages.send(message.into());
+        let length = (message.len() as u64).to_be_bytes();
+        if !self.backlog.push([self.prefix, &length, &message].concat()) {
+            warn!("a notification is lost: there is not enough memory for {} bytes", message.len());
+        }
     }
 }
 
-fn subscribe<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
-    stream: S,
-    prefix: &'static [u8],
-    messages: &broadcast::Sender<Arc<[u8]>>,
-    places: &Arc<Semaphore>,
-) {
-    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
-        warn!("a subscriber is refused: there are {SUBSCRIBERS}");
-        return;
-    };
-    let messages = messages.subscribe();
-    tokio::spawn(async move {
-        if let Err(error) = publish(stream, prefix, messages).await {
-            debug!("a subscriber has gone: {error}");
-        }
-        drop(place);
-    });
+async fn accept<L: Accepts + Send>(socket: L, backlog: Backlog)
+where
+    L::Stream: Send + 'static,
+{
+    let admission = Admission::new(RULES);
+    loop {
+        let stream = admission.accept(&socket).await.answering();
+        let messages = backlog.subscribe();
+        tokio::spawn(async move {
+            if let Err(error) = publish(stream, messages, PATIENCE).await {
+                debug!("a subscriber has gone: {error}");
+            }
+        });
+    }
 }
 
 async fn publish(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
-    prefix: &[u8],
-    mut messages: broadcast::Receiver<Arc<[u8]>>,
+    messages: Subscriber,
+    patience: std::time::Duration,
 ) -> io::Result<()> {
     let [high, low] = PUBLISHER.to_be_bytes();
     stream.write_all(&[0, b'S', b'P', 0, high, low, 0, 0]).await?;
     let mut theirs = [0; 8];
-    tokio::time::timeout(PATIENCE, stream.read_exact(&mut theirs)).await??;
+    tokio::time::timeout(patience, stream.read_exact(&mut theirs)).await??;
     let [high, low] = SUBSCRIBER.to_be_bytes();
     if theirs != [0, b'S', b'P', 0, high, low, 0, 0] {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not speak nanomsg's SUB"));
     }
     let mut ignored = [0; 256];
     loop {
-        let message = tokio::select! {
-            message = messages.recv() => message,
+        let (message, lost) = tokio::select! {
+            message = messages.next() => message,
             read = stream.read(&mut ignored) => match read? {
                 0 => return Ok(()),
                 _ => continue,
             },
         };
-        match message {
-            Ok(message) => {
-                let length = (message.len() as u64).to_be_bytes();
-                stream.write_all(&[prefix, &length, &message].concat()).await?;
-            }
-            Err(broadcast::error::RecvError::Lagged(lost)) => {
-                warn!(lost, "a subscriber is too slow for notifications")
-            }
-            Err(broadcast::error::RecvError::Closed) => return Ok(()),
+        if lost > 0 {
+            warn!(lost, "a subscriber is too slow for notifications");
         }
+        tokio::time::timeout(patience, stream.write_all(&message.bytes)).await??;
     }
 }
+
+#[cfg(test)]
+mod tests;

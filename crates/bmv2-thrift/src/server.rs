@@ -14,8 +14,8 @@ use tracing::{debug, warn};
 /// Connections at a time.
 pub const CONNECTIONS: usize = 64;
 
-/// A prompt may be idle for long; when another client comes, the one that has been idle longest makes room.
-const RULES: Rules = Rules {
+/// A prompt or a subscriber may be idle for long; when another client comes, the one that has been idle longest makes room.
+pub(crate) const RULES: Rules = Rules {
     connections: CONNECTIONS,
     per_address: CONNECTIONS,
     reserve: 0,

@@ -31,6 +31,7 @@ pub mod error {
     pub const DUPLICATE_ENTRY: i32 = 17;
     pub const BAD_MATCH_KEY: i32 = 18;
     pub const DEFAULT_ACTION_IS_CONST: i32 = 20;
+    pub const DEFAULT_ENTRY_IS_CONST: i32 = 21;
     pub const INVALID_ACTION_PROFILE_NAME: i32 = 23;
     pub const NO_ACTION_PROFILE_SELECTION: i32 = 24;
     pub const IMMUTABLE_TABLE_ENTRIES: i32 = 25;
@@ -231,4 +232,14 @@ pub fn entry_value(info: &P4Info, table: &Table, handle: u32, entry: &TableEntry
 pub fn action_of(info: &P4Info, table: &Table, name: &str, data: &[&[u8]]) -> Answer<TableAction> {
     let action = action(actions(info, table), info, name, data)?;
     Ok(TableAction { r#type: Some(table_action::Type::Action(action)) })
+}
+
+/// The default entry of a table.
+pub fn default_entry(table: &Table, action: Option<TableAction>) -> TableEntry {
+    TableEntry { table_id: table.id(), action, is_default_action: true, ..TableEntry::default() }
+}
+
+/// An action, in the form of entries.
+pub fn run_of(action: Action) -> TableAction {
+    TableAction { r#type: Some(table_action::Type::Action(action)) }
 }

@@ -10,11 +10,15 @@
 use base_time::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Samples of a list that wait for their acknowledgement at most; the oldest buffers are forgotten.
+/// Samples of a list that wait for their acknowledgement at most, and their bytes; the oldest buffers are forgotten.
 const MOST_UNACKNOWLEDGED: usize = 1 << 16;
+const MOST_BYTES_UNACKNOWLEDGED: usize = 4 << 20;
 
 /// Samples in a message at most.
 const MOST_IN_BUFFER: usize = 4096;
+
+/// Bytes of samples that complete a message.
+const MOST_BYTES_IN_BUFFER: usize = 64 << 10;
 
 /// Lists of digests with their buffers.
 #[derive(Debug)]
@@ -27,15 +31,17 @@ pub struct Learning {
 struct List {
     most_samples: usize,
     timeout: Duration,
-    /// Samples that are not sent yet.
+    /// Samples that are not sent yet, and their bytes.
     waiting: Vec<Vec<u8>>,
+    waiting_bytes: usize,
     since: Time,
     /// Number of the buffer of `waiting`.
     buffer: u64,
     /// Samples of buffers that were sent, by their positions.
     sent: BTreeMap<u64, BTreeMap<i32, Vec<u8>>>,
-    /// All samples in `waiting` and `sent`.
+    /// All samples in `waiting` and `sent`, and their bytes.
     known: BTreeSet<Vec<u8>>,
+    known_bytes: usize,
 }
 
 impl Default for List {
@@ -45,10 +51,12 @@ impl Default for List {
             most_samples: 1,
             timeout: Duration::from_ms(1000),
             waiting: vec![],
+            waiting_bytes: 0,
             since: Time::ZERO,
             buffer: 0,
             sent: BTreeMap::new(),
             known: BTreeSet::new(),
+            known_bytes: 0,
         }
     }
 }
@@ -68,8 +76,10 @@ impl Learning {
         if of.waiting.is_empty() {
             of.since = now;
         }
+        of.known_bytes += sample.len();
+        of.waiting_bytes += sample.len();
         of.waiting.push(sample);
-        (of.waiting.len() >= of.most_samples).then(|| of.send(self.device_id, list))
+        of.is_full().then(|| of.send(self.device_id, list))
     }
 
     /// Messages of buffers that have waited long enough.
@@ -92,16 +102,14 @@ impl Learning {
         if sent.is_empty() {
             of.sent.remove(&buffer);
         }
-        gone.iter().for_each(|sample| {
-            of.known.remove(sample);
-        });
+        gone.iter().for_each(|sample| of.forget(sample));
     }
 
     /// Sets the number of samples in a message. Returns the message that is complete by that.
     pub fn set_buffer_size(&mut self, list: i32, samples: usize) -> Option<Vec<u8>> {
         let of = self.lists.entry(list).or_default();
         of.most_samples = samples.clamp(1, MOST_IN_BUFFER);
-        (of.waiting.len() >= of.most_samples).then(|| of.send(self.device_id, list))
+        of.is_full().then(|| of.send(self.device_id, list))
     }
 
     /// Sets how long a message waits to be full; 0: until it is.
@@ -118,8 +126,20 @@ impl Learning {
 }
 
 impl List {
+    fn is_full(&self) -> bool {
+        self.waiting.len() >= self.most_samples || self.waiting_bytes >= MOST_BYTES_IN_BUFFER
+    }
+
+    /// A sample may be published again.
+    fn forget(&mut self, sample: &[u8]) {
+        if self.known.remove(sample) {
+            self.known_bytes -= sample.len();
+        }
+    }
+
     fn send(&mut self, device_id: u64, list: i32) -> Vec<u8> {
         let samples = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
         let mut message = b"LEA|".to_vec();
         message.extend(device_id.to_le_bytes());
         message.extend(0u32.to_le_bytes());
@@ -129,12 +149,10 @@ impl List {
         samples.iter().for_each(|sample| message.extend(sample));
         self.sent.insert(self.buffer, (0..).zip(samples).collect());
         self.buffer += 1;
-        while self.known.len() > MOST_UNACKNOWLEDGED
+        while (self.known.len() > MOST_UNACKNOWLEDGED || self.known_bytes > MOST_BYTES_UNACKNOWLEDGED)
             && let Some((_, oldest)) = self.sent.pop_first()
         {
-            oldest.values().for_each(|sample| {
-                self.known.remove(sample);
-            });
+            oldest.values().for_each(|sample| self.forget(sample));
         }
         message
     }
@@ -198,5 +216,28 @@ mod tests {
         }
         assert!(learning.learn(1, vec![0; 4], at(1)).is_some(), "the oldest may come again");
         assert!(learning.learn(1, vec![0, 0, 1, 0], at(1)).is_none());
+    }
+
+    #[test]
+    fn large_samples_fill_messages_and_are_forgotten_sooner() {
+        let mut learning = Learning::new(7);
+        learning.set_buffer_size(1, MOST_IN_BUFFER);
+        let sample = |number: usize| number.to_be_bytes().repeat(128);
+        let in_message = MOST_BYTES_IN_BUFFER / 1024;
+        let kept = MOST_BYTES_UNACKNOWLEDGED / 1024;
+        let mut lengths = vec![];
+        for number in 0..kept + in_message {
+            lengths.extend(learning.learn(1, sample(number), at(0)).map(|message| read(&message).1 as usize));
+        }
+        assert_eq!(lengths, vec![in_message; kept / in_message + 1]);
+        // The first message is forgotten, the second one is not.
+        learning.set_buffer_size(1, 1);
+        assert!(learning.learn(1, sample(in_message), at(1)).is_none());
+        assert!(learning.learn(1, sample(0), at(1)).is_some());
+        // That has cost the second one its place. All bytes are given back in the end.
+        assert!(learning.learn(1, sample(in_message), at(1)).is_some());
+        (0..200).for_each(|buffer| learning.acknowledge(1, buffer, None));
+        let list = &learning.lists[&1];
+        assert_eq!((list.known.len(), list.known_bytes, list.waiting_bytes), (0, 0, 0));
     }
 }

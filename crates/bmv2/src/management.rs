@@ -100,7 +100,7 @@ impl<S: Switch> Services<S> {
             self.switch.write(deletions).or_else(|status| unable(why(&status)))?;
         }
         self.switch.reset().or_else(|status| unable(why(&status)))?;
-        (self.handles, self.nodes) = Default::default();
+        (self.handles, self.nodes, self.default_members) = Default::default();
         self.forget_digests();
         VOID
     }

@@ -15,6 +15,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{P4Info, Table};
 use p4runtime_proto::p4::v1::{Entity, TableEntry, Update, entity::Entity as Of, update};
 use p4runtime_server::Status;
+use std::collections::BTreeMap;
 
 /// Facts about the process that clients can query.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,13 +37,22 @@ pub struct Services<S> {
     pub(crate) config: String,
     pub(crate) handles: Handles,
     pub(crate) nodes: Nodes,
+    /// By table, the member whose action is the default action.
+    pub(crate) default_members: BTreeMap<u32, u32>,
 }
 
 impl<S: Switch> Services<S> {
     /// Services of a switch that may have no program yet.
     pub fn new(switch: S, about: About) -> Services<S> {
-        let (info, config) = (P4Info::default(), String::new());
-        Services { switch, about, info, config, handles: Handles::default(), nodes: Nodes::default() }
+        Services {
+            switch,
+            about,
+            info: P4Info::default(),
+            config: String::new(),
+            handles: Handles::default(),
+            nodes: Nodes::default(),
+            default_members: BTreeMap::new(),
+        }
     }
 
     /// Does a call; its reply, if it wants one.
@@ -78,6 +88,7 @@ impl<S: Switch> Services<S> {
             self.info = info;
             self.handles = Handles::default();
             self.nodes = Nodes::default();
+            self.default_members.clear();
             self.forget_digests();
         }
         Ok(())

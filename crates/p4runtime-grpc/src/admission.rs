@@ -5,21 +5,23 @@
 //! The last connections, in total and beyond those of one address, are a reserve for operators: they may make calls but open no streams,
 //! and are closed soon, or when another one comes.
 
+mod client;
+mod guarded;
+
+use self::client::Activity;
+pub(crate) use self::client::Call;
+pub use self::client::Client;
+pub use self::guarded::{Accepts, Answering, Guarded};
 use crate::budget::Budget;
 use crate::limits::Rules;
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
-use tonic::transport::server::Connected;
 
 /// Interval between checks for connections that have been open too long.
 const SWEEP: Duration = Duration::from_millis(500);
@@ -51,42 +53,6 @@ struct Inner {
     swept: Mutex<Option<Instant>>,
     refused: AtomicU64,
     ended: AtomicU64,
-}
-
-/// The other end of a connection.
-pub struct Client {
-    id: u64,
-    address: IpAddr,
-    since: Instant,
-    activity: Mutex<Activity>,
-    ended: AtomicBool,
-    /// The task that waits to read or write.
-    waker: Mutex<Option<Waker>>,
-    /// Memory used by its requests and answers, in bytes.
-    pub(crate) used: AtomicUsize,
-    /// Memory used by answers to operators.
-    pub(crate) answers: Budget,
-    /// Places in the device's queue that it may have, and the place in the line of those who wait for one.
-    pub(crate) turns: Arc<Semaphore>,
-    pub(crate) line: Semaphore,
-    /// By the number of the call, for requests that are incomplete and answers that have begun: when some of it was last sent.
-    moved: Mutex<BTreeMap<u64, Instant>>,
-    of: Admission,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Activity {
-    /// True if the connection is one of the reserve.
-    is_guest: bool,
-    /// True if the connection has made a call.
-    has_called: bool,
-    /// Open calls, including streams.
-    calls: usize,
-    streams: usize,
-    /// Calls that it has made.
-    made: u64,
-    /// When the last call began or ended.
-    last: Instant,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -122,18 +88,16 @@ impl Admission {
     }
 
     /// Waits for the next connection that is within the limits.
-    pub async fn accept(&self, listener: &TcpListener) -> Guarded {
+    pub async fn accept<L: Accepts>(&self, listener: &L) -> Guarded<L::Stream> {
         loop {
             self.sweep(Instant::now());
             let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
+                accepted = listener.next() => accepted,
                 () = tokio::time::sleep(SWEEP) => continue,
             };
             match accepted {
-                Ok((stream, peer)) => {
-                    if let Some(client) = self.admit(peer.ip(), Instant::now()) {
-                        // Answers are short: they do not wait for more to send.
-                        let _ = stream.set_nodelay(true);
+                Ok((stream, address)) => {
+                    if let Some(client) = self.admit(address, Instant::now()) {
                         return Guarded { stream, client };
                     }
                 }
@@ -289,245 +253,6 @@ fn victim(
         (std::cmp::Reverse(crowd(client)), activity.has_called, activity.last, client.id)
     });
     first.map(|(_, client)| Arc::clone(client))
-}
-
-impl Client {
-    /// Address of the client.
-    pub fn address(&self) -> IpAddr {
-        self.address
-    }
-
-    /// The number of calls whose request or answer has come to a stop for so long.
-    fn stopped_for(&self, patience: Duration, now: Instant) -> usize {
-        lock(&self.moved).values().filter(|moved| now.duration_since(**moved) >= patience).count()
-    }
-
-    /// Some of the request or answer of a call has been sent; `None`: the request is complete, or the call has ended.
-    pub(crate) fn moved(&self, call: u64, now: Option<Instant>) {
-        let mut moved = lock(&self.moved);
-        match now {
-            Some(now) => moved.insert(call, now),
-            None => moved.remove(&call),
-        };
-    }
-
-    /// Memory is used up: closes a connection whose requests or answers have come to a stop.
-    pub(crate) fn make_room(&self) {
-        self.of.end_stopped();
-    }
-
-    fn is_overdue(&self, rules: &Rules, now: Instant) -> bool {
-        let activity = *lock(&self.activity);
-        if self.stopped_for(rules.stopped, now) > 0 {
-            return true;
-        }
-        let open_for = now.duration_since(self.since);
-        if activity.is_guest && open_for >= rules.reserved_for {
-            return true;
-        }
-        if activity.calls > 0 {
-            return false;
-        }
-        match activity.has_called {
-            false => open_for >= rules.first_call,
-            true => now.duration_since(activity.last) >= rules.idle,
-        }
-    }
-
-    fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-        if let Some(waker) = lock(&self.waker).take() {
-            waker.wake();
-        }
-    }
-
-    /// Notes that an answer has been written, for connections whose calls are not counted.
-    fn answered(&self) {
-        let mut activity = lock(&self.activity);
-        activity.has_called = true;
-        activity.last = Instant::now();
-    }
-
-    /// Begins a call, which ends when the result is dropped; an error if there are too many.
-    pub(crate) fn call(
-        self: &Arc<Client>,
-        is_stream: bool,
-        most: usize,
-        streams: usize,
-    ) -> Result<Call, &'static str> {
-        let mut activity = lock(&self.activity);
-        if activity.calls >= most {
-            return Err("too many calls are open on this connection");
-        }
-        if is_stream && activity.streams >= streams {
-            return Err("too many streams are open on this connection");
-        }
-        if is_stream && activity.is_guest {
-            // Lock order: the list of clients before the activity of one.
-            drop(activity);
-            if !self.of.has_room_for_streams(self.address) {
-                return Err(
-                    "too many controllers are connected: the remaining connections are reserved for operators",
-                );
-            }
-            activity = lock(&self.activity);
-            activity.is_guest = false;
-        }
-        activity.has_called = true;
-        activity.calls += 1;
-        activity.streams += usize::from(is_stream);
-        activity.last = Instant::now();
-        activity.made += 1;
-        Ok(Call { client: Arc::clone(self), is_stream, number: activity.made })
-    }
-}
-
-/// An open call.
-pub(crate) struct Call {
-    client: Arc<Client>,
-    is_stream: bool,
-    pub(crate) number: u64,
-}
-
-impl Call {
-    /// Notes that the answer has begun, or that the client has read some of it. Streams may be silent.
-    pub(crate) fn moved(&self) {
-        if !self.is_stream {
-            self.client.moved(self.number, Some(Instant::now()));
-        }
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.client.moved(self.number, None);
-        let mut activity = lock(&self.client.activity);
-        activity.calls = activity.calls.saturating_sub(1);
-        activity.streams = activity.streams.saturating_sub(usize::from(self.is_stream));
-        activity.last = Instant::now();
-    }
-}
-
-/// A connection within the limits, which [`Admission`] can close.
-pub struct Guarded {
-    stream: TcpStream,
-    client: Arc<Client>,
-}
-
-impl Guarded {
-    /// The address of the other end.
-    pub fn peer(&self) -> io::Result<SocketAddr> {
-        self.stream.peer_addr()
-    }
-
-    /// Counts everything that is written as an answer to a call.
-    pub fn answering(self) -> Answering {
-        Answering(self)
-    }
-
-    fn is_open(&self, context: &Context<'_>) -> io::Result<()> {
-        let mut waker = lock(&self.client.waker);
-        match &mut *waker {
-            Some(known) => known.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
-        }
-        match self.client.ended.load(Ordering::Acquire) {
-            false => Ok(()),
-            true => Err(io::ErrorKind::ConnectionAborted.into()),
-        }
-    }
-}
-
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        lock(&self.client.of.0.clients).remove(&self.client.id);
-    }
-}
-
-impl AsyncRead for Guarded {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.is_open(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Guarded {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.is_open(context)?;
-        Pin::new(&mut self.stream).poll_write(context, buffer)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffers: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.is_open(context)?;
-        Pin::new(&mut self.stream).poll_write_vectored(context, buffers)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-}
-
-impl Connected for Guarded {
-    type ConnectInfo = Arc<Client>;
-
-    fn connect_info(&self) -> Arc<Client> {
-        Arc::clone(&self.client)
-    }
-}
-
-/// A connection on which every write counts as an answer.
-pub struct Answering(Guarded);
-
-impl AsyncRead for Answering {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Answering {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.0).poll_write(context, buffer);
-        if let Poll::Ready(Ok(_)) = written {
-            self.0.client.answered();
-        }
-        written
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
-    }
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ impl Budget {
         Budget { used: Arc::default(), most }
     }
 
+    /// Memory for something that belongs to no connection; `None` if there is not enough.
+    pub fn take(&self, bytes: usize) -> Option<Hold> {
+        let mut hold = self.hold(None);
+        hold.grow(bytes).then_some(hold)
+    }
+
     /// An empty hold, which also counts for `client`.
     pub(crate) fn hold(&self, client: Option<Arc<Client>>) -> Hold {
         Hold { budget: self.clone(), client, bytes: 0, shared: 0 }

@@ -172,10 +172,10 @@ impl Front {
         }
     }
 
-    /// Metrics in Prometheus's text form; `None` if the owner is gone or overloaded.
-    pub async fn metrics(&self) -> Option<String> {
+    /// Metrics in Prometheus's text form, for a connection; `None` if the owner is gone or overloaded.
+    pub(crate) async fn metrics(&self, client: &Arc<Client>) -> Option<String> {
         let (reply, answer) = oneshot::channel();
-        let sent = tokio::time::timeout(PATIENCE, self.enqueue(None, Command::Metrics(reply))).await;
+        let sent = tokio::time::timeout(PATIENCE, self.enqueue(Some(client), Command::Metrics(reply))).await;
         if !sent.is_ok_and(|is_sent| is_sent) {
             return None;
         }
@@ -184,8 +184,7 @@ impl Front {
 
     /// Memory for an answer to a client of another protocol, until it is dropped; `None` if there is not enough beside others.
     pub fn hold(&self, bytes: usize) -> Option<Hold> {
-        let mut hold = self.budget.hold(None);
-        hold.grow(bytes).then_some(hold)
+        self.budget.take(bytes)
     }
 
     /// The connections to the P4Runtime address.

@@ -43,7 +43,7 @@ mod tls;
 mod trailers;
 mod weigh;
 
-pub use admission::{Admission, Answering, Client};
+pub use admission::{Accepts, Admission, Answering, Client};
 pub use budget::{Budget, Hold};
 pub use codec::{Codec, Opaque};
 pub use devices::Devices;

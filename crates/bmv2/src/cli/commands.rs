@@ -117,6 +117,12 @@ pub const COMMANDS: &[Command] = &[
     ),
     command("table_indirect_delete", "TABLE HANDLE", "remove an entry", Does::Runs(tables::table_delete)),
     command(
+        "table_indirect_set_default",
+        "TABLE MEMBER",
+        "the default action is that of a member",
+        Does::Runs(tables::table_indirect_set_default),
+    ),
+    command(
         "table_indirect_reset_default",
         "TABLE",
         "set the default action of the source",

@@ -79,6 +79,12 @@ pub fn table_num_entries(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<Str
     Ok(format!("{}\n", scalar(count.as_ref())))
 }
 
+pub fn table_indirect_set_default(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
+    let (table, member) = (line.table()?, line.int()?);
+    line.finish()?;
+    done(about(to, "bm_mt_indirect_set_default_member", &table.name, vec![Value::I32(member)]))
+}
+
 pub fn table_set_timeout(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
     let (table, handle, time) = (line.table()?, line.int()?, line.int()?);
     line.finish()?;
