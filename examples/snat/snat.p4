@@ -185,7 +185,7 @@ control SnatCompute(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(hdr.ipv4.isValid(),
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_length, hdr.ipv4.id, hdr.ipv4.reserved,
               hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.ttl,
-              (bit<8>)hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
+              hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
     }
 }

@@ -32,7 +32,7 @@ impl Inputs {
             let value = match port.name {
                 "now" => self.now,
                 "epoch" => self.epoch,
-                "key" if !rng.chance(1, 4) => {
+                "item" if !rng.chance(1, 4) => {
                     u128::from(rng.below(100)).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
                 }
                 _ => {

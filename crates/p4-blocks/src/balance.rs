@@ -55,7 +55,7 @@ pub(crate) static WCMP: Block = Block {
             _ => Ok(()),
         }
     },
-    ports: |values| vec![Port::input("key", values.small("key")), Port::output("port", 3)],
+    ports: |values| vec![Port::input("item", values.small("key")), Port::output("port", 3)],
     p4: wcmp,
     exact: wcmp,
     model: |values| Box::new(Wcmp { slots: slots(values), key: values.small("key") }),
@@ -80,7 +80,7 @@ pub(crate) static TWO_CHOICES: Block = Block {
     ports: |values| {
         let index = index(values);
         vec![
-            Port::input("key", values.small("key")),
+            Port::input("item", values.small("key")),
             Port::input("writes", 1),
             Port::input("of_port", index),
             Port::input("load", 32),
@@ -145,7 +145,7 @@ table ports {
         let _ = writeln!(members, "        {slot}: port_is({port});");
     }
     members += "    }\n}\n";
-    let data = hash::expression("key", values.small("key"), 0, 1);
+    let data = hash::expression("item", values.small("key"), 0, 1);
     let hashes = vec![Hash { name: "slot".to_string(), data, bits: slots.len().ilog2() }];
     Body { members, hashes, apply: "port = 0;\n@slot\nports.apply();\n".to_string(), ..Body::default() }
 }
@@ -154,7 +154,7 @@ fn two_choices(values: &Values) -> Body {
     let (cells, key, bits) = (values.get("cells"), values.small("key"), index(values));
     let mut body = Body::default();
     for (side, row) in [("left", 0), ("right", 1)] {
-        let data = hash::expression("key", key, row, 2);
+        let data = hash::expression("item", key, row, 2);
         body.hashes.push(Hash { name: side.to_string(), data, bits });
         body.accesses.push(Access {
             register: format!("loads_{side}"),

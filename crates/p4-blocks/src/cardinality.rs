@@ -108,7 +108,7 @@ pub(crate) static HYPERLOGLOG: Block = Block {
 
 fn ports(values: &Values) -> Vec<Port> {
     let epoch = Some(values.small("window")).filter(|bits| *bits > 0).map(|bits| Port::input("epoch", bits));
-    let (key, result) = (Port::input("key", values.small("key")), Port::output("cardinality", 32));
+    let (key, result) = (Port::input("item", values.small("key")), Port::output("cardinality", 32));
     [key].into_iter().chain(epoch).chain([result]).collect()
 }
 
@@ -260,7 +260,7 @@ action estimate_is(bit<32> value) {{ cardinality = value; }}
         ),
         hashes: vec![Hash {
             name: "index".to_string(),
-            data: hash::expression("key", key, 0, 1),
+            data: hash::expression("item", key, 0, 1),
             bits: cells.ilog2(),
         }],
         accesses: vec![
@@ -279,8 +279,8 @@ action estimate_is(bit<32> value) {{ cardinality = value; }}
 fn distinct(values: &Values) -> Body {
     let window = values.small("window");
     let (known, note) = match window {
-        0 => ("known.read(key) == 1", "1w1"),
-        _ => ("known.read(key) == epoch ++ 1w1", "epoch ++ 1w1"),
+        0 => ("known.read(item) == 1", "1w1"),
+        _ => ("known.read(item) == epoch ++ 1w1", "epoch ++ 1w1"),
     };
     Body {
         before: keyed_register(values.small("key"), 1 + window),
@@ -288,7 +288,7 @@ fn distinct(values: &Values) -> Body {
         apply: format!(
             "bit<32> sum;
 {}if (!({known})) {{ sum = sum + 1; }}
-known.write(key, {note});
+known.write(item, {note});
 {}
 cardinality = sum;
 ",
@@ -386,7 +386,7 @@ fn hyperloglog(values: &Values) -> Body {
     let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
     let (chosen, ranked) = (cells.ilog2(), rank_bits(values));
     let (counted, summed) = (chosen + 1, sums(values).end().ilog2() + 1);
-    let data = hash::expression("key", key, 0, 1);
+    let data = hash::expression("item", key, 0, 1);
     let mut members = format!(
         "P4RACK_REGISTER(bit<{}>, {cells}) buckets;
 P4RACK_REGISTER(bit<{}>, 1) sums;

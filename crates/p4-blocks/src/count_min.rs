@@ -100,7 +100,7 @@ pub(crate) static DECAY: Block = Block {
 };
 
 fn ports(values: &Values) -> Vec<Port> {
-    vec![Port::input("key", values.small("key")), Port::input("amount", 32), Port::output("estimate", 32)]
+    vec![Port::input("item", values.small("key")), Port::input("amount", 32), Port::output("estimate", 32)]
 }
 
 fn cost(values: &Values) -> Cost {
@@ -128,7 +128,7 @@ fn rows(values: &Values, update: &str) -> Body {
     let (count, columns, key) = (values.small("rows"), values.get("columns"), values.small("key"));
     let mut body = Body { apply: "estimate = 0xffffffff;\n".to_string(), ..Body::default() };
     for row in 0..count {
-        let data = hash::expression("key", key, row, count);
+        let data = hash::expression("item", key, row, count);
         body.hashes.push(Hash { name: format!("index{row}"), data, bits: columns.ilog2() });
         body.accesses.push(Access {
             register: format!("row{row}"),
@@ -155,7 +155,7 @@ fn decay(values: &Values) -> Body {
     let halvings = halvings("sum#", "age#", epoch);
     let mut body = Body { apply: "estimate = 0xffffffff;\n".to_string(), ..Body::default() };
     for row in 0..count {
-        let data = hash::expression("key", key, row, count);
+        let data = hash::expression("item", key, row, count);
         let _ = writeln!(body.members, "P4RACK_REGISTER(bit<{cell}>, {columns}) row{row};");
         let text = format!(
             "bit<32> index#;
@@ -194,7 +194,7 @@ fn keyed(values: &Values, update: &str) -> Body {
         before: keyed_register(values.small("key"), 32),
         members: "KeyedRegister(1048576) sums;\n".to_string(),
         apply: format!(
-            "bit<32> known = sums.read(key);\nbit<32> sum;\n{update}\nsums.write(key, sum);\nestimate = sum;\n"
+            "bit<32> known = sums.read(item);\nbit<32> sum;\n{update}\nsums.write(item, sum);\nestimate = sum;\n"
         ),
         ..Body::default()
     }
@@ -220,11 +220,11 @@ fn exact_decay(values: &Values) -> Body {
         before: keyed_register(values.small("key"), cell),
         members: "KeyedRegister(1048576) sums;\n".to_string(),
         apply: format!(
-            "bit<{cell}> known = sums.read(key);
+            "bit<{cell}> known = sums.read(item);
 bit<32> sum = known[{}:{epoch}];
 bit<{epoch}> age = epoch - known[{}:0];
 {}sum = sum |+| amount;
-sums.write(key, sum ++ epoch);
+sums.write(item, sum ++ epoch);
 estimate = sum;
 ",
             cell - 1,

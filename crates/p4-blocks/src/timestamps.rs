@@ -47,13 +47,13 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
     parameters: &[ROWS, COLUMNS, KEY],
     check: any,
     ports: |values| {
-        vec![Port::input("key", values.small("key")), Port::input("now", 32), Port::output("age", 32)]
+        vec![Port::input("item", values.small("key")), Port::input("now", 32), Port::output("age", 32)]
     },
     p4: ages,
     exact: |values| Body {
         before: keyed_register(values.small("key"), 32),
         members: "KeyedRegister(1048576) times;\n".to_string(),
-        apply: "age = now - times.read(key);\ntimes.write(key, now);\n".to_string(),
+        apply: "age = now - times.read(item);\ntimes.write(item, now);\n".to_string(),
         ..Body::default()
     },
     model: |values| {
@@ -87,7 +87,7 @@ pub(crate) static FLOWLET: Block = Block {
     ports: |values| {
         let route = values.get("routes").ilog2();
         vec![
-            Port::input("key", values.small("key")),
+            Port::input("item", values.small("key")),
             Port::input("now", 32),
             Port::input("wish", route),
             Port::output("route", route),
@@ -109,7 +109,7 @@ pub(crate) static FLOWLET: Block = Block {
 /// The times of row `row` of `rows`: `code` says what the packet gets of the cell, which then has the present time.
 fn times(body: &mut Body, values: &Values, (row, rows): (u32, u32), result: (&str, u32), code: &str) {
     let (columns, key) = (values.get("columns"), values.small("key"));
-    let data = hash::expression("key", key, row, rows);
+    let data = hash::expression("item", key, row, rows);
     body.hashes.push(Hash { name: format!("index{row}"), data, bits: columns.ilog2() });
     body.accesses.push(Access {
         register: format!("times{row}"),
@@ -171,11 +171,11 @@ fn exact_flowlet(values: &Values) -> Body {
         before: keyed_register(values.small("key"), cell),
         members: "KeyedRegister(1048576) bursts;\n".to_string(),
         apply: format!(
-            "bit<{cell}> known = bursts.read(key);
+            "bit<{cell}> known = bursts.read(item);
 route = known[{}:0];
 begins = 0;
 if (now - known[{}:{route}] > {timeout}) {{ route = wish; begins = 1; }}
-bursts.write(key, now ++ route);
+bursts.write(item, now ++ route);
 ",
             route - 1,
             cell - 1

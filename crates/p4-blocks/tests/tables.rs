@@ -45,6 +45,17 @@ fn wrong_sizes_are_refused_with_the_nearest() {
     assert_eq!(refused("count-min", "as=3x"), "count-min: `as=3x` is no name of a control");
 }
 
+/// p4c takes a table's properties for declarations, and refuses one that hides a parameter.
+#[test]
+fn no_parameter_is_named_like_a_property_of_tables() {
+    let properties = ["key", "actions", "entries", "default_action", "size", "implementation"];
+    for block in p4_blocks::BLOCKS {
+        for port in (block.ports)(&block.defaults()) {
+            assert!(!properties.contains(&port.name), "{}: {}", block.name, port.name);
+        }
+    }
+}
+
 #[test]
 fn an_include_has_one_text_by_its_path() {
     let request = block("count-min").read("columns=64,as=Small").expect("possible sizes");
@@ -52,7 +63,7 @@ fn an_include_has_one_text_by_its_path() {
     assert_eq!(path, "p4rack/blocks/count-min/columns=64,as=Small.p4");
     let text = p4_blocks::include(&path, Form::Approximate).expect("a block");
     assert!(
-        text.contains("control Small(in bit<32> key, in bit<32> amount, out bit<32> estimate)"),
+        text.contains("control Small(in bit<32> item, in bit<32> amount, out bit<32> estimate)"),
         "{text}"
     );
     let wrong = p4_blocks::include("p4rack/blocks/count-min/columns=65.p4", Form::Approximate);

@@ -71,7 +71,8 @@ impl Printer<'_> {
                 let text = self.aggregate(parts, &expr.ty, known || !is_tuple);
                 return self.of_type(text, &expr.ty, known && !is_list || is_tuple);
             }
-            ExprKind::InvalidHeader => return self.of_type("{#}".to_string(), &expr.ty, known),
+            // p4c takes no type of `{#}` from where it stands.
+            ExprKind::InvalidHeader => return self.of_type("{#}".to_string(), &expr.ty, false),
             ExprKind::IsValid(header) => format!("{}.isValid()", self.atom(header)),
             ExprKind::Lookahead(packet) => {
                 format!("{}.lookahead<{}>()", self.var(*packet), self.ty(&expr.ty))

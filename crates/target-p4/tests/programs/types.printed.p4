@@ -141,7 +141,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         small = meta.pair[0] + meta.generic.first;
         meta.wide = 0xfffffffffffffffffffffffffffffffffff;
         hdr.u.b = { 1, -2 };
-        hdr.u.b = {#};
+        hdr.u.b = (b_t){#};
         hdr.vlan[1] = { { 1, 2 }, true, 0, 0x0800 };
         hdr.vlan[2].setInvalid();
         hdr.vlan.push_front(1);

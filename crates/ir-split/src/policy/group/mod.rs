@@ -129,35 +129,31 @@ impl EdgePolicy for Group {
         };
         let port = g.standard(stage, Meaning::ToPort);
         let flow_bits = g.cut.layout.width_of(FLOW);
-        let mut stmts = vec![];
-        for site in sites.iter().rev() {
+        for site in &sites {
             edge::fill(g, &path, site);
-            let common = |name: &str| g.common_field(stage, name);
-            let known = site.fact.of(g.metadata(stage));
-            let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
-            let flow = build::assign(common(FLOW), build::cast(known, Type::Bit(flow_bits)));
-            let mut args = vec![
-                build::bits(EDGE_BITS, site.number),
-                build::bits(wire::BUCKET_BITS, site.fact.count - 1),
-                common(FLOW),
-            ];
-            if blocks(&sites) > 0 {
-                args.extend([block(site, site.fact.of(g.metadata(stage))), common(FLAG)]);
-            }
-            args.extend([common(TO), common(OTHER), common(BUCKET), leaves.clone(), port.clone()]);
-            let found = vec![
-                build::if_then(is_fresh, vec![flow]),
-                build::call(Callee::Control(control), vec![], args),
-            ];
-            let is_it = |id: &SectionId| build::equals(g.region_of(stage), g.region_value(id.0.into()));
-            stmts = match site.sections.iter().map(is_it).reduce(build::or) {
-                Some(any) if !stmts.is_empty() => vec![build::if_else(any, found, stmts)],
-                _ => found,
-            };
         }
+        let common = |name: &str| g.common_field(stage, name);
+        let by_site = |of: &dyn Fn(&SiteOfGroup) -> Expr| {
+            g.by_section(sites.iter().map(|site| (&*site.sections, of(site))).collect())
+        };
+        let known = by_site(&|site| build::cast(site.fact.of(g.metadata(stage)), Type::Bit(flow_bits)));
+        let number = by_site(&|site| build::bits(EDGE_BITS, site.number));
+        let last_bucket = by_site(&|site| build::bits(wire::BUCKET_BITS, site.fact.count - 1));
+        let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
+        let flow = known.map(|known| build::assign(common(FLOW), known)).into_iter().collect();
+        let mut args: Vec<Expr> = number.into_iter().chain(last_bucket).collect();
+        args.push(common(FLOW));
+        if blocks(&sites) > 0 {
+            args.extend(by_site(&|site| block(site, site.fact.of(g.metadata(stage)))));
+            args.push(common(FLAG));
+        }
+        args.extend([common(TO), common(OTHER), common(BUCKET), leaves.clone(), port]);
         let nobody = build::equals(leaves, build::bits(1, 0));
-        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
-        stmts
+        vec![
+            build::if_then(is_fresh, flow),
+            build::call(Callee::Control(control), vec![], args),
+            build::if_then(nobody, g.drop(stage, Drop::NoPort)),
+        ]
     }
 }
 

@@ -21,7 +21,7 @@ use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
 use crate::split::LastArgs;
 use base_diag::{Diagnostic, codes};
-use ir::{Callee, Program, Stmt, Type, build};
+use ir::{Callee, Expr, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
 use std::collections::BTreeMap;
 
@@ -88,26 +88,17 @@ impl EdgePolicy for Shard {
             return g.lacks("a field of the policy `shard`".to_string(), vec![]);
         };
         let port = g.standard(stage, Meaning::ToPort);
-        let mut stmts = vec![];
-        for edge in edges.into_iter().rev() {
-            let shard = edge.fact.of(g.metadata(stage));
-            let args = vec![
-                build::bits(NUMBER_BITS, edge.number),
-                build::cast(shard, Type::Bit(NUMBER_BITS)),
-                served.clone(),
-                port.clone(),
-            ];
-            let found = vec![build::call(Callee::Control(control), vec![], args)];
-            let is_it = |id: &SectionId| build::equals(g.region_of(stage), g.region_value(id.0.into()));
-            let any = edge.sections.iter().map(is_it).reduce(build::or);
-            stmts = match any {
-                Some(any) if !stmts.is_empty() => vec![build::if_else(any, found, stmts)],
-                _ => found,
-            };
-        }
+        let by_edge = |of: &dyn Fn(&Edge) -> Expr| {
+            g.by_section(edges.iter().map(|edge| (&*edge.sections, of(edge))).collect())
+        };
+        let number = by_edge(&|edge| build::bits(NUMBER_BITS, edge.number));
+        let shard = by_edge(&|edge| build::cast(edge.fact.of(g.metadata(stage)), Type::Bit(NUMBER_BITS)));
+        let args = number.into_iter().chain(shard).chain([served.clone(), port]).collect();
         let nobody = build::equals(served, build::bits(1, 0));
-        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
-        stmts
+        vec![
+            build::call(Callee::Control(control), vec![], args),
+            build::if_then(nobody, g.drop(stage, Drop::NoPort)),
+        ]
     }
 }
 
