@@ -58,6 +58,12 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
                 bytes.extend(meter.bytes());
             }
         }
+        Object::Filter(filter) => {
+            for (index, average) in &filter.cells {
+                bytes.extend(index.to_be_bytes());
+                bytes.extend(average.bytes());
+            }
+        }
         Object::Log(0) => return None,
         Object::Log(calls) => bytes.extend(calls.to_be_bytes()),
         Object::Frame(object) => bytes = object.snapshot(),

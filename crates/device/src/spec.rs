@@ -130,6 +130,7 @@ impl Specs {
                 | Object::Hash(_)
                 | Object::HashUnit(_)
                 | Object::MathUnit(_)
+                | Object::Filter(_)
                 | Object::DirectRegister(_)
                 | Object::Log(_)
                 | Object::Frame(_)

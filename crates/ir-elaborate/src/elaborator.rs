@@ -129,7 +129,7 @@ impl<'p> Elaborator<'p> {
         self.declared_types();
         self.global_objects();
         self.bind_stages();
-        self.port_metadata();
+        self.own_registers();
         self.settle_clashes();
         let refused = self.diagnostics.iter().any(|d| d.severity == Severity::Error);
         ((!refused).then_some(self.out), self.diagnostics)

@@ -64,6 +64,10 @@ impl Resolver {
         Some(match ty {
             Type::Bit(width) | Type::Int(width) => Data::Bits(take(*width)?),
             Type::Bool => Data::Bool(!take(1)?.is_zero()),
+            Type::Tuple(types) => {
+                let parts = types.iter().map(|part| self.leading(part, rest));
+                Data::Fields(parts.collect::<Option<_>>()?)
+            }
             Type::Named(id) => match &self.program.type_decl(*id).kind {
                 TypeKind::Struct(fields) => {
                     let parts = fields.iter().map(|field| self.leading(&field.ty, rest));

@@ -41,6 +41,7 @@ tests! {
     t2na_paths
     tables
     tna_externs
+    tna_filters
     tna_math
     tna_parser
     tna_paths

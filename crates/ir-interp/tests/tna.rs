@@ -41,11 +41,11 @@ fn only_one_pipeline_runs() {
 
 #[test]
 fn externs_that_are_not_modelled_are_refused() {
-    let check = |declarations: &str, body: &str| {
-        refusal(&program("", declarations, body, &format!("{PIPE} Switch(pipe) main;")))
+    let check = |include: &str, declarations: &str, body: &str| {
+        refusal(&program(include, declarations, body, &format!("{PIPE} Switch(pipe) main;")))
     };
-    let filter = check("Lpf<bit<32>, bit<8>>(4) filter;", "hdr.data.b = filter.execute(hdr.data.b, 1);");
-    assert_eq!(filter, "error[P4R1802]: `Lpf` cannot be run");
+    let generator = check("#define TOFINO2\n", "Pktgen() generator;", "generator.emit(hdr.data);");
+    assert_eq!(generator, "error[P4R1802]: `Pktgen` cannot be run");
     let parser = "parser Stacked(packet_in packet, out headers_t hdr, out meta_t meta, \
                   out ingress_intrinsic_metadata_t ig) { ParserCounter() counter; \
                   state start { counter.push<bit<8>>(1); transition accept; } }";
@@ -53,7 +53,66 @@ fn externs_that_are_not_modelled_are_refused() {
     let stacked = program("#define TOFINO2\n", "", "", &main);
     assert_eq!(refusal(&stacked), "error[P4R1802]: this call cannot be run");
     let hash = "Hash<bit<16>>(HashAlgorithm_t.CUSTOM) h;";
-    assert_eq!(check(hash, "hdr.data.a = h.get(hdr.data.b);"), "error[P4R0401]: `Hash` cannot be run");
+    assert_eq!(check("", hash, "hdr.data.a = h.get(hdr.data.b);"), "error[P4R0401]: `Hash` cannot be run");
+}
+
+/// A program whose ingress has a filter or decision over `b`, with its settings in cell 1.
+fn filtered(declaration: &str, settings: u128) -> device::Switch {
+    let body = "tm.ucast_egress_port = 1; hdr.data.b = (bit<32>)filter.execute(hdr.data.b, 1);";
+    let main = format!("{PIPE} Switch(pipe) main;");
+    let test = Test::inline(&program("", declaration, body, &main));
+    let mut switch = test.switch(Options::default()).expect("a device");
+    let like = switch.register_value("Ingress.filter.$SETTINGS", 1).expect("settings");
+    let cell = ir_value::numbers::unpacked(&like, settings);
+    switch.register_set("Ingress.filter.$SETTINGS", 1, cell).expect("settings");
+    switch
+}
+
+fn result(switch: &mut device::Switch, value: u32, now_us: u64) -> u32 {
+    let frame = [[0, 0, 0, 0], value.to_be_bytes()].concat();
+    let sent = switch.process(1, &frame, Time::from_ps(now_us * 1_000_000));
+    assert_eq!(sent.len(), 1, "{value} at {now_us}: {:?}", switch.counters());
+    u32::from_be_bytes(sent[0].frame[4..8].try_into().expect("four bytes"))
+}
+
+/// The result is what the differential equation of a low-pass filter of first order has, at the times of the packets.
+#[test]
+fn filters_follow_their_equations() {
+    // A rise of 100 us, a decay of 300 us, no divisor; then rates over 200 us, divided by 8.
+    let settings = [100_000u128 << 40 | 300_000 << 8, 1 << 72 | 200_000 << 8 | 3];
+    for (is_rate, settings) in [false, true].into_iter().zip(settings) {
+        let mut switch = filtered("Lpf<bit<32>, bit<8>>(4) filter;", settings);
+        let (mut y, mut before) = (0.0f64, 0);
+        for (now, x) in [(50, 8000), (80, 8000), (80, 4000), (500, 0), (510, 100_000), (2000, 16)] {
+            let passed = f64::from(now - before);
+            let expected = if is_rate {
+                y = y * f64::exp(-passed / 200.0) + f64::from(x);
+                y / 8.0
+            } else {
+                let constant = if f64::from(x) > y { 100.0 } else { 300.0 };
+                y += (f64::from(x) - y) * (1.0 - f64::exp(-passed / constant));
+                y
+            };
+            before = now;
+            let out = f64::from(result(&mut switch, x, u64::from(now as u32)));
+            assert!(
+                out <= expected + 1e-6 && out > expected - 1.0 - 1e-6,
+                "{is_rate} {now}: {out} {expected}"
+            );
+        }
+    }
+}
+
+/// Between the thresholds packets are dropped with the probability that the average has.
+#[test]
+fn decisions_have_their_probability() {
+    // No memory, thresholds 100 and 300, probability 1/2 at the upper: 1/4 in the middle.
+    let mut switch = filtered("Wred<bit<32>, bit<8>>(4, 9, 5) filter;", 100u128 << 64 | 300 << 32 | 1 << 31);
+    let mut count = |value: u32| (0..4000).filter(|n| result(&mut switch, value, *n) == 9).count();
+    assert_eq!([count(0), count(100), count(301)], [0, 0, 4000]);
+    let middle = count(200);
+    // Six standard deviations of a binomial distribution: 27 each.
+    assert!((836..1164).contains(&middle), "{middle}");
 }
 
 /// A packet that resubmits or recirculates for ever, and one with more copies than its budget allows.

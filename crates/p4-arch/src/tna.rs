@@ -14,6 +14,18 @@ pub const NO_PORT: u32 = 0x1ff;
 /// Name of the register with the metadata of ports, in the ingress parser. No program can write this name.
 pub const PORT_METADATA: &str = "$PORT_METADATA";
 
+/// Name of the register with the settings of an `Lpf` or `Wred` of this name.
+pub fn settings_of(filter: &str) -> String {
+    format!("{filter}.$SETTINGS")
+}
+
+/// Bits of the fields of the settings: of an `Lpf` whether it measures rates, the time constants of rise and decay in
+/// nanoseconds, the binary logarithm of the divisor; of a `Wred` the time constant, the lower and the upper threshold,
+/// and the probability just below the upper one, in parts of 2^32.
+pub fn settings_bits(is_wred: bool) -> [u32; 4] {
+    if is_wred { [32; 4] } else { [8, 32, 32, 8] }
+}
+
 /// Bits of a port's number.
 pub const PORT_BITS: u32 = 9;
 

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Packet, Shared};
 
 /// The programs with packet tests, what stays with the interpreter, and the most bytes of an opcode.
-const PROGRAMS: [(&str, &[&str], u64); 10] = [
+const PROGRAMS: [(&str, &[&str], u64); 11] = [
     ("tna", &["value of a call"], 23),
     ("tna_registers", &["value of a call"], 8),
     ("tna_math", &["value of a call"; 6], 7),
     ("t2na_math", &["value of a call"; 6], 7),
+    ("tna_filters", &["value of a call"; 4], 4),
     ("tna_externs", &[], 22),
     ("tna_parser", &[], 8),
     ("tna_paths", &[], 25),
@@ -53,6 +54,19 @@ fn fill(switch: &mut Switch) {
         if let Ok(cells) = switch.register_value("$PORT_METADATA", port) {
             let cell = ir_value::numbers::unpacked(&cells, cell.low_u128());
             switch.register_set("$PORT_METADATA", port, cell).expect("a cell");
+        }
+    }
+    // A rise of 1 ms, a decay of 2 ms; thresholds 2^20 and 2^31, with half of the packets dropped at the upper.
+    let smooth = 1_000_000u128 << 40 | 2_000_000 << 8;
+    let early = 1_000_000u128 << 96 | 1 << 84 | 1 << 63 | 1 << 31;
+    for (name, cell) in
+        [("smooth", smooth), ("early", early), ("smooth_entry", smooth), ("early_entry", early)]
+    {
+        let register = format!("Ingress.{name}.$SETTINGS");
+        for at in 0..2 {
+            if let Ok(like) = switch.register_value(&register, at) {
+                switch.register_set(&register, at, ir_value::numbers::unpacked(&like, cell)).expect("a cell");
+            }
         }
     }
     for value in 0..8u32 {

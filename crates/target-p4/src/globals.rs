@@ -61,7 +61,8 @@ impl Globals {
             .zip(0..)
             .map(|(i, at)| {
                 let is_global = i.owner == Owner::Program || shared.contains(&InstanceId(at));
-                if is_global { taken.pick(&i.name) } else { String::new() }
+                // Registers that only the switch reads are not of the source.
+                if is_global && !i.name.starts_with('$') { taken.pick(&i.name) } else { String::new() }
             })
             .collect();
         let parsers = program.parsers.iter().map(|p| taken.pick(&p.name)).collect();

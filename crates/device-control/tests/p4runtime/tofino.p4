@@ -83,6 +83,7 @@ control Tofino(inout headers_t hdr, inout meta_t meta, in ingress_intrinsic_meta
     Counter<bit<32>, bit<4>>(4, CounterType_t.PACKETS) counts;
     Meter<bit<4>>(4, MeterType_t.PACKETS) limits;
     Register<pair_t, bit<8>>(4) pairs;
+    Lpf<bit<16>, bit<4>>(4) smooth;
     RegisterParam<bit<16>>(5) step;
     RegisterAction<pair_t, bit<8>, bit<16>>(pairs) add = {
         void apply(inout pair_t value, out bit<16> before) {
@@ -148,6 +149,9 @@ control Tofino(inout headers_t hdr, inout meta_t meta, in ingress_intrinsic_meta
         } else if (hdr.data.op == 5) {
             hdr.data.value = meta.port.vlan;
             tm.ucast_egress_port = meta.port.peer;
+        } else if (hdr.data.op == 8) {
+            hdr.data.value = smooth.execute(hdr.data.value, hdr.data.key[3:0]);
+            tm.ucast_egress_port = 2;
         } else if (hdr.data.op == 6) {
             hdr.data.value = meta.is_chosen ? 16w1 : 0;
             tm.ucast_egress_port = 2;

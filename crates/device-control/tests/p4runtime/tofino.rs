@@ -120,6 +120,18 @@ fn cells_of_registers_counters_and_meters() {
 }
 
 #[test]
+fn settings_of_filters() {
+    let mut bench = tofino();
+    assert_eq!(bench.packet(3, "08 01 0123"), "2: 08010123\n");
+    let settings = r#"register_entry { register_id: $Tofino.smooth.$SETTINGS index { index: 1 } data { tuple { members { bitstring: "\000" } members { bitstring: "\000" } members { bitstring: "\000" } members { bitstring: "\004" } } } }"#;
+    all_ok(&mut bench, &[&format!("MODIFY {settings}")]);
+    let cell = bench.read("register_entry { register_id: $Tofino.smooth.$SETTINGS index { index: 1 } }");
+    assert_eq!(cell, format!("{settings}\n"));
+    assert_eq!(bench.packet(3, "08 01 0123"), "2: 08010012\n");
+    assert_eq!(bench.packet(3, "08 02 0123"), "2: 08020123\n");
+}
+
+#[test]
 fn copies_mirrors_digests_and_value_sets() {
     let mut bench = tofino();
     let effect = |key: u8, action: &str| {

@@ -4,6 +4,7 @@
 
 pub(crate) mod counter;
 pub(crate) mod direct_counter;
+pub(crate) mod filter;
 pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;
@@ -13,6 +14,7 @@ use crate::hash::Algorithm;
 use crate::tna::{HashUnit, MathUnit};
 use counter::Counter;
 use dataplane_api::FrameExtern;
+use filter::Filter;
 use ir_value::Value;
 use meter::MeterArray;
 use profile::Profile;
@@ -27,6 +29,8 @@ pub(crate) enum Object {
     Hash(Algorithm),
     /// TNA's `Hash`.
     HashUnit(HashUnit),
+    /// TNA's `Lpf` or `Wred`; the cells of direct ones are with the entries.
+    Filter(Filter),
     /// TNA's `MathUnit`.
     MathUnit(MathUnit),
     /// TNA's `DirectRegister`, with the value of a cell that was never written: the cells are with the entries.

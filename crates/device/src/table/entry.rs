@@ -1,6 +1,7 @@
 //! Contents of a table: entries and their actions.
 
 use crate::objects::direct_counter::EntryCounter;
+use crate::objects::filter::Average;
 use crate::objects::meter::Meter;
 use crate::table::idle::IdleTimer;
 use ir::{Name, Type};
@@ -28,6 +29,8 @@ pub(crate) struct DirectCells {
     pub(crate) meter: Meter,
     /// Cell of the direct register, once it was written.
     pub(crate) register: Option<Box<Value>>,
+    /// Cell of the direct filter, once a packet has updated it.
+    pub(crate) filter: Option<Box<Average>>,
 }
 
 /// Action, member or group that an entry runs.

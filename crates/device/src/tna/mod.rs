@@ -14,6 +14,7 @@
 //! public architecture file of open-p4studio, and the model of p4c's test generator. docs/tna.md lists what the hardware
 //! leaves open and what is decided here.
 
+mod filters;
 mod half;
 mod hash;
 mod layout;

@@ -5,10 +5,12 @@ use super::math::MathUnit;
 use crate::build::{member, number, portable_object};
 use crate::hash::Algorithm;
 use crate::objects::Object;
+use crate::objects::filter::Filter;
 use crate::objects::profile::Profile;
 use crate::objects::register::Register;
-use ir::{Const, ExprKind, Instance, Program};
+use ir::{Const, ExprKind, Instance, InstanceId, Program};
 use ir_value::Value;
+use std::collections::BTreeMap;
 
 /// State object of an instance of the extern type `name`; `None` for a type that does not run.
 pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Option<Result<Object, String>> {
@@ -21,6 +23,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
             Some(unit) => Object::HashUnit(unit),
             None => return Some(Err("the hash algorithm or its polynomial is not supported".into())),
         },
+        "Lpf" | "DirectLpf" | "Wred" | "DirectWred" => Object::Filter(filter(program, instance, name)),
         "MathUnit" => match MathUnit::of(&instance.args, member(program, instance, 0).as_deref()) {
             Some(unit) => Object::MathUnit(unit),
             None => return Some(Err("the shift is none of -1, 0 and 1, or the factor is zero".into())),
@@ -46,6 +49,22 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         },
         name => return portable_object(program, instance, name),
     }))
+}
+
+fn filter(program: &Program, instance: &Instance, name: &str) -> Filter {
+    let settings = p4_arch::tna::settings_of(&instance.control_plane_name);
+    let is_direct = name.starts_with("Direct");
+    let first = usize::from(!is_direct);
+    Filter {
+        settings: program
+            .instances
+            .iter()
+            .position(|other| other.control_plane_name == settings)
+            .map(InstanceId::from),
+        decision: name.ends_with("Wred").then(|| [number(instance, first), number(instance, first + 1)]),
+        size: if is_direct { 1 } else { number(instance, 0) },
+        cells: BTreeMap::new(),
+    }
 }
 
 /// The members of a selector are its own, even if its program names the profile that has their memory on the hardware.

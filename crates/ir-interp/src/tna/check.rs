@@ -25,9 +25,12 @@ const METHODS: &[(&str, &[&str])] = &[
     ("Counter", &["count"]),
     ("Digest", &["pack"]),
     ("DirectCounter", &["count"]),
+    ("DirectLpf", &["execute"]),
     ("DirectMeter", &["execute"]),
     ("DirectRegister", &["read", "write"]),
+    ("DirectWred", &["execute"]),
     ("Hash", &["get"]),
+    ("Lpf", &["execute"]),
     ("MathUnit", &["execute"]),
     ("Meter", &["execute"]),
     ("Mirror", &["emit"]),
@@ -37,6 +40,7 @@ const METHODS: &[(&str, &[&str])] = &[
     ("Register", &["read", "write"]),
     ("RegisterParam", &["read"]),
     ("Resubmit", &["emit"]),
+    ("Wred", &["execute"]),
 ];
 
 /// Extern objects without methods.

@@ -8,7 +8,7 @@ use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use device::data_plane::Application;
 use device::stage::{Effects, FrameCall, MirrorEffect, Stop};
-use ir::{BinaryOp, Call, Expr, ExternFunctionId, InstanceId, ParserId};
+use ir::{BinaryOp, Call, Expr, ExternFunctionId, ExternObject, InstanceId, ParserId};
 use ir_value::Value;
 use ir_value::wire::encode;
 
@@ -100,6 +100,17 @@ impl Arch for TnaArch {
                 let data = m.filled(arg(args, 0)?)?;
                 number_of(m.type_arg(instance, 0)?, u128::from(unit.compute(&data)))
             }
+            ("Lpf" | "Wred", "execute") => {
+                let x = m.eval_bits(arg(args, 0)?)?.low_u64();
+                let index = m.eval_number(arg(args, 1)?)?;
+                let result = m.state.filter(program, instance, index, x, m.arch.now)?;
+                m.filtered(instance, object, result)
+            }
+            ("DirectLpf" | "DirectWred", "execute") => {
+                let x = m.eval_bits(arg(args, 0)?)?.low_u64();
+                let result = m.state.direct_filter(program, instance, m.arch.applied, x, m.arch.now)?;
+                m.filtered(instance, object, result)
+            }
             ("MathUnit", "execute") => {
                 let unit = m.state.math_unit(instance).ok_or(Stop::Broken("a math unit that is none"))?;
                 let x = m.eval_bits(arg(args, 0)?)?.low_u128() as u64;
@@ -159,6 +170,14 @@ pub(super) fn word(width: u32, number: u64) -> Value {
 }
 
 impl Tna<'_> {
+    /// The result of a filter: of an `Lpf` of the type of its values, of a `Wred` 8 bits.
+    fn filtered(&self, id: InstanceId, object: &ExternObject, result: u128) -> Result<Value, Stop> {
+        match object.name.ends_with("Lpf") {
+            true => number_of(self.type_arg(id, 0)?, result),
+            false => Ok(Value::Bits(Bits::new(8, result))),
+        }
+    }
+
     /// Bytes that a call counts: the packet's length, less an argument.
     pub(super) fn bytes(&mut self, less: Option<&Option<Expr>>) -> Result<u64, Stop> {
         let less = match less {

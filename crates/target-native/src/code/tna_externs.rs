@@ -16,12 +16,14 @@ use p4_arch::tna::NO_PORT;
 const COLOURS: [u64; 3] = [0, 1, 3];
 
 /// Methods and functions that need nothing of their stage beside its variables.
-const ALONE: [(&str, &[&str]); 8] = [
+const ALONE: [(&str, &[&str]); 10] = [
     ("Register", &["read", "write"]),
     ("RegisterParam", &["read"]),
     ("RegisterAction", &["execute", "execute_log", "predicate"]),
     ("Hash", &["get"]),
     ("MathUnit", &["execute"]),
+    ("Lpf", &["execute"]),
+    ("Wred", &["execute"]),
     ("Random", &["get"]),
     ("Counter", &["count"]),
     ("Meter", &["execute"]),
