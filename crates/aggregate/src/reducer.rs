@@ -110,6 +110,8 @@ pub struct Reducer {
     members: Vec<Member>,
     attempts: Vec<Attempt>,
     last: u32,
+    /// Generations that are only opened, closed and cleared: one for each bank, after an earlier reducer.
+    purges: u8,
     committed: u32,
     result: Sums,
     answers: VecDeque<(To, Packet)>,
@@ -134,6 +136,7 @@ impl Reducer {
             members: vec![Member::default(); config.channels.into()],
             attempts: vec![],
             last: 0,
+            purges: 0,
             committed: 0,
             result: Sums::new(),
             answers: VecDeque::new(),
@@ -142,6 +145,17 @@ impl Reducer {
             trouble: None,
             config,
         }
+    }
+
+    /// Continues after another reducer of the same switches, whose last generation this was: numbers are larger, and both banks are cleared
+    /// first, because nobody knows what the other one has left in them.
+    pub fn after(self, generation: u32) -> Reducer {
+        Reducer { last: generation.max(self.last), purges: 2, ..self }
+    }
+
+    /// The largest generation so far; 0 if there was none.
+    pub fn generation(&self) -> u32 {
+        self.last
     }
 
     /// True when every round is committed and every bank is clear.

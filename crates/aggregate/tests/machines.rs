@@ -48,6 +48,24 @@ fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
     }
 }
 
+/// Whatever the first reducer has left in the switches, and whatever of it is still under way.
+#[test]
+fn a_reducer_follows_another_at_any_event() {
+    for seed in 0..seeds() {
+        let mut rng = Rng::new(seed);
+        let layout = Layout { window: 4, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, Op::Add, 2, 40, 2, &mut rng);
+        if rng.next_bool() {
+            world.model_tree(2);
+        }
+        let disturbance = Disturbance { crashes: vec![], restarts: vec![], ..Disturbance::some(&mut rng) };
+        for _ in 0..3 {
+            world.replace(rng.index(400), &disturbance, &mut rng);
+        }
+        world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
 #[test]
 fn machines_reduce_again_and_again() {
     for seed in 0..seeds() / 2 {

@@ -63,7 +63,7 @@ fn calls_are_exact_though_a_switch_is_killed() {
     let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
     let done = AtomicU64::new(0);
     let program = |rank: usize| {
-        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000 };
+        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         let (mut restarts, mut saved) = (0, 0);
         for call in 0..CALLS {

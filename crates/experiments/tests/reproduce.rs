@@ -257,3 +257,29 @@ fn short_transfers_take_several_times_as_long_by_tcp() {
     let nowhere = reproduce_of("flexswitch", &["table3", "--racks", "nowhere"]);
     assert_eq!(nowhere.status.code(), Some(1));
 }
+
+/// P4COM's Table II, and a restart of the switch: the other systems are wrong, AGG is exact.
+#[test]
+fn systems_that_reduce_stand_beside_each_other() {
+    let output = reproduce_of("p4com", &["table2", "restart", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = |at: usize| reported["results"][at]["rows"].as_array().expect("rows").clone();
+    let tables = rows(0);
+    assert_eq!(tables.len(), 16);
+    assert!(tables.iter().all(|row| row["result"] == "exact"), "{tables:?}");
+    let of = |system: &str| tables.iter().find(|row| row["system"] == system).expect("a row");
+    assert!(number(of("SwitchML"), "of arrays") > 75.0);
+    assert!(number(of("P4COM, as printed"), "of 68-byte pairs") > 70.0);
+    for row in rows(1) {
+        let is_ours = row["system"].as_str().is_some_and(|name| name.starts_with("AGG"));
+        assert_eq!(row["result"] == "exact", is_ours, "{row}");
+    }
+    let list = reproduce_of("p4com", &[]);
+    let names = String::from_utf8(list.stdout).expect("text");
+    for name in
+        ["formula", "fig6", "fig7", "fig8", "table2", "memory", "skew-systems", "stragglers", "restart"]
+    {
+        assert!(names.lines().any(|line| line.split(' ').next() == Some(name)), "{name}: {names}");
+    }
+}

@@ -41,15 +41,23 @@ class Group:
     `plan` is the file REDUCER.group.json that `p4rack job compile` or `p4rack job switches` has written, or a number of programs: a group
     on this machine without switches. `root` is the address at which rank 0 listens. A program that waits for another one, or for
     a switch, for longer than `timeout` seconds raises `Error`; so do calls that do not fit each other. Then the group is over.
+
+    At rank 0, `after` is the `generation` of an earlier group with the same switches, whatever became of it: without it, these refuse smaller
+    numbers. `going` is a function that is asked from time to time; when it returns false, a call that waits ends with an `Error`.
     """
 
-    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0):
-        self._group = _Group(plan, rank, root, timeout, loss)
+    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0, after=None, going=None):
+        self._group = _Group(plan, rank, root, timeout, loss, after, going)
         self.report = None
 
     @property
     def rank(self):
         return self._group.rank
+
+    @property
+    def generation(self):
+        """At rank 0, the last number that the switches know, for `after` of the next group."""
+        return self._group.generation
 
     @property
     def size(self):
@@ -68,7 +76,7 @@ class Group:
             if kind is bytes and not all(isinstance(key, bytes) for key in keys):
                 raise Error("keys are of several types; they are numbers in an array, or all `str`, or all `bytes`")
             keys = [key.encode() for key in keys] if kind is str else keys
-        found, folded, is_signed, self.report = self._group.reduce_by_key(keys, values, op)
+        found, folded, is_signed, self.report = self._group.reduce_by_key(_aligned(keys), _aligned(values), op)
         make = _numpy_array if hasattr(values, "__array_interface__") else _array
         if kind is None:
             found = make(found, False)
@@ -78,7 +86,7 @@ class Group:
 
     def allreduce(self, values, op="add"):
         """Folds arrays of all programs place by place, in the array itself, which is returned. A result that does not fit is an `Error`."""
-        self.report = self._group.all_reduce(values, op)
+        self.report = self._group.all_reduce(_aligned(values), op)
         return values
 
     def barrier(self):
@@ -94,6 +102,13 @@ class Group:
 
     def __exit__(self, *_):
         self.close()
+
+
+def _aligned(values):
+    """An empty `array.array` has no memory of its own, and the address of its buffer may suit no number: a part of another one has."""
+    if isinstance(values, array.array) and len(values) == 0:
+        return memoryview(array.array(values.typecode, [0]))[:0]
+    return values
 
 
 def _array(numbers, is_signed):

@@ -7,7 +7,7 @@ use crate::Error;
 use aggregate::Op;
 use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use reduce_workers::{GroupError, GroupPlan, Joining, Keys, ReducedKeys, Report, Values};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -15,7 +15,11 @@ use std::time::Duration;
 
 /// A program's membership in a group.
 #[pyclass]
-pub struct Group(Option<reduce_workers::Group>);
+pub struct Group {
+    group: Option<reduce_workers::Group>,
+    /// A function that says whether calls go on; none: always.
+    going: Option<Py<PyAny>>,
+}
 
 /// A buffer of numbers.
 enum Numbers {
@@ -121,9 +125,12 @@ fn address(text: &str) -> PyResult<SocketAddr> {
     found.ok_or_else(|| Error::new_err(format!("`{text}` is no address; write HOST:PORT of rank 0")))
 }
 
-/// True until Ctrl-C, or another signal whose handler raises.
-fn pulse() -> bool {
-    Python::attach(|py| py.check_signals().is_ok())
+/// True until Ctrl-C, or another signal whose handler raises, or until a function of the program returns false or raises.
+fn pulse(going: Option<&Py<PyAny>>) -> bool {
+    Python::attach(|py| {
+        let goes_on = |going: &Py<PyAny>| going.call0(py).and_then(|said| said.bind(py).is_truthy());
+        py.check_signals().is_ok() && going.is_none_or(|going| goes_on(going).unwrap_or(false))
+    })
 }
 
 fn report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
@@ -146,7 +153,8 @@ type Result3<'py> = (Bound<'py, PyAny>, Bound<'py, PyBytes>, bool, Bound<'py, Py
 impl Group {
     /// Joins the group of a file, or, with a number of programs instead of a file, one on this machine without switches.
     #[new]
-    #[pyo3(signature = (plan, rank, root, timeout, loss=0.0))]
+    #[allow(clippy::too_many_arguments)]
+    #[pyo3(signature = (plan, rank, root, timeout, loss=0.0, after=None, going=None))]
     fn new(
         py: Python<'_>,
         plan: &Bound<'_, PyAny>,
@@ -154,6 +162,8 @@ impl Group {
         root: &str,
         timeout: f64,
         loss: f64,
+        after: Option<u32>,
+        going: Option<Py<PyAny>>,
     ) -> PyResult<Group> {
         let plan = match plan.extract::<u8>() {
             Ok(programs) => GroupPlan::on_this_machine(programs),
@@ -163,15 +173,21 @@ impl Group {
         let patience = patience
             .ok_or_else(|| Error::new_err(format!("`timeout` is a number of seconds, not {timeout}")))?;
         let loss = (loss.clamp(0.0, 50.0) * 10_000.0) as u32;
-        let joining = Joining { rank, root: address(root)?, patience, loss };
-        let group = py.detach(|| reduce_workers::Group::join(plan, &joining, &mut pulse));
+        let joining = Joining { rank, root: address(root)?, patience, loss, after };
+        let mut goes_on = || pulse(going.as_ref());
+        let group = py.detach(|| reduce_workers::Group::join(plan, &joining, &mut goes_on));
         py.check_signals()?;
-        group.map(|group| Group(Some(group))).map_err(wrong)
+        group.map(|group| Group { group: Some(group), going }).map_err(wrong)
     }
 
     #[getter]
     fn rank(&self) -> PyResult<usize> {
         self.group().map(reduce_workers::Group::rank)
+    }
+
+    #[getter]
+    fn generation(&self) -> PyResult<u32> {
+        self.group().map(reduce_workers::Group::generation)
     }
 
     #[getter]
@@ -181,7 +197,7 @@ impl Group {
 
     /// Leaves.
     fn close(&mut self) {
-        self.0 = None;
+        self.group = None;
     }
 
     /// Folds an array in place; the report.
@@ -191,8 +207,10 @@ impl Group {
         if numbers.is_read_only() {
             return Err(Error::new_err("the array cannot be written; copy it first"));
         }
-        let group = self.0.as_mut().ok_or_else(closed)?;
-        let done = py.detach(|| group.all_reduce(numbers.values(), op, &mut pulse));
+        let Group { group, going } = self;
+        let group = group.as_mut().ok_or_else(closed)?;
+        let mut goes_on = || pulse(going.as_ref());
+        let done = py.detach(|| group.all_reduce(numbers.values(), op, &mut goes_on));
         py.check_signals()?;
         let (bytes, found) = done.map_err(wrong)?;
         numbers.write(&bytes)?;
@@ -207,18 +225,21 @@ impl Group {
         op: &str,
     ) -> PyResult<Result3<'py>> {
         let (py, op) = (keys.py(), operator(op)?);
-        let given = match keys.extract::<Vec<Vec<u8>>>() {
-            Ok(texts) => Given::Texts(texts),
-            Err(_) => Given::Numbers(Numbers::of(keys, "keys")?),
+        // An empty array is a sequence of texts, too: texts come as a list.
+        let given = match keys.is_instance_of::<PyList>() {
+            true => Given::Texts(keys.extract()?),
+            false => Given::Numbers(Numbers::of(keys, "keys")?),
         };
         let numbers = Numbers::of(values, "values")?;
-        let group = self.0.as_mut().ok_or_else(closed)?;
+        let Group { group, going } = self;
+        let group = group.as_mut().ok_or_else(closed)?;
+        let mut goes_on = || pulse(going.as_ref());
         let done = py.detach(|| {
             let keys = match &given {
                 Given::Numbers(numbers) => Keys::Numbers(numbers.values()),
                 Given::Texts(texts) => Keys::Texts(texts.iter().map(Vec::as_slice).collect()),
             };
-            group.reduce_by_key(&keys, numbers.values(), op, &mut pulse)
+            group.reduce_by_key(&keys, numbers.values(), op, &mut goes_on)
         });
         py.check_signals()?;
         let (reduced, found) = done.map_err(wrong)?;
@@ -244,6 +265,6 @@ fn closed() -> PyErr {
 
 impl Group {
     fn group(&self) -> PyResult<&reduce_workers::Group> {
-        self.0.as_ref().ok_or_else(closed)
+        self.group.as_ref().ok_or_else(closed)
     }
 }

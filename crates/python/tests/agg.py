@@ -62,7 +62,12 @@ def words(rank):
 
 
 def all_kinds(group):
-    """Sums of arrays, of texts, of numbers."""
+    """Sums of arrays, of texts, of numbers, and of nothing."""
+    empty = group.reduce_by_key(array("Q"), array("q"))
+    assert [list(one) for one in empty] == [[], []] and list(group.allreduce(array("I"))) == []
+    own = [1] if group.rank == group.size - 1 else []
+    keys, sums = group.reduce_by_key(array("Q", own), array("Q", own))
+    assert (list(keys), list(sums)) == ([1], [1]), "some programs have nothing"
     rank = group.rank
     values = array("i", [at * (rank + 1) - 700 for at in range(2000)])
     assert group.allreduce(values) is values

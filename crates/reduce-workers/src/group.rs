@@ -224,13 +224,15 @@ pub struct Joining {
     pub patience: Duration,
     /// Losses made on purpose at this program, in millionths.
     pub loss: u32,
+    /// At rank 0, [`Group::generation`] of an earlier group with the same switches, whatever became of it.
+    pub after: Option<u32>,
 }
 
 impl Group {
     /// Joins, and waits until all programs have.
     pub fn join(plan: GroupPlan, joining: &Joining, pulse: Pulse) -> Result<Group, GroupError> {
         plan.check()?;
-        let Joining { rank, root, patience, loss } = joining.clone();
+        let Joining { rank, root, patience, loss, after } = joining.clone();
         let Some(attachment) = plan.members.get(rank) else {
             let title = format!("no rank {rank} in a group of {}", plan.members.len());
             return Err(problem(title, "ranks are numbered from 0"));
@@ -241,7 +243,7 @@ impl Group {
                 problem(title, "each rank runs on its own host, once")
             })?;
         let place = match rank {
-            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, patience, pulse)?)),
+            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, (patience, after), pulse)?)),
             _ => Place::Member(Box::new(Member::join(&plan, rank, root, wire, patience, pulse)?)),
         };
         Ok(Group { plan, rank, place, patience, calls: 0, ended: None })
@@ -250,6 +252,14 @@ impl Group {
     /// The program's rank.
     pub fn rank(&self) -> usize {
         self.rank
+    }
+
+    /// At rank 0, the last number that its switches know; 0 at the others.
+    pub fn generation(&self) -> u32 {
+        match &self.place {
+            Place::Root(root) => root.generation(),
+            Place::Member(_) => 0,
+        }
     }
 
     /// Programs of the group.

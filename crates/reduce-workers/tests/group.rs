@@ -20,7 +20,7 @@ fn free() -> SocketAddr {
 }
 
 fn joining(rank: usize, root: SocketAddr) -> Joining {
-    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000 }
+    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000, after: None }
 }
 
 /// Runs a program at each rank; what each has returned.

@@ -137,13 +137,15 @@ impl Reducer {
             return false;
         }
         self.last = generation;
+        let is_doomed = self.purges > 0;
+        self.purges = self.purges.saturating_sub(1);
         let timer = Timer::new(Time::ZERO, config.least_wait);
         let channels = usize::from(config.channels);
         self.attempts.push(Attempt {
             generation,
             round,
             phase: Phase::Opening,
-            is_doomed: false,
+            is_doomed,
             is_committed: false,
             closed: 0..0,
             requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1), config.layout.window)),

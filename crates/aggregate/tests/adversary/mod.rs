@@ -209,6 +209,16 @@ impl World {
         }
     }
 
+    /// Ends a job after so many events, whatever its state: another reducer and other mappers follow, with other pairs.
+    pub fn replace(&mut self, events: usize, disturbance: &Disturbance, rng: &mut Rng) {
+        let _ = self.steps(events, disturbance, |_| false);
+        let last = self.reducer.generation();
+        let (layout, config) = (self.layout, &self.config);
+        (self.rounds, self.wanted) = draw(layout, self.op, config.channels, 40, config.rounds, true, rng);
+        self.reducer = Reducer::new(config.clone()).after(last);
+        self.mappers = (0..self.config.channels).map(|channel| Some(self.mapper(channel, 1))).collect();
+    }
+
     /// Lets so many milliseconds pass in which nobody looks at what arrives.
     pub fn rest(&mut self, milliseconds: u64) {
         self.now += Duration::from_ms(milliseconds);
@@ -291,9 +301,18 @@ impl World {
         disturbance: Disturbance,
         is_over: impl Fn(&Mapper) -> bool,
     ) -> Result<usize, String> {
-        for event in 0..400_000 {
-            self.disturb(event, &disturbance);
-            self.poll(&disturbance);
+        self.steps(400_000, &disturbance, is_over)
+    }
+
+    fn steps(
+        &mut self,
+        events: usize,
+        disturbance: &Disturbance,
+        is_over: impl Fn(&Mapper) -> bool,
+    ) -> Result<usize, String> {
+        for event in 0..events {
+            self.disturb(event, disturbance);
+            self.poll(disturbance);
             if self.reducer.is_done() && self.mappers.iter().flatten().all(&is_over) {
                 let is_exact = *self.reducer.result() == self.wanted;
                 return if is_exact { Ok(event) } else { Err("the result is wrong".into()) };
@@ -310,7 +329,7 @@ impl World {
             self.now = self.now.max(next);
             if let Some(first) = self.frames.first_entry().filter(|first| first.key().0 <= self.now) {
                 let (at, packet) = first.remove();
-                self.arrive(at, packet, &disturbance);
+                self.arrive(at, packet, disturbance);
             }
         }
         Err(format!("no end: {} of {} rounds", self.reducer.committed(), self.config.rounds))

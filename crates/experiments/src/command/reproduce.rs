@@ -18,7 +18,7 @@ use std::path::PathBuf;
   p4rack reproduce flexswitch table1 table2 table3 fig2
   p4rack reproduce clip scaling fig7
   p4rack reproduce exoplane fig10 table3
-  p4rack reproduce p4com bytes")]
+  p4rack reproduce p4com fig6 table2 restart")]
 pub struct Args {
     #[command(subcommand)]
     paper: Paper,
@@ -40,7 +40,7 @@ enum Paper {
 
 #[derive(clap::Args)]
 struct P4com {
-    /// Tables to reproduce; without any, list all
+    /// Figures or tables to reproduce; without any, list all
     #[arg(value_parser = find_p4com)]
     figures: Vec<&'static Experiment>,
     /// Output format

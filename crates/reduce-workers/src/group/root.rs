@@ -34,7 +34,7 @@ impl Root {
         plan: &GroupPlan,
         address: SocketAddr,
         wire: Wire,
-        patience: Duration,
+        (patience, after): (Duration, Option<u32>),
         pulse: Pulse,
     ) -> Result<Root, GroupError> {
         let others = plan.members.len() - 1;
@@ -111,7 +111,15 @@ impl Root {
             patience: base_time::Duration::from_ms(patience.as_millis() as u64),
         };
         let mappers = plan.members[1..].iter().map(|member| member.address()).collect();
-        Ok(Root { links, wire, reducer: Reducer::new(config), mappers, begun: Instant::now(), bytes: (0, 0) })
+        let mut reducer = Reducer::new(config);
+        if let Some(last) = after {
+            reducer = reducer.after(last);
+        }
+        Ok(Root { links, wire, reducer, mappers, begun: Instant::now(), bytes: (0, 0) })
+    }
+
+    pub fn generation(&self) -> u32 {
+        self.reducer.generation()
     }
 
     /// Reduces what all programs have. An error is sent to all.

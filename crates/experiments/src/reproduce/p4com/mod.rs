@@ -1,8 +1,26 @@
-//! Savings of P4COM: a whole job of AGG's machines around the model of a switch, next to the same job without one.
+//! P4COM's figures and tables, with the other systems beside AGG; and the bytes that AGG saves in large jobs.
 
+mod beyond;
 mod bytes;
+mod fig8;
+mod formula;
+mod shuffle;
+mod systems;
+mod table2;
 
 use super::Experiment;
 
 /// All of them.
-pub const P4COM: [&Experiment; 2] = [&bytes::BYTES, &bytes::SKEWS];
+pub const P4COM: [&Experiment; 11] = [
+    &formula::EXPERIMENT,
+    &shuffle::FIG6,
+    &shuffle::FIG7,
+    &fig8::EXPERIMENT,
+    &table2::EXPERIMENT,
+    &bytes::BYTES,
+    &bytes::SKEWS,
+    &beyond::MEMORY,
+    &beyond::SKEW_SYSTEMS,
+    &beyond::STRAGGLERS,
+    &beyond::RESTART,
+];

@@ -1,0 +1,128 @@
+//! Every system with the same small jobs.
+
+use base_time::{Duration, Time};
+use reduce_compared::daiet::Collision;
+use reduce_compared::{Data, Links, Mode, Outcome, Shape, Trial};
+
+const GBIT: u64 = 1_000_000_000;
+
+const PUBLISHED: Mode = Mode::Daiet { collision: Collision::Overwrites, is_paced: true };
+const DAIET: Mode = Mode::Daiet { collision: Collision::Overflows, is_paced: true };
+const BLIND: Mode = Mode::Daiet { collision: Collision::Overflows, is_paced: false };
+const PRINTED: Mode = Mode::Printed { is_repaired: false };
+const REPAIRED: Mode = Mode::Printed { is_repaired: true };
+
+fn shape(mappers: u16, has_two_tiers: bool) -> Shape {
+    Shape { mappers, per_host: 1, has_two_tiers }
+}
+
+fn words(mappers: u16) -> Data {
+    Data::words(mappers, 20_000, 1 << 20, 1000, 3)
+}
+
+fn trial(data: &Data, has_two_tiers: bool) -> Trial<'_> {
+    let shape = shape(data.pairs.len() as u16, has_two_tiers);
+    Trial { data, shape, links: Links::of(GBIT), slots: 2048, restarts: vec![] }
+}
+
+fn exact(trial: &Trial<'_>, mode: Mode) -> Outcome {
+    let outcome = trial.run(mode).expect("the job fits");
+    assert!(outcome.time.is_some() && outcome.wrong == 0, "{mode:?}: {outcome:?}");
+    outcome
+}
+
+#[test]
+fn all_but_the_published_daiet_are_exact_if_nothing_is_lost() {
+    for has_two_tiers in [false, true] {
+        let data = words(6);
+        let trial = trial(&data, has_two_tiers);
+        let plain = exact(&trial, Mode::Plain);
+        assert_eq!(plain.pairs, data.sum());
+        let hadoop = exact(&trial, Mode::Hadoop);
+        assert_eq!(hadoop.pairs, data.sum());
+        for mode in [DAIET, PRINTED, REPAIRED, Mode::Pipeline, Mode::Software] {
+            let outcome = exact(&trial, mode);
+            assert!(outcome.pairs < data.sum() && outcome.pairs >= data.distinct(), "{mode:?}: {outcome:?}");
+        }
+        let published = trial.run(PUBLISHED).expect("the job fits");
+        assert!(published.time.is_some() && published.wrong > 1000, "{published:?}");
+        assert!(published.pairs <= 2048, "every slot once: {published:?}");
+    }
+}
+
+/// Mappers that send without an answer fill the queue of the reducer's link.
+#[test]
+fn daiet_without_pacing_loses_packets_and_is_wrong() {
+    let data = Data::words(12, 100_000, 1 << 22, 1000, 3);
+    let blind = trial(&data, false).run(BLIND).expect("the job fits");
+    assert!(blind.lost > 100 && blind.wrong > 1000, "{blind:?}");
+}
+
+#[test]
+fn losses_change_no_result_of_agg_and_end_the_others() {
+    let data = words(6);
+    let mut trial = trial(&data, false);
+    trial.links.loss_ppm = 5000;
+    for mode in [Mode::Plain, Mode::Hadoop, Mode::Pipeline, Mode::Software] {
+        assert!(exact(&trial, mode).lost > 0);
+    }
+    let daiet = trial.run(DAIET).expect("the job fits");
+    assert!(daiet.wrong > 0, "{daiet:?}");
+    let printed = trial.run(PRINTED).expect("the job fits");
+    assert_eq!(printed.time, None, "a lost packet or acknowledgement stops its mapper for ever");
+    let repaired = trial.run(REPAIRED).expect("the job fits");
+    assert!(repaired.time.is_some() && repaired.wrong > 0, "{repaired:?}");
+}
+
+#[test]
+fn a_restart_of_the_switch_changes_no_result_of_agg_and_loses_the_others() {
+    let data = words(6);
+    for has_two_tiers in [false, true] {
+        let mut trial = trial(&data, has_two_tiers);
+        for mode in [Mode::Pipeline, Mode::Software] {
+            let before = exact(&trial, mode).time.expect("it ended");
+            trial.restarts = vec![(Time::ZERO + before.scaled(1, 2), trial.shape.switches() - 1)];
+            let after = exact(&trial, mode).time.expect("it ended");
+            assert!(after > before, "{mode:?}: {after} after {before}");
+            trial.restarts.clear();
+        }
+        trial.restarts = vec![(Time::ZERO + Duration::from_us(200), trial.shape.switches() - 1)];
+        for mode in [DAIET, PRINTED] {
+            let outcome = trial.run(mode).expect("the job fits");
+            assert!(outcome.wrong > 0, "{mode:?}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn arrays_are_summed_by_all() {
+    let data = Data::gradients(6, 5000, 1);
+    for has_two_tiers in [false, true] {
+        let mut trial = trial(&data, has_two_tiers);
+        trial.slots = 6144;
+        let plain = exact(&trial, Mode::Hadoop);
+        let switched = exact(&trial, Mode::SwitchMl);
+        assert_eq!(switched.pairs, 5000);
+        assert!(switched.to.bytes * 4 < plain.to.bytes, "{switched:?} {plain:?}");
+        exact(&trial, Mode::Pipeline);
+        trial.links.loss_ppm = 5000;
+        let lossy = exact(&trial, Mode::SwitchMl);
+        assert!(lossy.lost > 0, "{lossy:?}");
+    }
+    let error = trial(&words(3), false).run(Mode::SwitchMl).expect_err("words are no array");
+    assert!(error.contains("arrays"), "{error}");
+}
+
+#[test]
+fn a_slow_mapper_and_shared_hosts_change_times_and_not_results() {
+    let data = words(6);
+    let mut trial = trial(&data, false);
+    let usual = exact(&trial, Mode::Software).time.expect("it ended");
+    trial.links.slow = Some(0);
+    let slow = exact(&trial, Mode::Software).time.expect("it ended");
+    assert!(slow > usual.scaled(2, 1), "{slow} after {usual}");
+    trial.links.slow = None;
+    trial.shape.per_host = 2;
+    let shared = exact(&trial, Mode::Software).time.expect("it ended");
+    assert!(shared > usual, "{shared} after {usual}");
+}
