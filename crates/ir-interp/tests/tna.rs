@@ -103,6 +103,27 @@ fn filters_follow_their_equations() {
     }
 }
 
+/// The cells of a direct filter are those of the entries and of the default action: each remembers its own packets.
+#[test]
+fn entries_have_filters_of_their_own() {
+    let declarations = "DirectLpf<bit<32>>() filter;
+        action rate() { hdr.data.b = filter.execute(hdr.data.b); }
+        table entries { key = { hdr.data.op : exact; } actions = { rate; } filters = filter;
+            const entries = { 1 : rate(); 2 : rate(); } const default_action = rate(); }";
+    let main = format!("{PIPE} Switch(pipe) main;");
+    let test = Test::inline(&program("", declarations, "tm.ucast_egress_port = 1; entries.apply();", &main));
+    let mut switch = test.switch(Options::default()).expect("a device");
+    let like = switch.register_value("Ingress.filter.$SETTINGS", 0).expect("settings");
+    let rate_of_a_second = ir_value::numbers::unpacked(&like, 1 << 72 | 1_000_000_000 << 8);
+    switch.register_set("Ingress.filter.$SETTINGS", 0, rate_of_a_second).expect("settings");
+    let mut sum = |op: u8, value: u8| {
+        let sent = switch.process(1, &[op, 0, 0, 0, 0, 0, 0, value], Time::ZERO);
+        sent[0].frame[7]
+    };
+    // Nothing decays, because no time passes.
+    assert_eq!([sum(1, 10), sum(1, 5), sum(2, 3), sum(7, 1), sum(9, 1), sum(1, 0)], [10, 15, 3, 1, 2, 15]);
+}
+
 /// Between the thresholds packets are dropped with the probability that the average has.
 #[test]
 fn decisions_have_their_probability() {
