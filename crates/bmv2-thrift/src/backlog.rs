@@ -200,7 +200,10 @@ mod tests {
         assert_eq!(taken(&backlog, &slow), Some((92, 92)));
         assert!(backlog.push(vec![100; MOST_BYTES * 2]), "one is never too large beside none");
         assert_eq!(taken(&backlog, &slow), Some((100, 7)));
-        // All memory is free again.
+        // A message takes memory while it waits: there is room for 95 of 96 more. Then all memory is free again.
+        assert!(backlog.push(vec![101; MOST_BYTES]));
+        assert_eq!((0..96).map_while(|_| backlog.budget.take(MOST_BYTES)).collect::<Vec<_>>().len(), 95);
+        assert_eq!(taken(&backlog, &slow), Some((101, 0)));
         let all =
             (1..).map(|_| backlog.budget.take(MOST_BYTES)).take_while(Option::is_some).collect::<Vec<_>>();
         assert!(all.len() >= 96, "{}", all.len());
