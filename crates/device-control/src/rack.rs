@@ -5,6 +5,7 @@
 use super::agent_groups::AgentGroups;
 use super::gate::Gate;
 use super::group_show::no_group;
+use super::new_flows::Comes;
 use super::rack_flows::RackFlows;
 use super::{Answers, AppFlows, Controlled, Event, Maker, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
@@ -78,6 +79,15 @@ struct RackCounters {
     nowhere: u64,
     /// Went around without end.
     endless: u64,
+    /// Went to the controller.
+    packet_ins: u64,
+}
+
+impl RackCounters {
+    /// Frames that have left the rack.
+    fn left(&self) -> u64 {
+        self.sent + self.packet_ins
+    }
 }
 
 /// A rack that looks like one switch.
@@ -246,9 +256,17 @@ impl<C: Channel> RackSwitch<C> {
         let calls = flows.calls(now, &self.controller);
         let replies = flows.take_replies();
         events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
-        let is_busy = !calls.is_empty();
+        let released = flows.take_released();
+        let is_busy = !(calls.is_empty() && released.is_empty());
         for (ticket, call) in calls {
             let outputs = self.controller.call(now, ticket, call);
+            self.take(outputs, events);
+        }
+        for (port, frame) in released {
+            if !self.gate.lets_in(port, &frame) {
+                continue;
+            }
+            let outputs = self.run(now, self.origin, port, frame, events);
             self.take(outputs, events);
         }
         is_busy
@@ -437,6 +455,7 @@ impl<C: Channel> RackSwitch<C> {
         let mut hops = 0;
         while let Some((device, port, frame)) = on_the_way.pop_front() {
             if device == self.origin && Some(port) == self.cpu_port {
+                self.counters.packet_ins += 1;
                 let effects =
                     self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
                 outputs.extend(self.effects(now, device, effects, events));
@@ -515,9 +534,20 @@ impl<C: Channel> Served for RackSwitch<C> {
         if !self.gate.lets_in(port, frame) {
             return vec![];
         }
+        let comes = self.flows.as_mut().map_or(Comes::In, |flows| flows.comes(now, (port, frame)));
+        if comes == Comes::Later {
+            return vec![];
+        }
         self.at(now);
         let mut events = vec![];
+        let before = self.counters.left();
         let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
+        if comes == Comes::First
+            && self.counters.left() == before
+            && let Some(flows) = &mut self.flows
+        {
+            flows.vanished((port, frame));
+        }
         events.extend(self.perform(now, outputs));
         events
     }
@@ -611,7 +641,7 @@ impl<C: Channel> Served for RackSwitch<C> {
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
-        let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
+        let RackCounters { received, sent, hops, nowhere, endless, .. } = self.counters;
         let mut own = vec![
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),

@@ -31,6 +31,7 @@ mod line;
 mod merged;
 mod move_mistakes;
 mod moves;
+mod new_flows;
 mod newtypes;
 mod one_seed;
 mod packet_tests;
