@@ -30,16 +30,16 @@ use std::sync::Arc;
 const ELECTION: Option<Uint128> = Some(Uint128 { high: 0, low: 1 });
 
 /// A rack of one process with a controller, and a clock.
-struct Rig<C: Channel> {
+pub(crate) struct Rig<C: Channel> {
     rack: RackSwitch<C>,
-    now: Time,
+    pub(crate) now: Time,
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
-    frames: Vec<(u32, Vec<u8>)>,
+    pub(crate) frames: Vec<(u32, Vec<u8>)>,
 }
 
 impl<C: Channel> Rig<C> {
-    fn new(racked: &Racked, channel: C) -> Rig<C> {
+    pub(crate) fn new(racked: &Racked, channel: C) -> Rig<C> {
         let app = &racked.apps[0];
         let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, netfn_registry::all()) };
         let splitter = Splitter::new(maker, app.placement.clone());
@@ -73,7 +73,7 @@ impl<C: Channel> Rig<C> {
         }
     }
 
-    fn call(&mut self, call: Call) -> Ticket {
+    pub(crate) fn call(&mut self, call: Call) -> Ticket {
         self.tickets += 1;
         let events = self.rack.call(self.now, Ticket(self.tickets), call);
         self.take(events);
@@ -81,7 +81,7 @@ impl<C: Channel> Rig<C> {
     }
 
     /// Time passes until something is due, at most this long.
-    fn pass(&mut self, most: Duration) {
+    pub(crate) fn pass(&mut self, most: Duration) {
         let due = self.rack.deadline().unwrap_or(self.now + most);
         self.now = due.max(self.now).min(self.now + most);
         let events = self.rack.tick(self.now);
@@ -103,13 +103,13 @@ impl<C: Channel> Rig<C> {
         panic!("no reply");
     }
 
-    fn done(&mut self, call: Call) -> Result<(), Status> {
+    pub(crate) fn done(&mut self, call: Call) -> Result<(), Status> {
         let ticket = self.call(call);
         self.wait_for(ticket)
     }
 
     /// Frames that leave when a frame comes.
-    fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+    pub(crate) fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
         let events = self.rack.frame(self.now, port, frame);
         self.take(events);
         let mut left = std::mem::take(&mut self.frames);
@@ -123,17 +123,17 @@ impl<C: Channel> Rig<C> {
         apps.remove(0)
     }
 
-    fn metric(&mut self, name: &str) -> u64 {
+    pub(crate) fn metric(&mut self, name: &str) -> u64 {
         let all = self.rack.metrics();
         all.iter().filter(|metric| metric.name == name).map(|metric| metric.value).sum()
     }
 }
 
-fn move_flow(app: &str, key: BTreeMap<String, String>, to_switch: bool) -> Call {
+pub(crate) fn move_flow(app: &str, key: BTreeMap<String, String>, to_switch: bool) -> Call {
     Call::Steer(None, Steer::MoveFlow(MoveFlow { app: app.to_string(), key, to_switch }))
 }
 
-fn write(updates: Vec<Update>, atomicity: Atomicity) -> Call {
+pub(crate) fn write(updates: Vec<Update>, atomicity: Atomicity) -> Call {
     let request = WriteRequest {
         device_id: 1,
         election_id: ELECTION,
@@ -159,19 +159,23 @@ impl Channel for Lossy {
 }
 
 /// A rack with random entries, packets, and their flows.
-struct Scene {
-    racked: Racked,
-    whole: Arc<Program>,
-    there: Vec<Write<Name>>,
-    known: Vec<(u32, Vec<u8>)>,
-    keys: Vec<BTreeMap<String, String>>,
-    name: String,
+pub(crate) struct Scene {
+    pub(crate) racked: Racked,
+    pub(crate) whole: Arc<Program>,
+    pub(crate) there: Vec<Write<Name>>,
+    pub(crate) known: Vec<(u32, Vec<u8>)>,
+    pub(crate) keys: Vec<BTreeMap<String, String>>,
+    pub(crate) name: String,
 }
 
 impl Scene {
     fn new(app: usize, seed: u64, rng: &mut Rng) -> Scene {
-        let mut racked =
-            load(&text(app, 4 + rng.below(8) as u32, rng), &format!("running-{}-{seed}", APPS[app].0));
+        let text = text(app, 4 + rng.below(8) as u32, rng);
+        Scene::of(app, load(&text, &format!("running-{}-{seed}", APPS[app].0)), rng)
+    }
+
+    /// The rack has no other app.
+    pub(crate) fn of(app: usize, mut racked: Racked, rng: &mut Rng) -> Scene {
         let whole = Arc::new(compiled(APPS[app].1));
         let interpreter = || ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
         let mut alone = interpreter();
@@ -200,7 +204,7 @@ impl Scene {
     }
 
     /// One device with the program and its entries.
-    fn alone(&self) -> Switch {
+    pub(crate) fn alone(&self) -> Switch {
         let mut alone = ir_interp::switch(Arc::clone(&self.whole), Options::default()).expect("it runs");
         self.there.iter().for_each(|write| alone.write(write, Time::ZERO).expect("it could before"));
         alone
@@ -208,7 +212,7 @@ impl Scene {
 }
 
 /// Frames that leave one device.
-fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let left = alone.process(port, frame, Time::ZERO).into_iter().map(|out| (out.port, out.frame));
     left.filter(|(port, _)| *port < HOSTS).collect()
 }
@@ -234,7 +238,7 @@ fn change(program: &Program, there: &[Write<Name>], number: i64, rng: &mut Rng) 
     }
 }
 
-fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
+pub(crate) fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
     let mut write = write.clone();
     if let Write::Entry { table, key, to: to @ None, .. } = &mut write {
         let same = there.iter().find_map(|known| match known {
