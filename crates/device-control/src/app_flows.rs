@@ -2,6 +2,7 @@
 //!
 //! Runs beside the controller of the app's devices, whichever way time passes: time, replies and counts come in, calls go out.
 
+use crate::new_flows::{Comes, Held, Hold, NewFlowCounters, NewFlows};
 use crate::popular::{Popular, Window};
 use crate::{FlowMoves, Moved, Side};
 use base_diag::Diagnostic;
@@ -41,6 +42,8 @@ pub struct FlowsOf {
     pub share: Option<Share>,
     /// The number of the pinned program among those of the controller.
     pub number: u16,
+    /// Packets of new flows wait for the controller's entries; none if they do not.
+    pub hold: Option<Hold>,
 }
 
 impl FlowsOf {
@@ -85,6 +88,9 @@ pub struct AppFlows {
     /// Moves that are yet to be asked for, the first first.
     yet: VecDeque<(Time, Flow, Side)>,
     popularity: Option<Popularity>,
+    new: Option<NewFlows>,
+    /// Writes to the app's tables after which new flows were looked at.
+    seen: u64,
 }
 
 struct Popularity {
@@ -118,8 +124,13 @@ impl AppFlows {
             Ok::<_, Vec<Diagnostic>>(Popularity { counts, promotion, ends, reported: vec![] })
         });
         let popularity = popularity.transpose()?;
+        let new = of.hold.clone().map(|hold| {
+            let traffic = of.share.as_ref().map(|share| share.traffic.clone());
+            NewFlows::new(hold, &of.program, &of.keys, of.options(), traffic)
+        });
+        let new = new.transpose()?;
         let (yet, moves) = (moves.into(), of.moves(entries, 1)?);
-        Ok(AppFlows { name, switch, shards, of, room, moves, yet, popularity })
+        Ok(AppFlows { name, switch, shards, of, room, moves, yet, popularity, new, seen: 0 })
     }
 
     /// The parts of a flow's key.
@@ -161,7 +172,8 @@ impl AppFlows {
     pub fn next_time(&self) -> Option<Time> {
         let asked = self.yet.front().map(|(at, ..)| *at);
         let window = self.popularity.as_ref().map(|popularity| popularity.ends);
-        asked.into_iter().chain(window).chain(self.moves.deadline()).min()
+        let new = self.new.as_ref().and_then(NewFlows::deadline);
+        asked.into_iter().chain(window).chain(new).chain(self.moves.deadline()).min()
     }
 
     /// True if a move is under way, or is yet to come.
@@ -177,6 +189,9 @@ impl AppFlows {
             self.moves.ask(now, &flow, to);
         }
         self.end_window(now);
+        if let Some(new) = &mut self.new {
+            new.tick(now);
+        }
         self.moves.calls(now, desired)
     }
 
@@ -190,6 +205,35 @@ impl AppFlows {
         self.moves.take_ended()
     }
 
+    /// A packet from outside has come to the switch.
+    pub(crate) fn comes(&mut self, now: Time, packet: (Port, &[u8])) -> Comes {
+        self.new.as_mut().map_or(Comes::In, |new| new.comes(now, packet, self.moves.flows()))
+    }
+
+    /// Nothing of the first packet of a new flow has left the rack.
+    pub(crate) fn vanished(&mut self, packet: (Port, &[u8])) {
+        if let Some(new) = &mut self.new {
+            new.vanished(packet);
+        }
+    }
+
+    /// Packets that have waited and come in now.
+    pub(crate) fn take_released(&mut self) -> Vec<Held> {
+        let written = self.moves.flows().written();
+        match &mut self.new {
+            Some(new) if written != self.seen => {
+                self.seen = written;
+                new.written(self.moves.flows())
+            }
+            _ => vec![],
+        }
+    }
+
+    /// Totals of new flows, and those that wait; none if the packets of new flows do not wait.
+    pub(crate) fn new_flows(&self) -> Option<(NewFlowCounters, usize)> {
+        self.new.as_ref().map(|new| (new.counters(), new.waiting()))
+    }
+
     /// Totals, and the flows at the switch.
     pub fn totals(&self) -> (Counters, usize) {
         let resident = self.moves.flows().numbers().get(&Place::Resident).copied().unwrap_or(0);
@@ -199,6 +243,10 @@ impl AppFlows {
     /// Begins anew with these entries in the full tables, and nothing at the switch: moves that are under way end, and flows that were there come
     /// again.
     pub fn restart(&mut self, now: Time, entries: &[Write<Name>]) -> Result<(), Vec<Diagnostic>> {
+        if let Some(new) = &mut self.new {
+            new.restart();
+        }
+        self.seen = 0;
         let moves = self.of.moves(entries, 1)?;
         let there: Vec<_> =
             self.moves.flows().at_switch().map(|flow| (now, flow.clone(), Side::Switch)).collect();

@@ -57,8 +57,8 @@ struct Current {
     plain: Option<(Ticket, Vec<usize>)>,
     /// Updates that are not begun, each with its place in the request and the app whose table it writes.
     left: VecDeque<(usize, usize, Change)>,
-    /// Places of updates in progress, by app.
-    open: BTreeMap<(usize, WriteNumber), usize>,
+    /// Updates in progress with their places, by app.
+    open: BTreeMap<(usize, WriteNumber), (usize, Change)>,
 }
 
 impl FlowWrites {
@@ -103,7 +103,7 @@ impl FlowWrites {
                 for (of, app) in apps.iter_mut().enumerate() {
                     while let Some(number) = app.moves_mut().next_written() {
                         *self.done.entry(of).or_default() += 1;
-                        if let Some(at) = current.open.remove(&(of, number)) {
+                        if let Some((at, _)) = current.open.remove(&(of, number)) {
                             current.ended[at] = Some(Error::default());
                         }
                     }
@@ -161,8 +161,12 @@ impl Current {
             return;
         }
         while let Some((at, of, change)) = self.left.front() {
+            // The full tables have an entry only when its write is done, and the next one may change or delete it.
+            if self.open.values().any(|(_, open)| is_of_one_entry(open, change)) {
+                return;
+            }
             match apps[*of].moves_mut().write(now, change) {
-                Ok(number) => drop(self.open.insert((*of, number), *at)),
+                Ok(number) => drop(self.open.insert((*of, number), (*at, change.clone()))),
                 Err(Refusal::TooManyWrites) => return,
                 Err(refusal) => {
                     let why = match refusal {
@@ -192,6 +196,15 @@ impl Current {
         }
         let status = if has_failed { outcomes.status() } else { Ok(()) };
         (self.ticket, Reply::Done(status))
+    }
+}
+
+fn is_of_one_entry(a: &Change, b: &Change) -> bool {
+    match (a, b) {
+        (Change::Entry { table, key, .. }, Change::Entry { table: other, key: known, .. }) => {
+            (table, key) == (other, known)
+        }
+        _ => false,
     }
 }
 

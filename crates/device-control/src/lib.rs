@@ -22,6 +22,7 @@ mod group_show;
 mod known;
 mod live;
 mod metric;
+mod new_flows;
 mod one;
 mod pinned_tables;
 mod plan;
@@ -67,6 +68,7 @@ pub use group_control::{GroupControl, GroupStep, RackGroup, Standing, group_refu
 pub use known::Known;
 use known::KnownProgram;
 pub use metric::{MERGES_REFUSED, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use new_flows::{Held, Hold, NewFlowCounters};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};
 pub use popular::{Popular, Resident, Window};

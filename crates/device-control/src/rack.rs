@@ -47,6 +47,15 @@ struct RackCounters {
     nowhere: u64,
     /// Went around without end.
     endless: u64,
+    /// Went to the controller.
+    packet_ins: u64,
+}
+
+impl RackCounters {
+    /// Frames that have left the rack.
+    fn left(&self) -> u64 {
+        self.sent + self.packet_ins
+    }
 }
 
 /// A rack that looks like one switch.
@@ -215,9 +224,17 @@ impl<C: Channel> RackSwitch<C> {
         let calls = flows.calls(now, &self.controller);
         let replies = flows.take_replies();
         events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
-        let is_busy = !calls.is_empty();
+        let released = flows.take_released();
+        let is_busy = !(calls.is_empty() && released.is_empty());
         for (ticket, call) in calls {
             let outputs = self.controller.call(now, ticket, call);
+            self.take(outputs, events);
+        }
+        for (port, frame) in released {
+            if !self.gate.lets_in(port, &frame) {
+                continue;
+            }
+            let outputs = self.run(now, self.origin, port, frame, events);
             self.take(outputs, events);
         }
         is_busy

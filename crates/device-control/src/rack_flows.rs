@@ -7,8 +7,9 @@
 //! ```
 
 use super::flow_writes::{Asked, FlowWrites};
+use super::new_flows::Comes;
 use super::pinned_tables::{Found, found};
-use super::{AppFlows, End, Metric, Moved, Side, Splitter};
+use super::{AppFlows, End, Held, Metric, Moved, Side, Splitter};
 use base_time::{Duration, Time};
 use controller::{Call, Controller, Reply, Rollout, Steer, Ticket};
 use dataplane_api::Output;
@@ -183,6 +184,25 @@ impl RackFlows {
     pub fn take_replies(&mut self) -> Vec<(Ticket, Reply)> {
         self.hear();
         std::mem::take(&mut self.replies)
+    }
+
+    /// A frame has come in from outside. Classes of apps exclude each other, so at most one app keeps it.
+    pub fn comes(&mut self, now: Time, frame: (u32, &[u8])) -> Comes {
+        if !matches!(self.phase, Phase::Running) {
+            return Comes::In;
+        }
+        let all = self.apps.iter_mut().map(|app| app.comes(now, frame));
+        all.into_iter().find(|comes| *comes != Comes::In).unwrap_or(Comes::In)
+    }
+
+    /// Nothing of the first frame of a new flow has left the rack.
+    pub fn vanished(&mut self, frame: (u32, &[u8])) {
+        self.apps.iter_mut().for_each(|app| app.vanished(frame));
+    }
+
+    /// Frames that have waited and come in now.
+    pub fn take_released(&mut self) -> Vec<Held> {
+        self.apps.iter_mut().flat_map(AppFlows::take_released).collect()
     }
 
     /// True if frames that come to a device by this port are counted.
@@ -368,13 +388,23 @@ impl RackFlows {
         let of_app = |(at, app): (usize, &AppFlows)| {
             let (counters, resident) = app.totals();
             let of = |name, value| Metric::new(name, value).with("app", &app.name);
-            [
+            let new = app.new_flows().map(|(new, waiting)| {
+                [
+                    of("new_flows_total", new.flows),
+                    of("new_flows_waiting", waiting as u64),
+                    of("new_flows_expired_total", new.expired),
+                    of("new_flow_packets_total", new.sent).with("fate", "sent"),
+                    of("new_flow_packets_total", new.dropped).with("fate", "dropped"),
+                ]
+            });
+            let moves = [
                 of("flows_at_switch", resident as u64),
                 of("flow_moves_total", counters.promoted).with("to", "switch"),
                 of("flow_moves_total", counters.evicted).with("to", "helper"),
                 of("flow_moves_full_total", counters.full),
                 of("flow_writes_total", self.writes.done(at)),
-            ]
+            ];
+            moves.into_iter().chain(new.into_iter().flatten()).collect::<Vec<_>>()
         };
         self.apps.iter().enumerate().flat_map(of_app).collect()
     }

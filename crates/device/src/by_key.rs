@@ -12,6 +12,7 @@ use base_bits::Bits;
 use base_time::{Duration, Time};
 use control_writes::{Count, GroupMember, Rates};
 use dataplane_api::{EntryError, Port};
+use std::sync::atomic::Ordering;
 
 impl Switch {
     /// An entry.
@@ -63,6 +64,7 @@ impl Switch {
         now: Time,
     ) -> Result<(), EntryError> {
         self.entry_mut(of)?.idle = Some(Box::new(IdleTimer::new(timeout, now)));
+        self.core.state.tables.by_name(of.table)?.notes_hits.store(1, Ordering::Relaxed);
         Ok(())
     }
 

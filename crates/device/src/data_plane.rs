@@ -92,6 +92,17 @@ impl State {
         Ok(self.value_sets.get(parser, set).ok_or(Stop::Broken("an unknown value set"))?.has(values))
     }
 
+    /// The same for values of at most 128 bits.
+    pub fn value_set_has_numbers(
+        &self,
+        parser: ParserId,
+        set: ValueSetId,
+        values: &[u128],
+    ) -> Result<bool, Stop> {
+        let set = self.value_sets.get(parser, set).ok_or(Stop::Broken("an unknown value set"))?;
+        Ok(set.has_numbers(values))
+    }
+
     /// The algorithm of an instance that hashes.
     pub fn algorithm(&self, id: InstanceId) -> Option<Algorithm> {
         match self.objects.get(id.index()) {

@@ -17,6 +17,7 @@ use dataplane_api::DropReason;
 use ir::{ControlId, InstanceId, TableId, Type};
 use ir_value::Value;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 pub use crate::objects::counter::SharedCells;
 pub use crate::objects::direct_counter::{CountSlot, CountSlots};
@@ -77,6 +78,8 @@ pub struct TableFacts {
     pub constant: Option<Constant>,
     /// True if hits are metered, or recorded for a timeout: then code must call [`Core::looked_up`].
     pub notes_hits: bool,
+    /// The entries have cells of a meter.
+    pub has_meters: bool,
 }
 
 /// Facts about an object with cells that code can share.
@@ -129,6 +132,7 @@ impl Table {
             has_profile: self.implementation.is_some(),
             counts: self.counters.is_some(),
             constant: self.constant(),
+            has_meters: self.meters.is_some(),
             notes_hits: self.meters.is_some() || self.registers.is_some() || self.idle_timeouts,
         }
     }
@@ -198,6 +202,11 @@ impl Core {
         self.state.tables.get(control, table)?.misses()
     }
 
+    /// Not 0 once hits of a table's entries have to be reported: an entry has an idle timer, or a cell of a meter or register.
+    pub fn notes_hits(&self, (control, table): TableAt) -> Option<Arc<AtomicU64>> {
+        Some(Arc::clone(&self.state.tables.get(control, table)?.notes_hits))
+    }
+
     /// Slots of a table's direct counter.
     pub fn count_slots(&self, (control, table): TableAt) -> Option<CountSlots> {
         Some(self.state.tables.get(control, table)?.count_slots.clone())
@@ -227,8 +236,8 @@ impl Core {
     }
 
     /// A packet hit an entry, which is the one with these matches and this priority. Whoever calls has counted it.
-    pub fn looked_up(&mut self, table: TableAt, key: EntryKey, effects: &mut Effects, now: Time) {
-        let found = self.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(&key));
+    pub fn looked_up(&mut self, table: TableAt, key: &EntryKey, effects: &mut Effects, now: Time) {
+        let found = self.state.tables.get(table.0, table.1).and_then(|t| t.entries.get_index_of(key));
         let colour = self.state.note_hit(&self.program, (table.0, table.1, found), effects.counted, now);
         effects.coloured(colour);
     }

@@ -1,7 +1,7 @@
 //! Parser value sets: keys that the control plane fills, empty at the start.
 
 use crate::names::refused;
-use crate::table::{KeySpec, normal_of};
+use crate::table::{KeySpec, normal_of, prefix_mask};
 use base_bits::Bits;
 use control_writes::Match;
 use dataplane_api::EntryError;
@@ -15,12 +15,14 @@ pub(crate) struct ValueSet {
     keys: Vec<KeySpec>,
     size: u64,
     members: Vec<Vec<Match>>,
+    /// The members as values and masks, for machine code; none if one cannot be said so.
+    masked: Option<Vec<Vec<(u128, u128)>>>,
 }
 
 impl ValueSet {
     /// Empty.
     pub(crate) fn new(control_plane_name: Name, keys: Vec<KeySpec>, size: u64) -> ValueSet {
-        ValueSet { control_plane_name, keys, size, members: vec![] }
+        ValueSet { control_plane_name, keys, size, members: vec![], masked: Some(vec![]) }
     }
 
     /// One for each position.
@@ -41,6 +43,34 @@ impl ValueSet {
         self.members.iter().any(fits)
     }
 
+    /// True if a member fits values of at most 128 bits.
+    pub(crate) fn has_numbers(&self, values: &[u128]) -> bool {
+        let Some(masked) = &self.masked else {
+            let values: Vec<Bits> = values.iter().map(|value| Bits::new(128, *value)).collect();
+            return self.has(&values);
+        };
+        let fits = |(value, (want, mask)): (&u128, &(u128, u128))| (value ^ want) & mask == 0;
+        masked.iter().any(|member| values.iter().zip(member).all(fits))
+    }
+
+    /// A member in normal form as values and masks.
+    fn masked(&self, member: &[Match]) -> Option<Vec<(u128, u128)>> {
+        let one = |(spec, want): (&KeySpec, &Match)| {
+            if spec.width > 128 {
+                return None;
+            }
+            let (value, mask) = match want {
+                Match::Exact(value) => (value, Bits::ones(spec.width)),
+                Match::Ternary { value, mask } => (value, mask.clone()),
+                Match::Lpm { value, prefix_len } => (value, prefix_mask(spec.width, *prefix_len)),
+                Match::Any => return Some((0, 0)),
+                Match::Range { .. } => return None,
+            };
+            Some((value.low_u128(), mask.low_u128()))
+        };
+        self.keys.iter().zip(member).map(one).collect()
+    }
+
     /// Adds a member.
     pub(crate) fn add(&mut self, wanted: &[Match]) -> Result<(), EntryError> {
         let name = &self.control_plane_name;
@@ -51,6 +81,11 @@ impl ValueSet {
         if self.members.len() as u64 >= self.size {
             return Err(refused(format!("`{name}` is full: it has {} members", self.size)));
         }
+        let masked = self.masked(&member);
+        self.masked = self.masked.take().zip(masked).map(|(mut all, one)| {
+            all.push(one);
+            all
+        });
         self.members.push(member);
         Ok(())
     }
@@ -58,6 +93,7 @@ impl ValueSet {
     /// Removes all members.
     pub(crate) fn clear(&mut self) {
         self.members.clear();
+        self.masked = Some(vec![]);
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Tally {
     pub corrupted: BTreeMap<Unused, u64>,
     /// Latencies from sending to arrival.
     pub latencies: Latencies,
+    /// Latencies of the first packet of each pair.
+    pub first: Latencies,
     /// Arrivals since the last collection; `None` if they are not collected.
     pub samples: Option<Vec<Came>>,
     /// Bytes of payload received.
@@ -52,7 +54,11 @@ impl Tally {
     /// Something came or was done for the first time.
     pub fn done(&mut self, came: Came) {
         self.received += 1;
-        self.latencies.add(came.at.since(came.sent));
+        let latency = came.at.since(came.sent);
+        self.latencies.add(latency);
+        if came.sequence == 0 {
+            self.first.add(latency);
+        }
         if let Some(samples) = &mut self.samples {
             samples.push(came);
         }

@@ -251,7 +251,7 @@ impl Expand<'_> {
         }
     }
 
-    /// All bits at once, cut into fields.
+    /// All bits at once, cut into fields; more than [`AT_ONCE`] in one lookahead for each field, since they stay in the packet.
     fn lookahead(&mut self, place: Expr, packet: ir::VarId, ty: Type, span: Span, out: &mut Vec<Stmt>) {
         let width = self.program.bits(&ty).and_then(|bits| u32::try_from(bits).ok());
         let mut leaves = vec![];
@@ -260,10 +260,18 @@ impl Expand<'_> {
         match (width, leaves.iter().map(size).collect::<Option<Vec<u32>>>()) {
             (Some(width), Some(sizes)) if plain && width > 0 => {
                 let kind = ExprKind::Lookahead(packet);
-                let bits = self.keep("ahead", Expr { kind, ty: Type::Bit(width), span }, out);
+                let ahead = Expr { kind, ty: Type::Bit(width), span };
+                let bits = (width <= AT_ONCE).then(|| self.keep("ahead", ahead.clone(), out));
                 let mut top = width;
                 for (leaf, size) in leaves.into_iter().zip(sizes) {
-                    let value = cut(self.program, &bits, top, size, &leaf.ty);
+                    let value = match &bits {
+                        Some(bits) => cut(self.program, bits, top, size, &leaf.ty),
+                        None => {
+                            let field = cut(self.program, &ahead, top, size, &Type::Bit(size));
+                            let bits = self.keep("ahead", field, out);
+                            cut(self.program, &bits, size, size, &leaf.ty)
+                        }
+                    };
                     top -= size.min(top);
                     out.push(build::assign(leaf, value).at(span));
                 }
@@ -276,6 +284,9 @@ impl Expand<'_> {
         }
     }
 }
+
+/// Bits that a code generator can keep in a variable.
+const AT_ONCE: u32 = 128;
 
 /// Name of a variable for the struct that an extern or a lookahead returns: no identifier of P4.
 pub(crate) const GIVEN: &str = "given$";
@@ -637,6 +648,38 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&control(&vars, "locals { var a; var b; var t; var w; }", body), expand_structs));
+    }
+
+    #[test]
+    fn a_lookahead_wider_than_a_register() {
+        let before =
+            "parser P(p, x) \"P\" { vars { param extern packet_in p; inout bit<8> x; local tuple<bit<120>, int<8>, bool> t; }
+            locals { var t; } state start { t = $lookahead<tuple<bit<120>, int<8>, bool>>(p); goto accept; } }";
+        expect![[r#"
+            parser P(p, x) "P" {
+              vars {
+                param extern packet_in p;
+                inout bit<8> x;
+                local tuple<bit<120>, int<8>, bool> t;
+                local bit<120> ahead;
+                local bit<8> ahead;
+                local bit<1> ahead;
+              }
+              locals {
+                var t;
+              }
+              state start {
+                var ahead#3 = $lookahead<bit<129>>(p)[128:9];
+                t.0 = ahead#3[119:0];
+                var ahead#4 = $lookahead<bit<129>>(p)[8:1];
+                t.1 = $cast<int<8>>(ahead#4[7:0]);
+                var ahead#5 = $lookahead<bit<129>>(p)[0:0];
+                t.2 = $cast<bool>(ahead#5[0:0]);
+                goto accept;
+              }
+            }
+        "#]]
+        .assert_eq(&after(before, expand_structs));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! After:  `old = y; value = f(y); hit = c; if (hit) { hit = t.apply().hit; } x = old + value + (hit ? 1 : 2);`
 //!
 //! Ensures: calls, applications and lookaheads stand only as the whole value of an assignment or declaration;
-//! applications also as the whole condition of an `if`, negated or not; lookaheads also in `select`. Keys of tables
-//! have no effects. Arguments and operands that a later effect might change are kept first (P4-16 §8.1, §6.8).
+//! a slice of a lookahead counts as a lookahead, since its other bits need not be kept; applications also as the whole
+//! condition of an `if`, negated or not; lookaheads also in `select`. Keys of tables have no effects. Arguments and operands that a later effect might change are kept first (P4-16 §8.1, §6.8).
 //! Why: only statements have an order.
 
 use crate::Changed;
@@ -119,6 +119,15 @@ pub(crate) fn acts(expr: &Expr) -> bool {
         found |= is_effect(&e.kind) || matches!(e.kind, ExprKind::Next(_) | ExprKind::Last(_));
     });
     found
+}
+
+/// `packet.lookahead<T>()`, or a slice of it.
+pub(crate) fn is_lookahead(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Lookahead(_) => true,
+        ExprKind::Slice { base, .. } => matches!(base.kind, ExprKind::Lookahead(_)),
+        _ => false,
+    }
 }
 
 fn is_effect(kind: &ExprKind) -> bool {
@@ -268,6 +277,9 @@ impl Hoist<'_> {
 
     /// The whole value of an assignment: a call or the like may stay.
     fn root(&mut self, value: &mut Expr, out: &mut Vec<Stmt>, after: &mut Vec<Stmt>) {
+        if is_lookahead(value) {
+            return;
+        }
         match &mut value.kind {
             ExprKind::Call(call) => self.args(call, out, after),
             kind if is_effect(kind) => {}
@@ -283,6 +295,10 @@ impl Hoist<'_> {
         let span = expr.span;
         if is_place(expr) {
             return self.place(expr, out);
+        }
+        if is_lookahead(expr) {
+            *expr = self.keep("ahead", expr.clone(), out);
+            return;
         }
         match &mut expr.kind {
             // `&&` and `||` evaluate the right side only if the left one does not decide: its effects go into a branch.
@@ -320,7 +336,6 @@ impl Hoist<'_> {
                 out.append(&mut after);
             }
             ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_) => *expr = self.keep("hit", expr.clone(), out),
-            ExprKind::Lookahead(_) => *expr = self.keep("ahead", expr.clone(), out),
             _ => self.operands(children(expr), out),
         }
     }
@@ -624,6 +639,38 @@ mod tests {
             }
         "#]]
         .assert_eq(&after(&before, hoist_effects));
+    }
+
+    #[test]
+    fn only_the_slice_of_a_lookahead_is_kept() {
+        let before = "parser P(p, x) \"P\" { vars { param extern packet_in p; inout bit<8> x; local bit<8> a; } locals { var a; }
+            state start { a = $lookahead<bit<272>>(p)[31:24]; goto next; }
+            state next { select ($lookahead<bit<272>>(p)[7:0] + a) { (8w1): reject; (_): accept; } } }";
+        expect![[r#"
+            parser P(p, x) "P" {
+              vars {
+                param extern packet_in p;
+                inout bit<8> x;
+                local bit<8> a;
+                local bit<8> ahead;
+              }
+              locals {
+                var a;
+              }
+              state start {
+                a = $lookahead<bit<272>>(p)[31:24];
+                goto next;
+              }
+              state next {
+                var ahead = $lookahead<bit<272>>(p)[7:0];
+                select (ahead + a) {
+                  (8w0x1): reject;
+                  (_): accept;
+                }
+              }
+            }
+        "#]]
+        .assert_eq(&after(before, hoist_effects));
     }
 
     /// Keys are evaluated from left to right (P4-16 §14.2.1).

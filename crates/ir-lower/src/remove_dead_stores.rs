@@ -7,6 +7,7 @@
 //! packet's length follows them. Calls stay for their effects. Why: the passes before it, `propagate-values` above all,
 //! leave stores that are no longer needed.
 
+use crate::hoist_effects::is_lookahead;
 use crate::units::{Unit, each_unit, targets};
 use crate::{Changed, walk};
 use ir::{
@@ -217,12 +218,13 @@ impl Remove<'_> {
                         }
                         true
                     }
-                    ExprKind::Call(_) | ExprKind::Lookahead(_) => {
+                    ExprKind::Call(_) => {
                         self.live.remove(var);
                         self.stored(place, value);
                         true
                     }
-                    _ => false,
+                    // The packet may be too short for it.
+                    _ => is_lookahead(value),
                 }
             }
             StmtKind::Apply(table) => {

@@ -3,6 +3,7 @@
 //! docs/internals/lowered.md has the same list for readers.
 
 use crate::expand_structs::{is_compound, is_split};
+use crate::hoist_effects::is_lookahead;
 use crate::places::{constant_index, is_fixed};
 use crate::walk;
 use ir::verify::VerifyError;
@@ -159,7 +160,7 @@ impl<'p> Check<'p> {
                 let local = matches!(place.kind, ExprKind::Var(_));
                 return self.require(local, span, "a hit that is not kept in a variable");
             }
-            ExprKind::Lookahead(_) => return,
+            _ if is_lookahead(value) => return,
             _ => {}
         }
         if !is_compound(self.program, &place.ty) {

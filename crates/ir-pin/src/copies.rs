@@ -71,6 +71,10 @@ pub fn make(
         copy.control_plane_name = free_name(&format!("{}{SUFFIX}", copy.control_plane_name), &taken);
         drop_names(&mut copy.annotations);
         if let Resident::Most(most) = resident(&control.tables[id.index()]) {
+            // A copy that is there from the start would stay after its original has gone.
+            if !copy.const_entries {
+                copy.entries.clear();
+            }
             let least = copy.entries.len() as u64;
             copy.size = Some(copy.size.map_or(most, |size| size.min(most)).max(least));
         }

@@ -8,7 +8,7 @@ use crate::check::{Finding, Outcome, Step, compile, finding, first_line, options
 use crate::inputs::{Inputs, Packet, Write, inputs};
 use base_bits::Bits;
 use base_time::Rng;
-use control_writes::Match;
+use control_writes::{Match, Run};
 use device::EventKind;
 use ir::{Name, Program, StmtKind, Type};
 use ir_pin::{Pinned, Request, pin};
@@ -78,7 +78,8 @@ impl Trial<'_> {
         let wrong = |why: String| finding(Step::Pin, first_line(&why), why);
         let manager = pinned.flow_manager.clone().unwrap_or_default();
         let flows = flows(&Arc::new(program.clone()), given, &manager).map_err(wrong)?;
-        let touched = touched(&self.program, given).map_err(wrong)?;
+        let in_source = in_source(&self.program, pinned).map_err(wrong)?;
+        let touched = touched(&self.program, given, &in_source).map_err(wrong)?;
         let all: BTreeSet<&Flow> = flows.iter().flatten().collect();
         let resident: BTreeSet<&Flow> = all.into_iter().filter(|_| rng.next_bool()).collect();
         let is_resident = |flow: &Flow| resident.contains(flow);
@@ -95,7 +96,13 @@ impl Trial<'_> {
             fault(&mut program);
         }
         let program = Arc::new(program);
+        // Entries of the source are in the originals, and copies begin without them.
         let mut writes: Vec<Write> = vec![];
+        for (at, (_, write)) in in_source.iter().enumerate() {
+            writes.extend(
+                inside.contains(&(given.writes.len() + at)).then(|| copy_of(pinned, write)).flatten(),
+            );
+        }
         for (at, write) in given.writes.iter().enumerate() {
             let copied = copy_of(pinned, write);
             match (write, copied) {
@@ -183,9 +190,44 @@ fn flows(program: &Arc<Program>, given: &Inputs, manager: &Name) -> Result<Vec<V
     })
 }
 
-/// The writes whose entries each packet hits.
-fn touched(program: &Arc<Program>, given: &Inputs) -> Result<Vec<Vec<usize>>, String> {
+/// Entries that the source gives to tables that are copied by entry and may change, with their handles.
+fn in_source(program: &Arc<Program>, pinned: &Pinned) -> Result<Vec<(u64, Write)>, String> {
+    let switch = ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
+    let mut found = vec![];
+    let tables = program.controls.iter().flat_map(|control| &control.tables);
+    for table in tables.filter(|table| !table.const_entries) {
+        let name = &table.control_plane_name;
+        if pinned.whole.contains(name) || !pinned.tables.iter().any(|copy| copy.original == *name) {
+            continue;
+        }
+        for entry in switch.table_entries(name).map_err(|refused| refused.message)? {
+            let Run::Action(call) = entry.run else { continue };
+            let keys = entry.key.matches.to_vec();
+            let spec = EntrySpec {
+                table: name.clone(),
+                keys,
+                action: call.action,
+                args: call.args,
+                priority: Some(entry.key.priority),
+            };
+            found.push((entry.handle, Write::Entry(spec)));
+        }
+    }
+    Ok(found)
+}
+
+/// The writes whose entries each packet hits; those of the source are numbered after the given ones.
+fn touched(
+    program: &Arc<Program>,
+    given: &Inputs,
+    in_source: &[(u64, Write)],
+) -> Result<Vec<Vec<usize>>, String> {
     let mut by_handle: BTreeMap<(Name, u64), usize> = BTreeMap::new();
+    for (at, (handle, write)) in in_source.iter().enumerate() {
+        if let Write::Entry(spec) = write {
+            by_handle.insert((spec.table.clone(), *handle), given.writes.len() + at);
+        }
+    }
     let mut switch =
         ir_interp::switch(Arc::clone(program), options()).map_err(|found| format!("{found:?}"))?;
     for (at, write) in given.writes.iter().enumerate() {

@@ -230,6 +230,26 @@ fn copies_of_objects_have_parts_of_the_sum() {
     }
 }
 
+/// Copies by entry begin without the entries of the source: they get those that resident flows hit.
+#[test]
+fn entries_of_the_source_are_copied_when_flows_hit_them() {
+    let ingress = "action to(bit<9> port) { sm.egress_spec = port; }
+        table t { key = { hdr.h.a: ternary; } actions = { to; NoAction; } default_action = NoAction();
+            entries = { priority = 2: (8w0 &&& 1): to(1); priority = 1: (_): to(2); } }";
+    let made = small("", ingress, "t.apply();");
+    let mut counts = Counts::default();
+    for seed in 1..=10 {
+        let trial = two_parts(&made, &["hdr.h.a"], seed);
+        let pinned = ir_pin::pin(&made, &trial.request).expect("a pinned program");
+        let tables = pinned.program.controls.iter().flat_map(|control| &control.tables);
+        let entries = tables.filter(|table| table.name.starts_with('t')).map(|table| table.entries.len());
+        assert_eq!(entries.collect::<Vec<_>>(), [2, 0]);
+        counts.add("entries", trial.run(30, seed));
+    }
+    assert_eq!(counts.same, 10, "{counts:#?}");
+    assert!(counts.packets.iter().all(|n| *n > 10) && counts.frames > 30, "{counts:#?}");
+}
+
 /// A pinned program that is wrong in one way is noticed.
 #[test]
 fn wrong_pinned_programs_are_noticed() {

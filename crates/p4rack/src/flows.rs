@@ -6,7 +6,7 @@ use crate::rack::{Racked, SplitApp};
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use base_time::{Duration, Time};
 use control_writes::Target;
-use device_control::{AppFlows, FlowsOf, Promotion as Promoting, Side};
+use device_control::{AppFlows, FlowsOf, Hold, Promotion as Promoting, Side};
 use flow_control::popularity::Costs;
 use ir::{Name, Program};
 use ir_fill::Write;
@@ -143,6 +143,7 @@ fn of_app(
                 .help("leave them out; a `[[move]]` at \"0s\" makes a flow resident"),
         ]);
     }
+    let hold = hold(model, pinned)?;
     let of = FlowsOf {
         program: Arc::clone(&unpinned.program),
         keys: unpinned.keys.clone(),
@@ -152,9 +153,34 @@ fn of_app(
         registry: functions::declared(&unpinned.program),
         share: share.clone(),
         number,
+        hold,
     };
     of.moves(&unpinned.entries, 1)?;
     Ok(of)
+}
+
+/// The tables by which flows of the app are new.
+fn hold(model: &App, pinned: &Pinned) -> Result<Option<Hold>, Vec<Diagnostic>> {
+    let Some(pinning) = model.pinning.as_ref().filter(|pinning| !pinning.hold.is_empty()) else {
+        return Ok(None);
+    };
+    let (mut tables, mut wrong) = (vec![], vec![]);
+    for name in &pinning.hold {
+        let last = |table: &Name| table.rsplit('.').next().unwrap_or_default().to_string();
+        let mut known = pinned.tables.iter().map(|copy| &copy.original);
+        match known.clone().find(|table| **table == name.value || last(table) == name.value) {
+            Some(table) => tables.push(table.clone()),
+            None => {
+                let names: Vec<String> = known.by_ref().map(last).collect();
+                let title = format!("ingress has no table `{}`", name.value.escape_debug());
+                let diagnostic = Diagnostic::error(codes::NOT_PINNED, title)
+                    .at(name.span, "flows without an entry in it would be new".to_string());
+                wrong.push(diagnostic.suggest(&name.value, names.iter().map(String::as_str)));
+            }
+        }
+    }
+    let hold = Hold { tables, patience: pinning.patience };
+    if wrong.is_empty() { Ok(Some(hold)) } else { Err(wrong) }
 }
 
 /// The flows of the apps of a program, none of them resident, with the moves of the rack's file; without apps whose flows cannot move.
@@ -174,7 +200,7 @@ pub fn flows_of(
     let PinnedApp { model, pinned, unpinned, .. } = of_one;
     let Some(pinning) = &model.pinning else { return Ok(None) };
     let own: Vec<_> = racked.moves.iter().filter(|one| one.app == model.name.value).collect();
-    let must_move = !own.is_empty() || pinning.promote.is_some();
+    let must_move = !own.is_empty() || pinning.promote.is_some() || !pinning.hold.is_empty();
     let of = match of_app(&racked.rack, app, of_one, model.span, number) {
         Ok(of) => of,
         Err(found) if must_move => return Err(found),

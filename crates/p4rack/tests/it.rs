@@ -33,6 +33,7 @@ mod merged;
 mod mixed_runtimes;
 mod move_mistakes;
 mod moves;
+mod new_flows;
 mod newtypes;
 mod one_seed;
 mod packet_tests;

@@ -139,24 +139,25 @@ fn resident_flows_by_hand_and_moves_exclude_each_other() {
 
 #[test]
 fn tables_that_cannot_be_copied_by_entry_are_named() {
-    let objects = "[app.objects.routes]\nresident = 2\n";
+    let objects = "[app.objects.sources]\nresident = 2\n";
     check(
         "connections.toml",
         objects,
         &format!("{MOVE}flow = {{ \"hdr.ipv4.src\" = 1 }}\n"),
         expect![[r#"
-        error[P4R1301]: flows that look up `FirewallIngress.routes` cannot move
-          --> examples/apps/firewall.p4:40:5
-           |
-        40 |     ROUTES(1024)
-           |     ^^^^^^^^^^^^ one key has several entries
-           |
-          ::: examples/apps/headers.p4:89:17
-           |
-        89 |         key = { hdr.ipv4.dst: lpm; } \
-           |                 ------------ in the expansion of macro `ROUTES`
-           |
-           = help: copy the whole table: `resident = "all"` under `[app.objects]`
-    "#]],
+            error[P4R1301]: flows that look up `FirewallIngress.sources` cannot move
+              --> examples/apps/firewall.p4:51:5
+               |
+            51 | /     table sources {
+            52 | |         key = { hdr.ipv4.src: exact; }
+            53 | |         actions = { known; NoAction; }
+            54 | |         default_action = NoAction();
+            55 | |         counters = from_source;
+            56 | |         size = 4096;
+            57 | |     }
+               | |_____^ counts of a copy would be lost with it
+               |
+               = help: copy the whole table: `resident = "all"` under `[app.objects]`
+        "#]],
     );
 }

@@ -31,11 +31,11 @@ use apps::{APPS, compiled, flow, packet, small};
 /// Hosts, at the ports of the switch with the same numbers.
 pub(crate) const HOSTS: u32 = 4;
 
-/// Tables that cannot be copied by entry, or that are small.
-const WHOLE: [(&str, &[&str]); 3] = [
-    ("acl", &["tenants", "rules", "routes"]),
-    ("firewall", &["sides", "sources", "routes"]),
-    ("nat", &["routes", "tenants"]),
+/// Tables that are copied whole: those whose entries have counters, and others, which are copied by entry in some racks.
+const WHOLE: [(&str, &[&str], &[&str]); 3] = [
+    ("acl", &[], &["tenants", "rules", "routes"]),
+    ("firewall", &["sources"], &["sides", "routes"]),
+    ("nat", &[], &["routes", "tenants"]),
 ];
 
 /// Time in which packets come and flows move.
@@ -85,8 +85,12 @@ pub(crate) fn app_text(app: usize, flows: u32, more: &str, rng: &mut Rng) -> Str
     if rng.chance(1, 2) {
         text += "promote = \"auto\"\nwindow = \"20ms\"\nidle = \"100ms\"\n";
     }
-    for table in WHOLE.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, tables)| tables) {
-        text += &format!("[app.objects.{table}]\nresident = \"all\"\n");
+    let (_, counted, others) = WHOLE.iter().find(|(known, ..)| *known == name).expect("it is listed");
+    counted.iter().for_each(|table| text += &format!("[app.objects.{table}]\nresident = \"all\"\n"));
+    for table in others.iter() {
+        // By entry, the copy has room for some more entries than there are flows.
+        let resident = if rng.chance(1, 2) { "\"all\"" } else { "12" };
+        text += &format!("[app.objects.{table}]\nresident = {resident}\n");
     }
     text
 }

@@ -35,7 +35,7 @@ pub(crate) struct Rig<C: Channel> {
     pub(crate) now: Time,
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
-    frames: Vec<(u32, Vec<u8>)>,
+    pub(crate) frames: Vec<(u32, Vec<u8>)>,
     /// Messages to the controller.
     pub(crate) sent: Vec<StreamMessageResponse>,
 }
@@ -168,19 +168,23 @@ impl Channel for Lossy {
 }
 
 /// A rack with random entries, packets, and their flows.
-struct Scene {
-    racked: Racked,
-    whole: Arc<Program>,
-    there: Vec<Write<Name>>,
-    known: Vec<(u32, Vec<u8>)>,
-    keys: Vec<BTreeMap<String, String>>,
-    name: String,
+pub(crate) struct Scene {
+    pub(crate) racked: Racked,
+    pub(crate) whole: Arc<Program>,
+    pub(crate) there: Vec<Write<Name>>,
+    pub(crate) known: Vec<(u32, Vec<u8>)>,
+    pub(crate) keys: Vec<BTreeMap<String, String>>,
+    pub(crate) name: String,
 }
 
 impl Scene {
     fn new(app: usize, seed: u64, rng: &mut Rng) -> Scene {
-        let mut racked =
-            load(&text(app, 4 + rng.below(8) as u32, rng), &format!("running-{}-{seed}", APPS[app].0));
+        let text = text(app, 4 + rng.below(8) as u32, rng);
+        Scene::of(app, load(&text, &format!("running-{}-{seed}", APPS[app].0)), rng)
+    }
+
+    /// The rack has no other app.
+    pub(crate) fn of(app: usize, mut racked: Racked, rng: &mut Rng) -> Scene {
         let whole = Arc::new(compiled(APPS[app].1));
         let interpreter = || ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
         let mut alone = interpreter();
@@ -209,7 +213,7 @@ impl Scene {
     }
 
     /// One device with the program and its entries.
-    fn alone(&self) -> Switch {
+    pub(crate) fn alone(&self) -> Switch {
         let mut alone = ir_interp::switch(Arc::clone(&self.whole), Options::default()).expect("it runs");
         self.there.iter().for_each(|write| alone.write(write, Time::ZERO).expect("it could before"));
         alone
@@ -217,7 +221,7 @@ impl Scene {
 }
 
 /// Frames that leave one device.
-fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+pub(crate) fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let left = alone.process(port, frame, Time::ZERO).into_iter().map(|out| (out.port, out.frame));
     left.filter(|(port, _)| *port < HOSTS).collect()
 }
@@ -243,7 +247,7 @@ fn change(program: &Program, there: &[Write<Name>], number: i64, rng: &mut Rng) 
     }
 }
 
-fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
+pub(crate) fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
     let mut write = write.clone();
     if let Write::Entry { table, key, to: to @ None, .. } = &mut write {
         let same = there.iter().find_map(|known| match known {

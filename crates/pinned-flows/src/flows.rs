@@ -223,6 +223,11 @@ impl PinnedFlows {
         self.names.at_switch(write)
     }
 
+    /// True if a lookup of the flow in one of these tables finds no entry in the full table.
+    pub fn misses(&self, flow: &Flow, tables: &[Name]) -> bool {
+        self.check(flow).is_ok() && self.tables.misses(flow, tables)
+    }
+
     fn wrote(&mut self, number: WriteNumber) {
         self.written += 1;
         self.done.push_back(number);
@@ -377,11 +382,13 @@ impl PinnedFlows {
     fn writes(&mut self, operation: &Operation<Flow, Key>) -> Vec<Write<Name>> {
         match operation {
             Operation::Put(Key::Whole(table), version) => self.whole_writes(table, *version),
+            // The flows that would see another result have left: copies stay as they are.
+            Operation::Put(Key::Results(_), _) => vec![],
             Operation::Put(key, version) => {
                 let made = self.tables.made(key, Some(*version));
                 made.iter().map(|write| self.names.at_switch(write)).collect()
             }
-            Operation::Remove(key @ Key::Entry(..)) => {
+            Operation::Remove(key @ (Key::Entry(..) | Key::Hit(..))) => {
                 let made = self.tables.made(key, None);
                 made.iter().map(|write| self.names.at_switch(write)).collect()
             }

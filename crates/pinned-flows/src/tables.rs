@@ -1,11 +1,17 @@
 //! The full tables: all entries of the program, as they are desired.
+//!
+//! The switch has a copy of a table whole, or of the entries that resident flows look up. In a table with lpm, ternary or range keys, a lookup
+//! has the entry of highest rank that fits. The copy of that entry is enough: all other copies are entries of the full table too, so those that
+//! fit rank lower, and where the full table has no entry that fits, the copy has none. A write that gives a resident flow another entry evicts
+//! the flow first.
 
 use base_bits::Bits;
 use base_diag::{Diagnostic, codes::pin as codes};
 use base_time::Time;
 use control_writes::{Entry, EntryKey, Match, Write};
 use dataplane_api::EntryError;
-use device::Options;
+use device::trace::Hit;
+use device::{Options, Specs, TableSpec};
 use flow_control::moves::{self, FullTables, Version};
 use ir::{MatchKind, Name, Program};
 use ir_keys::Keys;
@@ -20,8 +26,12 @@ pub type Flow = Vec<Bits>;
 /// A lookup on which a flow depends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
-    /// The entry of a table, or that there is none.
+    /// The entry of a table with exact keys, or that there is none.
     Entry(Name, EntryKey),
+    /// The results of lookups in a table where one key has several entries. They change together.
+    Results(Name),
+    /// An entry that a lookup in such a table hits, as it is.
+    Hit(Name, EntryKey, Version),
     /// All entries of a table that is copied whole.
     Whole(Name),
     /// The flow has too many paths: it cannot be at the switch.
@@ -36,6 +46,10 @@ pub(crate) struct Tables {
     /// Tables with a copy, and those among them that are copied whole.
     copied: BTreeSet<Name>,
     whole: BTreeSet<Name>,
+    /// Tables of which entries are copied, where one key has several.
+    ranked: BTreeMap<Name, TableSpec>,
+    /// Contents of their entries.
+    hits: BTreeMap<(Name, EntryKey), Version>,
     /// Entries of tables that are copied whole.
     entries: BTreeMap<(Name, EntryKey), Box<Entry<Name>>>,
     /// Contents of the keys.
@@ -58,14 +72,30 @@ impl Tables {
         if !wrong.is_empty() {
             return Err(wrong);
         }
+        let is_exact = |table: &&ir::Table| table.keys.iter().all(|key| key.match_kind == MatchKind::Exact);
+        let ranked: BTreeSet<&Name> = copied_by_entry(program, pinned)
+            .filter(|table| !is_exact(table))
+            .map(|table| &table.control_plane_name)
+            .collect();
+        let ranked: BTreeMap<Name, TableSpec> = Specs::new(program)?
+            .tables
+            .into_iter()
+            .filter(|spec| ranked.contains(&spec.name))
+            .map(|spec| (spec.name.clone(), spec))
+            .collect();
+        let whole = pinned.whole.iter().map(|table| (Key::Whole(table.clone()), FIRST));
+        let results = ranked.keys().map(|table| (Key::Results(table.clone()), FIRST));
+        let current = whole.chain(results).collect();
         let full = FlowTables::new(program, keys, options)?;
         let copied: BTreeSet<Name> = pinned.tables.iter().map(|copy| copy.original.clone()).collect();
         let mut tables = Tables {
             full: RefCell::new(full),
             copied,
             whole: pinned.whole.clone(),
+            ranked,
+            hits: BTreeMap::new(),
             entries: BTreeMap::new(),
-            current: pinned.whole.iter().map(|table| (Key::Whole(table.clone()), FIRST)).collect(),
+            current,
             writes: BTreeMap::new(),
             last: FIRST,
         };
@@ -109,6 +139,10 @@ impl Tables {
         if !self.copied.contains(table) {
             return;
         }
+        if self.ranked.contains_key(table) {
+            let version = to.is_some().then(|| self.number(write.clone()));
+            return self.set_hit(table, key, version);
+        }
         let key = Key::Entry(table.clone(), key.clone());
         let old = match to {
             Some(_) => {
@@ -120,6 +154,24 @@ impl Tables {
         if let Some(old) = old {
             self.writes.remove(&old);
         }
+    }
+
+    /// An entry of a table where one key has several has this content.
+    fn set_hit(&mut self, table: &Name, key: &EntryKey, version: Option<Version>) {
+        let Some(key) = self.normal(table, key) else { return };
+        let at = (table.clone(), key);
+        let old = match version {
+            Some(version) => self.hits.insert(at, version),
+            None => self.hits.remove(&at),
+        };
+        if let Some(old) = old {
+            self.writes.remove(&old);
+        }
+    }
+
+    /// The key as lookups say it.
+    fn normal(&self, table: &Name, key: &EntryKey) -> Option<EntryKey> {
+        self.ranked.get(table)?.key(&key.matches, Some(key.priority)).ok()
     }
 
     fn number(&mut self, write: Write<Name>) -> Version {
@@ -147,8 +199,11 @@ impl Tables {
         full.write(&write, Time::ZERO)?;
         full.write(&inverse, Time::ZERO)?;
         let Write::Entry { key, to, .. } = &write else { return Ok(None) };
-        let key =
-            if self.whole.contains(&table) { Key::Whole(table) } else { Key::Entry(table, key.clone()) };
+        let key = match &table {
+            table if self.whole.contains(table) => Key::Whole(table.clone()),
+            table if self.ranked.contains_key(table) => Key::Results(table.clone()),
+            table => Key::Entry(table.clone(), key.clone()),
+        };
         let deletes = to.is_none() && matches!(key, Key::Entry(..));
         let content = (!deletes).then(|| self.number(write));
         Ok(Some(moves::Write { key, content }))
@@ -158,27 +213,32 @@ impl Tables {
     pub(crate) fn made(&self, key: &Key, content: Option<Version>) -> Option<Write<Name>> {
         match (key, content) {
             (_, Some(version)) => self.writes.get(&version).cloned(),
-            (Key::Entry(table, key), None) => {
+            (Key::Entry(table, key) | Key::Hit(table, key, _), None) => {
                 Some(Write::Entry { table: table.clone(), key: key.clone(), to: None, count: None })
             }
-            (Key::Whole(_) | Key::Unknown, None) => None,
+            (Key::Whole(_) | Key::Results(_) | Key::Unknown, None) => None,
         }
     }
 
     /// The write that undoes `write`.
     fn inverse(&self, write: &Write<Name>) -> Write<Name> {
         let Write::Entry { table, key, .. } = write else { return write.clone() };
-        let before = match self.whole.contains(table) {
-            true => self.entries.get(&(table.clone(), key.clone())).cloned(),
-            false => {
-                let version = self.current.get(&Key::Entry(table.clone(), key.clone()));
-                version.and_then(|version| match self.writes.get(version) {
-                    Some(Write::Entry { to, .. }) => to.clone(),
-                    _ => None,
-                })
-            }
+        let made = |version: Option<&Version>| match self.writes.get(version?) {
+            Some(Write::Entry { to, .. }) => to.clone(),
+            _ => None,
+        };
+        let before = match self.normal(table, key) {
+            Some(normal) => made(self.hits.get(&(table.clone(), normal))),
+            None if self.whole.contains(table) => self.entries.get(&(table.clone(), key.clone())).cloned(),
+            None => made(self.current.get(&Key::Entry(table.clone(), key.clone()))),
         };
         Write::Entry { table: table.clone(), key: key.clone(), to: before, count: None }
+    }
+
+    /// True if a lookup of the flow in one of these tables finds no entry. Of a flow with too many paths it is not known.
+    pub(crate) fn misses(&self, flow: &Flow, tables: &[Name]) -> bool {
+        let touched = self.full.borrow_mut().touched(flow).unwrap_or_default();
+        touched.iter().any(|(touched, hit)| hit.is_none() && tables.contains(&touched.table))
     }
 
     /// True if all paths of the flow are known.
@@ -186,14 +246,42 @@ impl Tables {
         self.full.borrow_mut().touched(flow).map(drop)
     }
 
-    fn key(&self, touched: ir_touch::Touched) -> Option<Key> {
+    /// The keys of a lookup and the entry that it hits, now or after a write.
+    fn keys(
+        &self,
+        (touched, hit): (ir_touch::Touched, Option<Hit>),
+        after: Option<(&moves::Write<Key>, &Write<Name>)>,
+    ) -> Vec<Key> {
         let ir_touch::Touched { table, key } = touched;
         if self.whole.contains(&table) {
-            return Some(Key::Whole(table));
+            return vec![Key::Whole(table)];
+        }
+        if self.ranked.contains_key(&table) {
+            let hit = hit.map(|hit| {
+                let key = EntryKey { matches: hit.keys.into(), priority: hit.priority.unwrap_or(0) };
+                let version = self.version_after(&table, &key, after);
+                version.map_or(Key::Unknown, |version| Key::Hit(table.clone(), key, version))
+            });
+            return [Key::Results(table)].into_iter().chain(hit).collect();
         }
         let matches: Vec<Match> = key.into_iter().map(Match::Exact).collect();
         let key = EntryKey { matches: matches.into(), priority: 0 };
-        self.copied.contains(&table).then_some(Key::Entry(table, key))
+        self.copied.contains(&table).then_some(Key::Entry(table, key)).into_iter().collect()
+    }
+
+    fn version_after(
+        &self,
+        table: &Name,
+        key: &EntryKey,
+        after: Option<(&moves::Write<Key>, &Write<Name>)>,
+    ) -> Option<Version> {
+        let written = after.and_then(|(write, made)| match made {
+            Write::Entry { table: other, key: written, .. } if other == table => {
+                write.content.filter(|_| self.normal(table, written).as_ref() == Some(key))
+            }
+            _ => None,
+        });
+        written.or_else(|| self.hits.get(&(table.clone(), key.clone())).copied())
     }
 }
 
@@ -201,24 +289,26 @@ impl FullTables<Flow, Key> for Tables {
     fn content(&self, key: &Key) -> Option<Version> {
         match key {
             Key::Unknown => Some(FIRST),
+            Key::Hit(_, _, version) => Some(*version),
             _ => self.current.get(key).copied(),
         }
     }
 
     fn touched(&self, flow: &Flow, after: Option<&moves::Write<Key>>) -> Vec<Key> {
         let mut full = self.full.borrow_mut();
-        let undo = after.and_then(|write| {
+        let after = after.and_then(|write| {
             let made = self.made(&write.key, write.content)?;
             full.tables().write(&made, Time::ZERO).ok()?;
-            Some(self.inverse(&made))
+            Some((write, made))
         });
         let found = full.touched(flow);
-        if let Some(undo) = undo {
+        if let Some((_, made)) = &after {
             // It was there before.
-            let _ = full.tables().write(&undo, Time::ZERO);
+            let _ = full.tables().write(&self.inverse(made), Time::ZERO);
         }
         let Ok(found) = found else { return vec![Key::Unknown] };
-        let keys: BTreeSet<Key> = found.into_keys().filter_map(|touched| self.key(touched)).collect();
+        let after = after.as_ref().map(|(write, made)| (*write, made));
+        let keys: BTreeSet<Key> = found.into_iter().flat_map(|found| self.keys(found, after)).collect();
         keys.into_iter().collect()
     }
 
@@ -230,6 +320,18 @@ impl FullTables<Flow, Key> for Tables {
             if let Some(old) = self.current.insert(write.key.clone(), version) {
                 self.writes.remove(&old);
             }
+            return;
+        }
+        if let (Key::Results(_), Some(version), Write::Entry { table, key, to, .. }) =
+            (&write.key, write.content, &made)
+        {
+            // The write is kept as long as it says what the entry is.
+            let kept = to.is_some().then_some(version);
+            self.set_hit(table, key, kept);
+            if kept.is_none() {
+                self.writes.remove(&version);
+            }
+            self.current.insert(write.key.clone(), version);
             return;
         }
         self.note(&made);
@@ -248,16 +350,11 @@ fn copied_by_entry<'p>(program: &'p Program, pinned: &'p Pinned) -> impl Iterato
     program.controls.iter().flat_map(|control| &control.tables).filter(is_copied)
 }
 
-/// Copies by entry are of tables in which one key has one entry, and which lose nothing when an entry goes.
+/// Copies by entry are of tables that lose nothing when an entry goes.
 fn check_table(table: &ir::Table) -> Option<Diagnostic> {
-    let name = &table.control_plane_name;
-    let kind = table.keys.iter().find(|key| key.match_kind != MatchKind::Exact);
-    let (span, why) = match (kind, table.counters) {
-        (Some(key), _) => (key.expr.span, "one key has several entries".to_string()),
-        (None, Some(_)) => (table.span, "counts of a copy would be lost with it".to_string()),
-        (None, None) => return None,
-    };
-    let title = format!("flows that look up `{name}` cannot move");
+    table.counters?;
+    let title = format!("flows that look up `{}` cannot move", table.control_plane_name);
     let help = "copy the whole table: `resident = \"all\"` under `[app.objects]`";
-    Some(Diagnostic::error(codes::NOT_PINNED, title).at(span, why).help(help))
+    let why = "counts of a copy would be lost with it";
+    Some(Diagnostic::error(codes::NOT_PINNED, title).at(table.span, why.to_string()).help(help))
 }

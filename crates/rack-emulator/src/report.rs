@@ -175,6 +175,9 @@ pub struct WorkloadReport {
     /// From sending to receiving, of a ping or a request there and back, of TCP from the first packet to the last byte;
     /// none if nothing came, or of a capture.
     pub latency: Option<LatencyReport>,
+    /// The same of the first packet of each pair, in racks with pinned flows; none if no such packet came.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_latency: Option<LatencyReport>,
     /// Other measures of its program, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub measures: BTreeMap<String, u64>,
@@ -347,6 +350,7 @@ impl Emulator {
             hosts => format!("{} hosts", hosts.len()),
         };
         let (tally, report) = (&running.tally, running.program.report(self.network.now));
+        let has_pinned = self.rack.apps.iter().any(|app| app.pinning.is_some());
         let goodput = match report.goodput {
             Goodput::None => None,
             Goodput::UntilLast => tally.goodput(None),
@@ -370,6 +374,7 @@ impl Emulator {
             watched: watch_reports(workload, &self.watched[at as usize]),
             goodput_bits_per_s: goodput.map(Rate::bits_per_s),
             latency: latency_report(&tally.latencies),
+            first_latency: latency_report(&tally.first).filter(|_| has_pinned),
             measures: report.measures.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
             is_loss_known: report.is_loss_known,
         }

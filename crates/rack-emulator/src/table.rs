@@ -43,7 +43,11 @@ impl RunReport {
     pub fn tables(&self) -> Vec<Table> {
         let tables = [
             Table::new(&WORKLOADS, self.workloads.iter().map(workload_row)),
-            Table::new(&LATENCIES, self.workloads.iter().filter_map(latency_row)),
+            Table::new(&LATENCIES, self.workloads.iter().filter_map(|w| latency_row(w, w.latency))),
+            Table::new(
+                &FIRST_LATENCIES,
+                self.workloads.iter().filter_map(|w| latency_row(w, w.first_latency)),
+            ),
             Table::new(&CORRUPTED, self.workloads.iter().flat_map(corrupted_rows)),
             Table::new(&MEASURES, self.workloads.iter().flat_map(measure_rows)),
             Table::new(&WATCHED, self.workloads.iter().flat_map(watched_rows)),
@@ -181,10 +185,13 @@ fn workload_row(w: &WorkloadReport) -> [String; 9] {
 const LATENCIES: [&str; 10] =
     ["<latency", "min", "mean", "deviation", "p50", "p90", "p95", "p99", "p99.9", "max"];
 
+const FIRST_LATENCIES: [&str; 10] =
+    ["<first packets", "min", "mean", "deviation", "p50", "p90", "p95", "p99", "p99.9", "max"];
+
 /// None of a workload of which nothing came, or a capture.
-fn latency_row(w: &WorkloadReport) -> Option<[String; 10]> {
+fn latency_row(w: &WorkloadReport, latency: Option<LatencyReport>) -> Option<[String; 10]> {
     let LatencyReport { min_ps, mean_ps, deviation_ps, median_ps, p90_ps, p95_ps, p99_ps, p999_ps, max_ps } =
-        w.latency?;
+        latency?;
     let times = [min_ps, mean_ps, deviation_ps, median_ps, p90_ps, p95_ps, p99_ps, p999_ps, max_ps];
     let mut cells = std::iter::once(w.name.clone()).chain(times.map(time_words));
     Some(std::array::from_fn(|_| cells.next().unwrap_or_default()))

@@ -17,6 +17,9 @@
 //! window = "100ms"              # interval at which packets of flows are compared; default 100ms
 //! idle = "2s"                   # a flow at the switch without a packet for this time moves back; default 2s
 //!
+//! hold = ["connections"]        # tables in which new flows have no entry: their packets wait until the controller has written it; for `p4rack switch`
+//! patience = "1s"               # then packets that wait are dropped; default 1s
+//!
 //! [app.objects.connections]     # a table of the program, by its name or its whole control-plane name
 //! entries = 65536               # its size, instead of the program's
 //! resident = 1024               # entries of its copy at the switch, or "all"; default: all if it has no more than `flows`, else `flows`
@@ -66,6 +69,10 @@ pub struct Pinning {
     pub shards: Option<u16>,
     /// Popular flows come to the switch; none if only moves of the file count.
     pub promote: Option<Promotion>,
+    /// Packets of new flows wait for entries of these tables.
+    pub hold: Vec<Spanned<String>>,
+    /// Time for which they wait.
+    pub patience: Duration,
     /// Sizes of tables.
     pub objects: Vec<ObjectSize>,
     /// Devices of the flows that are not resident.
@@ -124,6 +131,9 @@ const WINDOW: Duration = Duration::from_ms(100);
 /// Time without a packet after which a flow makes room.
 const IDLE: Duration = Duration::from_s(2);
 
+/// Time that a controller has for a new flow.
+const PATIENCE: Duration = Duration::from_s(1);
+
 /// The keys of an app that say it; none if it has no affinity.
 pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Option<Pinning> {
     let affinity = s.optional(r, "affinity", |r, i| value::choice(r, i, &AFFINITIES));
@@ -140,6 +150,8 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     let promote = s.optional(r, "promote", |r, i| value::choice(r, i, &[("auto", Some(()))]));
     let window = s.optional(r, "window", value::interval);
     let idle = s.optional(r, "idle", value::interval);
+    let hold = s.optional(r, "hold", |r, i| value::list(r, i, value::string));
+    let patience = s.optional(r, "patience", value::interval);
     let Some(affinity) = affinity else {
         let keys = [
             flows.as_ref().map(|v| v.span),
@@ -150,6 +162,8 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             promote.as_ref().map(|v| v.span),
             window.as_ref().map(|v| v.span),
             idle.as_ref().map(|v| v.span),
+            hold.as_ref().map(|v| v.span),
+            patience.as_ref().map(|v| v.span),
             demand.as_ref().ok().and_then(Option::as_ref).map(|v| v.flows.span),
         ];
         for span in keys.into_iter().flatten() {
@@ -192,6 +206,16 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     for span in [&window, &idle].into_iter().flatten().map(|v| v.span).filter(|_| promote.is_none()) {
         r.bad_value(span, "no flow is promoted", "write `promote = \"auto\"`");
     }
+    if !is_medium && let Some(hold) = &hold {
+        r.bad_value(
+            hold.span,
+            "no flow waits",
+            "only `affinity = \"medium\"` has a flow manager, beside which flows wait",
+        );
+    }
+    if let (Some(patience), None) = (&patience, &hold) {
+        r.bad_value(patience.span, "no flow waits", "write `hold = [\"TABLE\"]`");
+    }
     let promote = promote.map(|promote| Promotion {
         window: window.map_or(WINDOW, |window| window.value),
         idle: idle.map_or(IDLE, |idle| idle.value),
@@ -209,6 +233,8 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
         flow_key: flow_key.map(|key| key.value),
         shard_key: shard_key.map(|key| key.value),
         shards: shards.map(|shards| shards.value as u16),
+        hold: hold.map_or(vec![], |hold| hold.value),
+        patience: patience.map_or(PATIENCE, |patience| patience.value),
         objects: objects.map_or(vec![], |objects| objects.value),
         helpers,
     })

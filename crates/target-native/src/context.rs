@@ -103,6 +103,8 @@ pub(crate) struct TableRef {
     pub(crate) counts: *const AtomicU64,
     /// Not 0 if prefetching for lookups pays off.
     pub(crate) far: u64,
+    /// Not 0 there if hits are to be reported to the device; null for tables of which none ever are.
+    pub(crate) notes_hits: *const AtomicU64,
 }
 
 /// Lookups whose first cache lines have been prefetched; their second lines are prefetched later, when the first have arrived. The tables are copies that

@@ -73,6 +73,7 @@ pub(crate) struct TableCode {
     /// The word of a record with the address of the entry's counter.
     pub(crate) count: Option<usize>,
     pub(crate) notes_hits: bool,
+    pub(crate) has_meters: bool,
     /// Nobody can change its entries, and they are few enough to be code.
     pub(crate) constant: Option<Constant>,
     /// A profile chooses an entry's action.
@@ -127,7 +128,7 @@ impl Facts {
         facts.find_tables(blocks, wanted);
         facts.find_cells(blocks, wanted);
         facts.find_calls(program);
-        facts.meters = facts.tables.values().any(|table| table.notes_hits);
+        facts.meters = facts.tables.values().any(|table| table.has_meters);
         facts.look_at_parser(program);
         (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
         // Exact marks would have to follow every place; places that are only ever extracted are rare among small ones.
@@ -276,10 +277,10 @@ fn table_code(
     let chosen_by =
         selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
     let (index, is_direct) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
-    let TableFacts { notes_hits, has_profile, counts, constant, .. } = facts;
+    let TableFacts { notes_hits, has_meters, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
     let constant = constant.filter(|constant| is_plain && is_small(constant));
-    Some(TableCode { index, is_direct, layout, data, count, notes_hits, constant, has_profile })
+    Some(TableCode { index, is_direct, layout, data, count, notes_hits, has_meters, constant, has_profile })
 }
 
 /// True if its entries are better as code.

@@ -180,9 +180,9 @@ pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) 
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     let exchange = job.exchange();
-    let values: Vec<Bits> = (0..count as usize).map(|at| Bits::new(128, exchange.pair(at))).collect();
+    let values: SmallVec<[u128; 4]> = (0..count as usize).map(|at| exchange.pair(at)).collect();
     let (core, blocks) = job.access.parts();
-    let has = core.state.value_set_has(blocks.parser(), ir::ValueSetId(set), &values);
+    let has = core.state.value_set_has_numbers(blocks.parser(), ir::ValueSetId(set), &values);
     u32::from(has.unwrap_or(false))
 }
 
@@ -267,10 +267,13 @@ pub(crate) extern "C" fn looked_up(context: *mut Context, block: u32, table: u32
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     let block = BlockName::ALL[block as usize];
-    if let Some((at, entry)) = job.table_replicas.original(table as usize, entry as u32) {
-        let mut effects = Effects { counted: bytes, ..Effects::default() };
-        effects.colours = job.colours_in(block);
-        job.access.core().looked_up(at, entry, &mut effects, job.now);
+    let mut effects = Effects { counted: bytes, ..Effects::default() };
+    effects.colours = job.colours_in(block);
+    let now = job.now;
+    // The device is locked before the entries' numbers, which no one else locks first.
+    let core = job.access.core();
+    let hit = |at, key: &_| core.looked_up(at, key, &mut effects, now);
+    if job.table_replicas.with_original(table as usize, entry as u32, hit).is_some() {
         job.colours.1 = effects.colours;
     }
 }

@@ -69,6 +69,8 @@ struct TableReplica {
     numbers: Numbers,
     /// Hits are counted.
     counts_hits: bool,
+    /// Not 0 if the device is told of hits.
+    notes_hits: Option<Arc<AtomicU64>>,
     /// Slots on the device.
     slots: Option<CountSlots>,
     /// For a table that counts hits: slots of the records, by the entries' numbers in the copy; that of misses first.
@@ -126,6 +128,7 @@ impl Wanted {
             keeps_keys: facts.notes_hits || facts.has_profile,
             numbers: Numbers::default(),
             counts_hits: facts.counts,
+            notes_hits: None,
             slots: None,
             counts: vec![],
             counted: None,
@@ -155,6 +158,7 @@ impl TableReplicas {
                 slots.as_ref().map(|slots| core.misses(table_replica.at).unwrap_or_else(|| slots.take()));
             let counts = misses.into_iter().collect();
             table_replicas.table_replicas.push(TableReplica {
+                notes_hits: core.notes_hits(table_replica.at),
                 slots,
                 counts,
                 numbers: Numbers::default(),
@@ -253,6 +257,7 @@ impl TableReplicas {
                 chunks,
                 counts: table_replica.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
+                notes_hits: table_replica.notes_hits.as_ref().map_or(std::ptr::null(), Arc::as_ptr),
             }
         };
         self.refs.clear();
@@ -303,9 +308,19 @@ impl TableReplicas {
 
     /// The original of an entry of a table in which hits are noted, or that has a profile.
     pub(crate) fn original(&self, table: usize, entry: u32) -> Option<(TableAt, EntryKey)> {
+        self.with_original(table, entry, |at, key| (at, key.clone()))
+    }
+
+    /// Calls `f` with the original of such an entry.
+    pub(crate) fn with_original<R>(
+        &self,
+        table: usize,
+        entry: u32,
+        f: impl FnOnce(TableAt, &EntryKey) -> R,
+    ) -> Option<R> {
         let table_replica = self.table_replicas.get(table)?;
-        let entry = lock(&table_replica.numbers).get(entry as usize)?.clone()?;
-        Some((table_replica.at, entry))
+        let numbers = lock(&table_replica.numbers);
+        Some(f(table_replica.at, numbers.get(entry as usize)?.as_ref()?))
     }
 
     /// Bits of a table's keys for its selector.

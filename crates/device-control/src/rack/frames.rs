@@ -84,6 +84,7 @@ impl<C: Channel> RackSwitch<C> {
         let mut hops = 0;
         while let Some((device, port, frame)) = on_the_way.pop_front() {
             if device == self.origin && Some(port) == self.cpu_port {
+                self.counters.packet_ins += 1;
                 let effects =
                     self.agents.get(device).map(|agent| agent.packet_in(&frame)).unwrap_or_default();
                 outputs.extend(self.effects(now, device, effects, events));

@@ -1,6 +1,7 @@
 //! A rack as a server sees it: calls, streams, frames, ports, time.
 
 use super::super::agent_groups::AgentGroups;
+use super::super::new_flows::Comes;
 use super::super::rack_flows::RackFlows;
 use super::super::{Answers, Event, Metric, Served, metric, show};
 use super::{Channel, RackCounters, RackSwitch};
@@ -63,9 +64,20 @@ impl<C: Channel> Served for RackSwitch<C> {
         if !self.gate.lets_in(port, frame) {
             return vec![];
         }
+        let comes = self.flows.as_mut().map_or(Comes::In, |flows| flows.comes(now, (port, frame)));
+        if comes == Comes::Later {
+            return vec![];
+        }
         self.at(now);
         let mut events = vec![];
+        let before = self.counters.left();
         let outputs = self.run(now, self.origin, port, frame.to_vec(), &mut events);
+        if comes == Comes::First
+            && self.counters.left() == before
+            && let Some(flows) = &mut self.flows
+        {
+            flows.vanished((port, frame));
+        }
         events.extend(self.perform(now, outputs));
         events
     }
@@ -159,7 +171,7 @@ impl<C: Channel> Served for RackSwitch<C> {
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
-        let RackCounters { received, sent, hops, nowhere, endless } = self.counters;
+        let RackCounters { received, sent, hops, nowhere, endless, .. } = self.counters;
         let mut own = vec![
             Metric::new("frames_received_total", received),
             Metric::new("frames_sent_total", sent),

@@ -12,6 +12,8 @@ use ir::{
 };
 use ir_value::Value;
 use ir_value::operate;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The table `table` of `control`.
 pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> Result<Table, Diagnostic> {
@@ -52,6 +54,9 @@ pub(crate) fn build(program: &Program, control: &Control, table: &ir::Table) -> 
         next_handle: 0,
         of_source: 0,
         idle_timeouts: supports_timeout(table),
+        notes_hits: Arc::new(AtomicU64::new(u64::from(
+            table.meters.is_some() || direct_register(table).is_some(),
+        ))),
         idle: vec![],
         journal: Journal::default(),
     };

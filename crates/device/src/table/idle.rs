@@ -7,6 +7,7 @@ use super::Table;
 use crate::names::refused;
 use base_time::{Duration, Time};
 use dataplane_api::EntryError;
+use std::sync::atomic::Ordering;
 
 /// When an entry has been idle for too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +67,7 @@ impl Table {
         match self.entries.values_mut().rfind(|e| e.handle == handle) {
             Some(entry) => {
                 let timeout = timeout.filter(|t| !t.is_zero());
+                self.notes_hits.fetch_or(u64::from(timeout.is_some()), Ordering::Relaxed);
                 entry.idle = timeout.map(|timeout| Box::new(IdleTimer::new(timeout, now)));
                 Ok(())
             }

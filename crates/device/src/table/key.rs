@@ -162,7 +162,7 @@ pub fn fit(value: &Bits, width: u32) -> Option<Bits> {
 }
 
 /// `length` ones and then zeros.
-fn prefix_mask(width: u32, length: u32) -> Bits {
+pub(crate) fn prefix_mask(width: u32, length: u32) -> Bits {
     Bits::ones(width).shl_by(u64::from(width - length.min(width)))
 }
 

@@ -17,7 +17,7 @@ pub use idle::IdleEntry;
 pub(crate) use idle::IdleTimer;
 pub(crate) use journal::{Change, Journal};
 pub use key::{EntryOf, KeySpec, fit};
-pub(crate) use key::{entry_key, normal_of};
+pub(crate) use key::{entry_key, normal_of, prefix_mask};
 pub(crate) use write::action_data;
 
 use crate::objects::direct_counter::CountSlots;
@@ -28,6 +28,8 @@ use ir::{InstanceId, MatchKind, Name, Program};
 use ir_value::Value;
 use rustc_hash::FxBuildHasher;
 use std::cmp::Reverse;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A table.
 #[derive(Debug)]
@@ -60,6 +62,8 @@ pub(crate) struct Table {
     of_source: usize,
     /// `support_timeout`.
     pub(crate) idle_timeouts: bool,
+    /// Not 0 once hits of entries change more than counts: compiled code reports them then.
+    pub(crate) notes_hits: Arc<AtomicU64>,
     /// Idle entries to report to the control plane.
     idle: Vec<IdleEntry>,
     pub(crate) journal: Journal,

@@ -307,16 +307,41 @@ impl<'a> Code<'a, '_> {
             Some(kind @ Kind::Bits(1..=128)) => kind,
             _ => return self.lookahead_header(place),
         };
+        self.look_ahead_at(place, kind, (0, u64::from(kind.width())))
+    }
+
+    /// `place = packet.lookahead<T>()[hi:lo]` of a number of any width: only the slice is read.
+    pub(crate) fn lookahead_slice(
+        &mut self,
+        place: &'a Expr,
+        value: &'a Expr,
+        (whole, hi): (&'a Expr, u32),
+    ) -> Made<bool> {
+        let (Some(kind @ Kind::Bits(1..=128)), Some(of)) =
+            (kind_of(self.program, &value.ty), self.program.bits(&whole.ty))
+        else {
+            return Ok(false);
+        };
+        let Some(at) = of.checked_sub(u64::from(hi) + 1).and_then(|at| u32::try_from(at).ok()) else {
+            return Ok(false);
+        };
+        self.look_ahead_at(place, kind, (at, of))
+    }
+
+    /// Stores a number that begins `at` bits after the cursor, if the packet has `needed` bits.
+    fn look_ahead_at(&mut self, place: &'a Expr, kind: Kind, (at, needed): (u32, u64)) -> Made<bool> {
         let Some((to, of)) = self.places().scalar(place) else { return Ok(false) };
-        if of != kind {
+        // A register holds 16 bytes.
+        if of != kind || (at + kind.width()).div_ceil(8) - at / 8 > 16 {
             return Ok(false);
         }
+        let Ok(bytes) = u32::try_from(needed.div_ceil(8)) else { return Ok(false) };
         let registers = self.layout.registers;
         let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
-        let behind = self.b.ins().iadd_imm_s(cursor, i64::from(kind.width().div_ceil(8)));
+        let behind = self.b.ins().iadd_imm_s(cursor, i64::from(bytes));
         let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
         self.fail_if(short, PACKET_TOO_SHORT)?;
-        let value = self.load_field(cursor, 0, kind.width(), kind);
+        let value = self.load_field(cursor, at, kind.width(), kind);
         let place: Place<'a> = to;
         self.write(&place, value)?;
         Ok(true)

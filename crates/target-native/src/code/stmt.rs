@@ -3,8 +3,8 @@
 use super::parser::Extracted;
 use super::place::{HeaderAt, Place};
 use super::value::{Reach, is_array};
-use super::{Code, Made, Unable};
-use crate::layout::{Elem, Node, Part, Shape, Stack, kind_of};
+use super::{Code, Made, Unable, type_of};
+use crate::layout::{Elem, Kind, Node, Part, Shape, Stack, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use dataplane_api::DropReason;
@@ -131,6 +131,9 @@ impl<'a> Code<'a, '_> {
                 return Ok(true);
             }
             ExprKind::Lookahead(_) => return self.lookahead(place, value),
+            ExprKind::Slice { base, hi, .. } if matches!(base.kind, ExprKind::Lookahead(_)) => {
+                return self.lookahead_slice(place, value, (base, *hi));
+            }
             _ => {}
         }
         if kind_of(self.program, &place.ty).is_some() {
@@ -142,6 +145,9 @@ impl<'a> Code<'a, '_> {
             self.write(&to, value)?;
             return Ok(true);
         }
+        if self.assign_wide(place, value)? {
+            return Ok(true);
+        }
         if let Some((to, shape)) = self.places().target(place) {
             return self.assign_header(place, to, shape, value);
         }
@@ -149,6 +155,24 @@ impl<'a> Code<'a, '_> {
             Some(stack) => self.assign_stack(stack, value),
             None => Ok(false),
         }
+    }
+
+    /// `header.field = N` of a number that no register holds: 64 bits at a time.
+    fn assign_wide(&mut self, place: &'a Expr, value: &'a Expr) -> Made<bool> {
+        let (Some(to @ Place::Part(HeaderAt::Own(_), Part::Field(..))), ExprKind::Const(Const::Bits(bits))) =
+            (self.places().find(place), &value.kind)
+        else {
+            return Ok(false);
+        };
+        let mut hi = bits.width();
+        while hi > 0 {
+            let lo = hi.saturating_sub(64);
+            let number = bits.slice(hi - 1, lo).low_u128();
+            let number = self.constant(type_of(Kind::Bits(hi - lo)), number);
+            self.write(&Place::Slice(Box::new(to.clone()), hi - 1, lo), number)?;
+            hi = lo;
+        }
+        Ok(true)
     }
 
     fn assign_header(

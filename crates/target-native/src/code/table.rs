@@ -112,7 +112,8 @@ impl<'a> Code<'a, '_> {
             let offset = self.b.ins().imul(entry, stride);
             record = self.b.ins().iadd(record, offset);
             if facts.notes_hits && !self.ahead && self.layout.half.is_none() {
-                self.note_hit(facts.index, entry)?;
+                let flag = field(self, offset_of!(TableRef, notes_hits));
+                self.note_hit(facts.index, entry, flag)?;
             }
             entered = Some(entry);
             self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0)
@@ -208,9 +209,12 @@ impl<'a> Code<'a, '_> {
         self.at(self.layout.homes.keys)
     }
 
-    /// Meters and timeouts of the entry that was hit.
-    fn note_hit(&mut self, table: usize, entry: Value) -> Made<()> {
-        let hit = self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0);
+    /// Reports a hit to the device for meters and timeouts, if the number at `flag` is not 0.
+    fn note_hit(&mut self, table: usize, entry: Value, flag: Value) -> Made<()> {
+        let noted = self.b.ins().load(types::I64, PLAIN, flag, 0);
+        let zero = self.number(types::I64, 0);
+        let reported = self.b.ins().select(noted, entry, zero);
+        let hit = self.b.ins().icmp_imm_u(IntCC::NotEqual, reported, 0);
         self.branch(
             hit,
             |code| {
