@@ -61,7 +61,7 @@ fn follow(name: &str, page: &str) -> (PathBuf, usize) {
 #[test]
 fn every_command_of_handlers_works() {
     let (directory, commands) = follow("handlers-page", include_str!("../../../docs/handlers.md"));
-    assert_eq!(commands, 5);
+    assert_eq!(commands, 6);
     assert!(directory.join("fuzz/fuzz-grade.c").exists());
 }
 

@@ -99,7 +99,7 @@ impl AgentGroups {
     /// Follows a change of the program; gives frames that leave. A switch has the entries of its groups, and has sent its instructions, before a
     /// frame reaches it.
     pub fn follow(&mut self, target: &mut Controlled, now: Time) -> Vec<Output> {
-        if self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, target.token())) {
+        if self.follows(target) {
             return vec![];
         }
         self.of = Some(Arc::clone(target.token()));
@@ -118,6 +118,11 @@ impl AgentGroups {
         }
         target.publish();
         self.work(target, now)
+    }
+
+    /// True if this is the program whose groups are here.
+    fn follows(&self, target: &Controlled) -> bool {
+        self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, target.token()))
     }
 
     /// Runs a frame that comes to the device; gives the frames that leave.
@@ -157,6 +162,10 @@ impl AgentGroups {
 
     /// When [`tick`](AgentGroups::tick) has something to do, the device's timers included.
     pub fn deadline(&self, target: &mut Controlled) -> Option<Time> {
+        // The groups of a new program are there at once, not with its first frame.
+        if target.groups().is_any() && !self.follows(target) {
+            return Some(Time::ZERO);
+        }
         let device = match &self.served {
             Some(served) => served.front.deadline(&*target.switch()).into_iter().chain([served.next]).min(),
             None => target.switch().deadline(),

@@ -4,6 +4,7 @@ use crate::ARENA;
 use crate::failure::Failures;
 use crate::library::Library;
 use crate::messages;
+use crate::python::Script;
 use crate::scratch::Scratch;
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, SourceMap, Span};
@@ -43,24 +44,53 @@ pub struct Sources<'s> {
 /// Handlers that were built.
 pub struct Built {
     handlers: Vec<Handler>,
-    library: Arc<Library>,
-    worker: PathBuf,
+    in_c: Option<InC>,
+    in_python: Option<Script>,
     failures: Failures,
     /// Holds the library and the worker.
     _scratch: Scratch,
 }
 
-/// A file in C, as it was read.
+/// Handlers in C.
+struct InC {
+    handlers: Vec<Handler>,
+    library: Arc<Library>,
+    worker: PathBuf,
+}
+
+/// A source, as it was read.
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
     base: u32,
 }
 
+/// One diagnostic with a reason.
+pub(crate) fn plain(why: String) -> Vec<Diagnostic> {
+    vec![Diagnostic::error(codes::HANDLER_SOURCE, "handlers cannot be built").note(why)]
+}
+
 impl Source {
     pub(crate) fn span(&self, at: usize, length: usize) -> Span {
         let start = self.base + at as u32;
         Span { lo: start, hi: start + length as u32, ..Span::NONE }
+    }
+
+    fn is(&self, ending: &str) -> bool {
+        self.path.extension().is_some_and(|own| own == ending)
+    }
+
+    /// The file that the C compiler gets: programs in CLIP's form have their C written to one of its own.
+    fn for_cc(&self, header: &str, scratch: &Scratch) -> Result<PathBuf, Vec<Diagnostic>> {
+        if !self.is("p4c") {
+            return Ok(self.path.clone());
+        }
+        let parts = target_c::clip::parts(&self.text, &self.path.display().to_string(), header);
+        let parts = parts.map_err(|wrong| {
+            let problem = Diagnostic::error(codes::REMOTE, wrong.title);
+            vec![problem.at(self.span(wrong.at.start, wrong.at.len()), wrong.why).help(wrong.help)]
+        })?;
+        scratch.write(&format!("clip{}.c", self.base), &parts.c).map_err(plain)
     }
 
     /// Place of a name in code: where it is called, else where it first is.
@@ -88,70 +118,119 @@ impl Built {
         &self.failures
     }
 
-    pub(crate) fn library(&self) -> &Arc<Library> {
-        &self.library
+    /// The library with a handler, and the handler's number in it.
+    pub(crate) fn library(&self, name: &str) -> Option<(&Arc<Library>, usize)> {
+        let InC { handlers, library, .. } = self.in_c.as_ref()?;
+        Some((library, handlers.iter().position(|handler| handler.name == name)?))
     }
 
-    pub(crate) fn worker(&self) -> &Path {
-        &self.worker
+    /// True for a handler that cannot run in this process.
+    pub fn is_in_python(&self, name: &str) -> bool {
+        self.in_python.as_ref().is_some_and(|script| script.handlers.iter().any(|own| own == name))
+    }
+
+    /// A process that answers calls of a handler.
+    pub(crate) fn worker(&self, name: &str) -> Command {
+        match (&self.in_python, &self.in_c) {
+            (Some(script), _) if self.is_in_python(name) => script.command(name),
+            (_, Some(InC { worker, .. })) => {
+                let mut command = Command::new(worker);
+                command.arg(name).env_clear();
+                command
+            }
+            // Handlers are in one of both: this ends at once.
+            (_, None) => Command::new("false"),
+        }
+    }
+
+    /// Advice about sources that can be run.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.in_python.as_ref().map(Script::warning).into_iter().collect()
     }
 }
 
-/// Compiles and loads the handlers of a program. Sources are read, and added to `map`.
+/// Compiles and loads the handlers of a program. Sources are read, and added to `map`. Those whose names end in `.py` are in Python, `.p4c` in CLIP's form,
+/// all others in C.
 ///
 /// # Errors
 ///
 /// Diagnostics: a source that cannot be read or compiled, uses what handlers must not use, or has not the program's handlers.
 pub fn build(from: &Sources<'_>, map: &mut SourceMap) -> Result<Built, Vec<Diagnostic>> {
-    let plain =
-        |why: String| vec![Diagnostic::error(codes::HANDLER_SOURCE, "handlers cannot be built").note(why)];
     if from.files.is_empty() {
         return Err(no_source(from.handlers));
     }
     let sources = from.files.iter().map(|path| read(path, map)).collect::<Result<Vec<_>, _>>()?;
+    let (python, c): (Vec<_>, Vec<_>) = sources.into_iter().partition(|source| source.is("py"));
     let scratch = Scratch::new().map_err(plain)?;
+    let script = if python.is_empty() { None } else { Some(Script::new(&python, from.handlers, &scratch)?) };
+    let is_in_python = |handler: &&Handler| {
+        script.as_ref().is_some_and(|script: &Script| script.handlers.contains(&handler.name))
+    };
+    let rest: Vec<Handler> = from.handlers.iter().filter(|handler| !is_in_python(handler)).cloned().collect();
+    let in_c = match (rest.first(), c.first()) {
+        (None, None) => None,
+        (Some(handler), None) => {
+            let title = format!("no source defines handler `{}`", handler.name);
+            let problem = Diagnostic::error(codes::HANDLER_LIBRARY, title).at(handler.span, "declared here");
+            let help = format!("write `def {}(ctx, request): ...` at the top level", handler.name);
+            return Err(vec![problem.help(help)]);
+        }
+        (None, Some(source)) => {
+            let file = source.path.display();
+            return Err(plain(format!("all handlers are defined in Python, so that `{file}` has none")));
+        }
+        (Some(_), Some(_)) => Some(build_c(&Sources { handlers: &rest, ..from.clone() }, &c, &scratch)?),
+    };
+    Ok(Built {
+        handlers: from.handlers.to_vec(),
+        in_c,
+        in_python: script,
+        failures: Failures::default(),
+        _scratch: scratch,
+    })
+}
+
+fn build_c(from: &Sources<'_>, sources: &[Source], scratch: &Scratch) -> Result<InC, Vec<Diagnostic>> {
     let stem = Path::new(from.program).file_stem().map_or("program".into(), |stem| stem.to_string_lossy());
     let header = format!("{stem}.h");
     scratch.write(&header, &target_c::header(from.program, from.handlers)).map_err(plain)?;
-    let compiler = Compiler { scratch: &scratch, sources: &sources, header: &header };
-    let mut objects = vec![];
-    let mut files = vec![];
+    let compiler = Compiler { scratch, sources, header: &header };
+    let (mut objects, mut files, mut texts) = (vec![], vec![], vec![]);
     for (at, source) in sources.iter().enumerate() {
         let object = scratch.path().join(format!("{at}.o"));
-        compiler.run(cc(&scratch).args(FLAGS).arg("-c").arg(&source.path).arg("-o").arg(&object))?;
+        let text = source.for_cc(&header, scratch)?;
+        // Files beside the source are found also where its text is elsewhere.
+        let beside = source.path.parent().unwrap_or(Path::new(""));
+        let beside = if beside.as_os_str().is_empty() { Path::new(".") } else { beside };
+        compiler
+            .run(cc(scratch).args(FLAGS).arg("-I").arg(beside).arg("-c").arg(&text).arg("-o").arg(&object))?;
         let bytes = std::fs::read(&object).map_err(|e| plain(e.to_string()))?;
         files.push(Symbols::read(&bytes).ok_or_else(|| {
             plain("the compiler's object file is in another format than ELF for 64-bit machines".to_string())
         })?);
         objects.push(object);
+        texts.push(text);
     }
-    judge(from, &sources, files, &header)?;
+    judge(from, sources, files, &header)?;
     let own = scratch.write("calls.c", &target_c::calls(from.program, from.handlers)).map_err(plain)?;
     let library = scratch.path().join("handlers.so");
-    let mut link = cc(&scratch);
+    let mut link = cc(scratch);
     link.args(FLAGS).args(["-shared", "-nostartfiles"]).arg(own).args(&objects).arg("-o").arg(&library);
     compiler.run(&mut link)?;
     let worker = scratch.path().join("worker");
     let own =
         scratch.write("worker.c", &target_c::worker(from.program, from.handlers, ARENA)).map_err(plain)?;
-    let mut link = cc(&scratch);
+    let mut link = cc(scratch);
     link.args(FLAGS).arg(own);
     match from.sanitize {
         None => link.args(&objects),
         Some(which) => {
-            let files = sources.iter().map(|source| &source.path);
-            link.args(["-g", "-fno-sanitize-recover=all"]).arg(format!("-fsanitize={which}")).args(files)
+            link.args(["-g", "-fno-sanitize-recover=all"]).arg(format!("-fsanitize={which}")).args(&texts)
         }
     };
     compiler.run(link.arg("-o").arg(&worker))?;
-    let library = Library::load(&library, from.handlers).map_err(plain)?;
-    Ok(Built {
-        handlers: from.handlers.to_vec(),
-        library: Arc::new(library),
-        worker,
-        failures: Failures::default(),
-        _scratch: scratch,
-    })
+    let library = Arc::new(Library::load(&library, from.handlers).map_err(plain)?);
+    Ok(InC { handlers: from.handlers.to_vec(), library, worker })
 }
 
 /// Handlers that no source implements.

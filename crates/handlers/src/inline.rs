@@ -39,10 +39,11 @@ impl Inline {
         seed: u64,
         share: Share,
     ) -> Result<Inline, ExternError> {
-        let number = built.handlers().iter().position(|known| known.name == handler.name);
-        let number = number.ok_or_else(|| ExternError("the library does not have it".to_string()))?;
+        let found = built.library(&handler.name);
+        let (library, number) =
+            found.ok_or_else(|| ExternError("the library does not have it".to_string()))?;
         let instance =
-            Instance::new(built.library(), number, &handler.name, seed, share, ARENA).map_err(ExternError)?;
+            Instance::new(library, number, &handler.name, seed, share, ARENA).map_err(ExternError)?;
         let mut made = Inline { instance, handler: Arc::clone(handler), watch: Watch::new(&handler.name) };
         let config = CString::new(handler.config.as_str()).map_err(|e| ExternError(e.to_string()))?;
         let given = made.watch.during(|| made.instance.init(&config));

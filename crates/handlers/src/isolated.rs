@@ -4,11 +4,14 @@
 //! gets no answer, and a new process continues from the last snapshot. Snapshots are taken after every 32 calls, and less often
 //! where the memory is large, so that taking them costs no more than the calls. Changes since the last snapshot are lost.
 //!
+//! With several workers, the calls of a flow are in one of them: a crash costs the changes of its flows alone. Leased blocks are shared by the workers as
+//! by servers.
+//!
 //! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
 
 use crate::failure::{Failure, Failures};
 use crate::inline::{answer, refused_config, time_of};
-use crate::snapshot::Memory;
+use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
 use base_bits::Bits;
 use base_time::Time;
@@ -20,7 +23,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,13 +45,18 @@ const MOST_FLOWS: usize = 4096;
 /// The largest answer.
 const MOST: usize = 80 << 20;
 
-/// An instance.
-pub struct Isolated(RefCell<Worker>);
+/// An instance: one worker or more.
+pub struct Isolated {
+    handler: Arc<Handler>,
+    share: Share,
+    workers: RefCell<Vec<Worker>>,
+}
 
 struct Worker {
     built: Arc<Built>,
     handler: Arc<Handler>,
     seed: u64,
+    number: u16,
     share: Share,
     process: Option<Process>,
     /// The last snapshot.
@@ -69,40 +77,47 @@ struct Process {
 impl Isolated {
     /// A new one with all leased blocks. Its random numbers begin at `seed`.
     pub fn new(built: &Arc<Built>, handler: &Arc<Handler>, seed: u64) -> Result<Isolated, ExternError> {
-        Isolated::sharing(built, handler, seed, Share::default())
+        Isolated::sharing(built, handler, seed, Share::default(), 1)
     }
 
-    /// A new one with a part of the leased blocks.
+    /// A new one of so many workers, with a part of the leased blocks.
     pub fn sharing(
         built: &Arc<Built>,
         handler: &Arc<Handler>,
         seed: u64,
         share: Share,
+        workers: u16,
     ) -> Result<Isolated, ExternError> {
-        let mut worker = Worker {
-            built: Arc::clone(built),
-            handler: Arc::clone(handler),
-            seed,
-            share,
-            process: None,
-            saved: Memory { random: seed, tick_at_ns: u64::MAX, bytes: vec![] },
-            since: 0,
-            tick_at_ns: u64::MAX,
-            crashes: BTreeMap::new(),
+        let workers = workers.max(1);
+        let worker = |number| Worker::new(built, handler, seed, share, (number, workers));
+        let workers = (0..workers).map(worker).collect::<Result<Vec<_>, _>>()?;
+        Ok(Isolated { handler: Arc::clone(handler), share, workers: RefCell::new(workers) })
+    }
+
+    /// The worker of a request.
+    fn worker(&mut self, request: &[u8]) -> &mut Worker {
+        let Isolated { handler, share, workers } = self;
+        let block = handler.block.as_ref().and_then(|field| request.get(field.at..field.at + field.size));
+        let block = block.map_or(0, |bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
+        let workers = workers.get_mut();
+        let at = match block {
+            0 => hash(&numbers::key(&handler.request, &handler.key, request)),
+            block => block / u64::from(share.servers.max(1)),
         };
-        worker.start().map_err(ExternError)?;
-        worker.save();
-        // Its `init` may have asked for a tick.
-        worker.tick_at_ns = worker.saved.tick_at_ns;
-        Ok(Isolated(RefCell::new(worker)))
+        let at = at as usize % workers.len();
+        &mut workers[at]
+    }
+
+    /// The worker of a flow.
+    fn worker_of(&mut self, key: &[u8]) -> Option<&mut Worker> {
+        let workers = self.workers.get_mut();
+        let at = hash(key) as usize % workers.len();
+        workers.get_mut(at).filter(|_| key.len() == self.handler.key.size)
     }
 
     /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
     pub fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
-        let worker = self.0.get_mut();
-        if key.len() != worker.handler.key.size {
-            return None;
-        }
+        let worker = self.worker_of(key)?;
         match worker.ask(b'e', key) {
             Ok((_, state)) => Some(state).filter(|state| !state.is_empty()),
             Err(_) => {
@@ -114,10 +129,7 @@ impl Isolated {
 
     /// Gives the handler the state of a flow; false if it does not take it.
     pub fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
-        let worker = self.0.get_mut();
-        if key.len() != worker.handler.key.size {
-            return false;
-        }
+        let Some(worker) = self.worker_of(key) else { return false };
         let given = worker.ask(b'm', &[key, state].concat());
         if given.is_err() {
             worker.recover();
@@ -127,17 +139,45 @@ impl Isolated {
 }
 
 impl Worker {
+    /// The worker of this number of so many.
+    fn new(
+        built: &Arc<Built>,
+        handler: &Arc<Handler>,
+        seed: u64,
+        share: Share,
+        (number, workers): (u16, u16),
+    ) -> Result<Worker, ExternError> {
+        let seed = seed.wrapping_add(u64::from(number));
+        let mut worker = Worker {
+            built: Arc::clone(built),
+            handler: Arc::clone(handler),
+            seed,
+            number,
+            share: share.part(number, workers),
+            process: None,
+            saved: Memory { random: seed, tick_at_ns: u64::MAX, bytes: vec![] },
+            since: 0,
+            tick_at_ns: u64::MAX,
+            crashes: BTreeMap::new(),
+        };
+        worker.start().map_err(ExternError)?;
+        worker.save();
+        // Its `init` may have asked for a tick.
+        worker.tick_at_ns = worker.saved.tick_at_ns;
+        Ok(worker)
+    }
+
     /// Starts a process, and gives it the configuration.
     fn start(&mut self) -> Result<(), String> {
-        let mut command = Command::new(self.built.worker());
-        command.arg(&self.handler.name).stdin(Stdio::piped()).stdout(Stdio::piped()).env_clear();
+        let mut command = self.built.worker(&self.handler.name);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().map_err(|e| format!("its process cannot be started: {e}"))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("its process has no pipes".to_string());
         };
         self.process = Some(Process { child, input, output });
         let mut body = self.seed.to_le_bytes().to_vec();
-        body.extend(0u32.to_le_bytes());
+        body.extend(u32::from(self.number).to_le_bytes());
         body.extend(self.share.server.to_le_bytes());
         body.extend(self.share.servers.to_le_bytes());
         body.extend(self.handler.config.bytes());
@@ -220,16 +260,14 @@ impl Worker {
         self.recover();
     }
 
-    fn call(&mut self, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+    /// A call: `body` has the time before the request.
+    fn call(&mut self, body: &[u8], outputs: &mut [Bits], now: Time) {
         let handler = Arc::clone(&self.handler);
-        let mut body = now.as_ns().to_le_bytes().to_vec();
-        body.resize(8 + handler.request.size, 0);
-        numbers::encode(&handler.request, inputs, &mut body[8..]);
         let key = numbers::key(&handler.request, &handler.key, &body[8..]);
         if self.crashes.get(&key).is_some_and(|(_, poisons)| *poisons) {
             return answer(&handler, false, &[], outputs);
         }
-        match self.ask(b'c', &body) {
+        match self.ask(b'c', body) {
             Ok((status, given)) if given.len() >= 8 => {
                 self.tick_at_ns = number(&given);
                 answer(&handler, status == 0, &given[8..], outputs);
@@ -245,51 +283,65 @@ impl Worker {
             }
         }
     }
+
+    fn tick(&mut self, now: Time) {
+        match self.ask(b't', &now.as_ns().to_le_bytes()) {
+            Ok((_, given)) if given.len() >= 8 => self.tick_at_ns = number(&given),
+            Ok(_) => self.tick_at_ns = u64::MAX,
+            Err(why) => {
+                self.failed(why, &[], now);
+                // The same tick would fail again.
+                self.tick_at_ns = u64::MAX;
+            }
+        }
+    }
+
+    fn restore(&mut self, memory: Memory) -> Result<(), ExternError> {
+        if self.load(&memory) {
+            self.saved = memory;
+            return Ok(());
+        }
+        if self.process.is_none() {
+            self.recover();
+        }
+        Err(ExternError(format!("`{}` does not take the snapshot", self.handler.name)))
+    }
+}
+
+/// FNV-1a.
+fn hash(key: &[u8]) -> u64 {
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let whole = key.iter().fold(0xcbf2_9ce4_8422_2325, hash);
+    if key.is_empty() { 0 } else { whole ^ whole >> 32 }
 }
 
 impl ValueExtern for Isolated {
     fn call(&mut self, _method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
-        self.0.get_mut().call(inputs, outputs, now);
+        let mut body = now.as_ns().to_le_bytes().to_vec();
+        body.resize(8 + self.handler.request.size, 0);
+        numbers::encode(&self.handler.request, inputs, &mut body[8..]);
+        self.worker(&body[8..]).call(&body, outputs, now);
     }
 
     fn deadline(&self) -> Option<Time> {
-        time_of(self.0.borrow().tick_at_ns)
+        time_of(self.workers.borrow().iter().map(|worker| worker.tick_at_ns).min()?)
     }
 
     fn tick(&mut self, now: Time) {
-        let worker = self.0.get_mut();
-        match worker.ask(b't', &now.as_ns().to_le_bytes()) {
-            Ok((_, given)) if given.len() >= 8 => worker.tick_at_ns = number(&given),
-            Ok(_) => worker.tick_at_ns = u64::MAX,
-            Err(why) => {
-                worker.failed(why, &[], now);
-                // The same tick would fail again.
-                worker.tick_at_ns = u64::MAX;
-            }
-        }
+        let is_due = |worker: &&mut Worker| time_of(worker.tick_at_ns).is_some_and(|at| at <= now);
+        self.workers.get_mut().iter_mut().filter(is_due).for_each(|worker| worker.tick(now));
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        let mut worker = self.0.borrow_mut();
-        worker.save();
-        worker.saved.write()
+        let mut workers = self.workers.borrow_mut();
+        workers.iter_mut().for_each(Worker::save);
+        snapshot::write_all(workers.iter().map(|worker| &worker.saved))
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
-        let memory = Memory::read(snapshot)?;
-        let worker = self.0.get_mut();
-        match worker.load(&memory) {
-            true => {
-                worker.saved = memory;
-                Ok(())
-            }
-            false => {
-                if worker.process.is_none() {
-                    worker.recover();
-                }
-                Err(ExternError(format!("`{}` does not take the snapshot", worker.handler.name)))
-            }
-        }
+        let workers = self.workers.get_mut();
+        let all = snapshot::read_all(snapshot, workers.len())?;
+        workers.iter_mut().zip(all).try_for_each(|(worker, memory)| worker.restore(memory))
     }
 }
 

@@ -1,8 +1,9 @@
-//! Handlers in C, built by the machine's compiler, as value externs.
+//! Handlers in C, and in Python, built by the machine's compiler, as value externs.
 //!
 //! - `build`: sources to a library and a worker program, or to diagnostics; `messages` reads those of the compiler
 //! - `inline`: calls in this process, for emulated devices; `library` loads and calls, and is the only file with `unsafe`
 //! - `isolated`: calls in a process of the handler's own, for real devices: a crash there harms nothing else
+//! - `python`: handlers in Python, for prototypes; always in processes of their own
 //! - `numbers`: values of a program as the bytes of a request or a response
 //!
 //! Both implementations give the same answers and the same snapshots, so an instance can be moved from one to the other.
@@ -14,6 +15,7 @@ mod isolated;
 mod library;
 mod messages;
 mod numbers;
+mod python;
 mod scratch;
 mod snapshot;
 
@@ -46,6 +48,15 @@ impl Default for Share {
 }
 
 impl Share {
+    /// The part of one of so many workers that share this part.
+    fn part(self, worker: u16, workers: u16) -> Share {
+        let Share { server, servers } = self;
+        Share {
+            server: server.saturating_add(servers.saturating_mul(worker)),
+            servers: servers.saturating_mul(workers),
+        }
+    }
+
     /// The part that an instance's arguments say.
     fn of_args(args: &[Bits]) -> Share {
         match args {
@@ -63,6 +74,8 @@ pub enum Isolation {
     Inline,
     /// In a process of their own.
     Process,
+    /// In so many processes. Those of a flow are in one of them.
+    Processes(u16),
 }
 
 /// The bytes of a request with these numbers, one for each field.
@@ -79,10 +92,14 @@ pub fn register(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &
         let offer = Arc::clone(&handler);
         let make = move |args: &[Bits]| -> Result<Box<dyn ValueExtern>, dataplane_api::ExternError> {
             let share = Share::of_args(args);
-            Ok(match isolation {
-                Isolation::Inline => Box::new(Inline::sharing(&built, &handler, seed, share)?),
-                Isolation::Process => Box::new(Isolated::sharing(&built, &handler, seed, share)?),
-            })
+            let workers = match isolation {
+                Isolation::Inline if !built.is_in_python(&handler.name) => {
+                    return Ok(Box::new(Inline::sharing(&built, &handler, seed, share)?));
+                }
+                Isolation::Processes(workers) => workers,
+                _ => 1,
+            };
+            Ok(Box::new(Isolated::sharing(&built, &handler, seed, share, workers)?))
         };
         registry.add_value(&offer.name, ir_handlers::offer(&offer, Arc::new(make)));
     }

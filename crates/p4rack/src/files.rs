@@ -4,14 +4,22 @@ use crate::sources::{self, NoText};
 use p4_syntax::{LoadError, Loader};
 use std::path::Path;
 use std::sync::Arc;
+use target_c::clip;
 
-/// Reads files from disk; architecture files and blocks are built in.
+/// Reads files from disk; architecture files and blocks are built in. Of programs in CLIP's form, it gives the P4.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Disk;
 
 impl Loader for Disk {
     fn read(&self, path: &str) -> Result<Arc<str>, LoadError> {
         match sources::program_text(Path::new(path)) {
+            Ok(text) if path.ends_with(clip::ENDING) => match clip::parts(&text, path, "") {
+                Ok(parts) => Ok(parts.p4.into()),
+                Err(wrong) => {
+                    let line = text[..wrong.at.start].matches('\n').count() + 1;
+                    Err(LoadError::Unreadable(format!("line {line}: {}", wrong.why)))
+                }
+            },
             Ok(text) => Ok(text.into()),
             Err(NoText::Missing) => Err(LoadError::NotFound),
             Err(NoText::Unreadable(why)) => Err(LoadError::Unreadable(why)),

@@ -1,21 +1,23 @@
-//! Handlers in C of a program: the externs of devices that run them, the regions of their calls, and the devices of these regions.
+//! Handlers in C or Python of a program: the externs of devices that run them, the regions of their calls, and the devices of these regions.
 
 use base_diag::codes::handler as codes;
-use base_diag::{Diagnostic, SourceMap, Style, render};
+use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use dataplane_api::Registry;
 pub use handlers::{Built, Isolation};
 
+use crate::sources;
 use handlers::Sources;
 use ir::Program;
 use ir_handlers::Handler;
 use rack_model::{App, Placement, Policy, Rack, Spanned};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use target_c::clip;
 
 /// How handlers are built and called.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
-    /// Sources in C.
+    /// Sources in C or Python.
     pub files: Vec<PathBuf>,
     /// Sanitizers, as `-fsanitize` takes them. Handlers are then isolated.
     pub sanitize: Option<String>,
@@ -42,6 +44,11 @@ impl Default for Offers {
 }
 
 impl Offers {
+    /// Advice about the handlers' sources.
+    pub fn warnings(&self) -> Vec<Diagnostic> {
+        self.built.as_ref().map_or(vec![], |built| built.warnings())
+    }
+
     /// Failed calls of handlers, one diagnostic for each handler.
     pub fn failures(&self) -> Vec<Diagnostic> {
         self.built.as_ref().map_or(vec![], |built| built.failures().diagnostics())
@@ -53,6 +60,36 @@ pub fn in_c(program: &Program) -> Vec<Handler> {
     let known = netfn_registry::all();
     let all = ir_handlers::handlers(program).into_iter().map(|(_, handler)| handler);
     all.filter(|handler| known.value(&handler.name).is_none()).collect()
+}
+
+/// The sources of a program's handlers: a program in CLIP's form has one of its own.
+fn with_own(name: &str, files: &[PathBuf]) -> Vec<PathBuf> {
+    let is_in_form = |file: &Path| file.to_string_lossy().ends_with(clip::ENDING);
+    let own = Path::new(name);
+    let has_own = is_in_form(own) && !files.iter().any(|file| is_in_form(file));
+    has_own.then(|| own.to_path_buf()).into_iter().chain(files.iter().cloned()).collect()
+}
+
+/// C of a program in CLIP's form, which includes the header of its name.
+pub fn c_part(program: &str) -> Option<String> {
+    let path = Path::new(program);
+    let text = if program.ends_with(clip::ENDING) { sources::program_text(path).ok()? } else { return None };
+    let header = path.with_extension("h").file_name()?.to_string_lossy().into_owned();
+    clip::parts(&text, program, &header).ok().map(|parts| parts.c)
+}
+
+/// A mistake in a program in CLIP's form.
+pub(crate) fn check_form(main: &str, map: &mut SourceMap) -> Result<(), Vec<Diagnostic>> {
+    let Some(text) = main.ends_with(clip::ENDING).then(|| sources::program_text(Path::new(main))) else {
+        return Ok(());
+    };
+    // A file that cannot be read is reported by who compiles it.
+    let Some(text) = text.ok() else { return Ok(()) };
+    let Err(wrong) = clip::parts(&text, main, "") else { return Ok(()) };
+    let base = sources::add(main, &text, map).map_err(|problem| vec![problem])?;
+    let (lo, hi) = (base + wrong.at.start as u32, base + wrong.at.end as u32);
+    let problem = Diagnostic::error(codes::REMOTE, wrong.title);
+    Err(vec![problem.at(Span { lo, hi, ..Span::NONE }, wrong.why).help(wrong.help)])
 }
 
 /// Builds the handlers of a program. `name` is the program's file.
@@ -79,7 +116,8 @@ pub fn offers(
         };
     }
     let sanitize = options.sanitize.as_deref();
-    let from = Sources { program: name, handlers: &wanted, files: &options.files, sanitize };
+    let files = with_own(name, &options.files);
+    let from = Sources { program: name, handlers: &wanted, files: &files, sanitize };
     let built = Arc::new(handlers::build(&from, map)?);
     let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
     handlers::register(&built, isolation, options.seed, &mut registry);
@@ -87,8 +125,8 @@ pub fn offers(
 }
 
 /// Lets the calls of built handlers run in separate processes.
-pub fn isolate(built: &Arc<Built>, seed: u64, registry: &mut Registry) {
-    handlers::register(built, Isolation::Process, seed, registry);
+pub fn isolate(built: &Arc<Built>, isolation: Isolation, seed: u64, registry: &mut Registry) {
+    handlers::register(built, isolation, seed, registry);
 }
 
 /// The externs for programs that are not known before, with handlers built from these options: `device_control::Handlers`. The last
@@ -116,6 +154,11 @@ pub fn offers_later(options: Options) -> impl Fn(&Program) -> Result<Registry, S
 
 /// The name of the program that sources are written for: that of the header which they include and which is not there.
 fn program_of(files: &[PathBuf]) -> String {
+    let in_form =
+        files.iter().filter_map(|file| file.file_name()?.to_str()).find(|name| name.ends_with(clip::ENDING));
+    if let Some(name) = in_form {
+        return name.to_string();
+    }
     let included = files.iter().find_map(|file| {
         let text = std::fs::read_to_string(file).ok()?;
         let names = text.lines().filter_map(|line| {

@@ -10,6 +10,7 @@ mod codel;
 mod compare;
 mod compress_program;
 mod compression_rack;
+mod connections;
 mod crosspod;
 mod crosspod_rack;
 mod cuts;

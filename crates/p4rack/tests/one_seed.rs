@@ -16,7 +16,9 @@ const REST: Duration = Duration::from_ms(6);
 /// Examples in which nothing is left to chance, so that another seed gives the same log: `(name, why)`.
 const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
+    ("balancer/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
+    ("firewall/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("monitor/RACK.toml", "links lose nothing, hosts send and ticks come at fixed times"),
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),

@@ -269,10 +269,15 @@ impl Connection {
                         }
                         ask => ask,
                     };
+                    let commits = matches!(ask, Ask::Commit(_));
                     let answer = match tokio::time::timeout(LONGEST, self.ask(ask, place)).await {
                         Ok(answer) => answer,
                         Err(_) => Some(Answer::Lost),
                     };
+                    // A new program may have groups of servers: they are known before it is said to run.
+                    if commits && let Some(shut) = self.look(front, place).await {
+                        return Some(shut);
+                    }
                     let is_lost = answer == Some(Answer::Lost);
                     if let (Some(id), Some(answer)) = (id, answer) {
                         front.heard(place.device, Heard::Answer(id, answer)).await;
@@ -292,20 +297,27 @@ impl Connection {
                     Err(error) => return Some(Shut::Broken(failure(&error))),
                 },
                 _ = look.tick() => {
-                    let shown = tokio::time::timeout(LONGEST, self.rack.show(ShowRequest {})).await;
-                    match shown {
-                        Ok(Ok(shown)) => {
-                            let ShowResponse { metrics, groups, .. } = shown.into_inner();
-                            front.heard(place.device, Heard::Counted(metrics)).await;
-                            front.heard(place.device, Heard::Groups(groups)).await;
-                        }
-                        // The agent is overloaded.
-                        Ok(Err(error)) if error.source().is_none() => {}
-                        Ok(Err(error)) => return Some(Shut::Broken(chain(&error))),
-                        Err(_) => return Some(Shut::broken("the agent does not answer")),
+                    if let Some(shut) = self.look(front, place).await {
+                        return Some(shut);
                     }
                 }
             }
+        }
+    }
+
+    /// Passes on what the agent shows of its device: counters and groups of servers.
+    async fn look(&mut self, front: &Front, place: &Place) -> Option<Shut> {
+        match tokio::time::timeout(LONGEST, self.rack.show(ShowRequest {})).await {
+            Ok(Ok(shown)) => {
+                let ShowResponse { metrics, groups, .. } = shown.into_inner();
+                front.heard(place.device, Heard::Counted(metrics)).await;
+                front.heard(place.device, Heard::Groups(groups)).await;
+                None
+            }
+            // The agent is overloaded.
+            Ok(Err(error)) if error.source().is_none() => None,
+            Ok(Err(error)) => Some(Shut::Broken(chain(&error))),
+            Err(_) => Some(Shut::broken("the agent does not answer")),
         }
     }
 

@@ -64,6 +64,8 @@ pub fn run(args: &Args) -> ExitCode {
         Action::Fuzz { output: directory, .. } => {
             let stem = Path::new(&name).with_extension("h");
             let mut files = vec![(stem.display().to_string(), header)];
+            let own = handlers::c_part(program);
+            files.extend(own.map(|c| (stem.with_extension("c").display().to_string(), c)));
             files.extend(handlers::fuzz_targets(&compiled, &name));
             let created = std::fs::create_dir_all(directory);
             let created =

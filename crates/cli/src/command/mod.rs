@@ -52,11 +52,11 @@ impl Preprocessor {
     }
 }
 
-/// Options for a program's handlers in C.
+/// Options for a program's handlers.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Handlers {
-    /// C source of the program's handlers; may be repeated
-    #[arg(long = "handlers", value_name = "FILE.c")]
+    /// Source of the program's handlers, in C or, for prototypes, in Python; may be repeated
+    #[arg(long = "handlers", value_name = "FILE.c|FILE.py")]
     files: Vec<std::path::PathBuf>,
     /// Run each handler in a separate process: a handler that crashes or does not return fails one call and is restarted
     #[arg(long)]

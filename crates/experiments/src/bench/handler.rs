@@ -12,13 +12,13 @@ use std::sync::Arc;
 /// Distinct requests; they come again and again.
 const REQUESTS: usize = 1024;
 
-/// Nanoseconds for each call.
+/// Nanoseconds for each call; none where the handler cannot run like this.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HandlerTimes {
     /// The function in C, inline. Processor time.
-    pub alone: f64,
+    pub alone: Option<f64>,
     /// Inline as programs call it: with packing the request and unpacking the response. Processor time.
-    pub inline: f64,
+    pub inline: Option<f64>,
     /// In a process of its own. Time that passes.
     pub isolated: f64,
 }
@@ -37,16 +37,20 @@ pub fn handler(
     let widths = handler.response.iter().flat_map(|fields| fields.fields.iter().map(|field| field.width));
     let zero: Vec<Bits> = widths.chain(handler.returns.then_some(1)).map(Bits::zero).collect();
     let mut outputs = zero.clone();
-    let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
-    let alone = each(thread, time, |n, now| {
-        one.raw(&packed[n], now);
-    });
     let mut call = |object: &mut dyn ValueExtern, n: usize, now: Time| {
         outputs.clone_from(&zero);
         object.call(0, &requests[n], &mut outputs, now);
     };
-    let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
-    let inline = each(thread, time, |n, now| call(&mut one, n, now));
+    // Handlers in Python are in processes of their own alone.
+    let (mut alone, mut inline) = (None, None);
+    if !built.is_in_python(&handler.name) {
+        let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
+        alone = Some(each(thread, time, |n, now| {
+            one.raw(&packed[n], now);
+        }));
+        let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
+        inline = Some(each(thread, time, |n, now| call(&mut one, n, now)));
+    }
     let mut one = Isolated::new(built, &shared, seed).map_err(|error| error.0)?;
     let isolated = each(wall, time, |n, now| call(&mut one, n, now));
     Ok(HandlerTimes { alone, inline, isolated })
@@ -84,10 +88,14 @@ fn each(
 impl HandlerTimes {
     /// A line for each way.
     pub fn text(&self, name: &str) -> String {
-        let HandlerTimes { alone, inline, isolated } = self;
-        format!(
-            "{name}\n  the function alone, inline     {alone:8.1} ns a call\n  inline, as programs call it    {inline:8.1} ns a call\n  in a process of its own        {isolated:8.1} ns a call\n"
-        )
+        let HandlerTimes { alone, inline, isolated } = *self;
+        let rows = [
+            ("the function alone, inline", alone),
+            ("inline, as programs call it", inline),
+            ("in a process of its own", Some(isolated)),
+        ];
+        let row = |(way, time): (&str, Option<f64>)| Some(format!("  {way:<30} {:8.1} ns a call\n", time?));
+        format!("{name}\n") + &rows.into_iter().filter_map(row).collect::<String>()
     }
 
     /// In nanoseconds.

@@ -38,6 +38,7 @@ pub fn compile_program(
     map: &mut SourceMap,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    handlers::check_form(main, map)?;
     compile_from(main, &Disk, options, map, warnings)
 }
 

@@ -119,7 +119,13 @@ pub(super) fn read(
             seed: rack.seed,
             ..handlers::Options::default()
         };
-        let offers = handlers::offers(&program, &app.program.value, &options, map)?;
+        // A program in CLIP's form is a source of handlers, too.
+        let file = match app.program.value.ends_with(target_c::clip::ENDING) {
+            true => directory.join(&app.program.value).display().to_string(),
+            false => app.program.value.clone(),
+        };
+        let offers = handlers::offers(&program, &file, &options, map)?;
+        found.extend(offers.warnings());
         if let Some(PinnedApp { pinned, unpinned, .. }) = &mut pinned {
             unpinned.fill(entries.writes(), pinned);
             entries = pinned::with_copies(entries, pinned);

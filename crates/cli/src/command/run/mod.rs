@@ -190,6 +190,9 @@ fn run_program(
         fillings.push(filling);
     }
     let offers = p4rack::handlers::offers(&compiled, program, &args.handlers.options(args.seed), map)?;
+    if args.format == Format::Text {
+        output::diagnostics_text(&offers.warnings(), map);
+    }
     let job = Job {
         program: compiled,
         fillings,

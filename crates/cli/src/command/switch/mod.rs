@@ -103,10 +103,13 @@ pub struct Args {
     /// Random seed for the program
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// C source of the program's handlers, which run in separate processes; may be repeated. Without a program: of the handlers that pushed
-    /// programs call
-    #[arg(long, value_name = "FILE.c")]
+    /// Source of the program's handlers, in C or Python, which run in separate processes; may be repeated. Without a program: of the handlers that
+    /// pushed programs call
+    #[arg(long, value_name = "FILE.c|FILE.py")]
     handlers: Vec<PathBuf>,
+    /// Processes of each handler: the packets of a flow are in one of them, and a crash costs only its flows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    handler_workers: u16,
     /// Address to serve Prometheus metrics on, at /metrics
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     metrics_addr: Option<SocketAddr>,
@@ -249,7 +252,7 @@ impl Args {
     fn handler_options(&self) -> p4rack::handlers::Options {
         p4rack::handlers::Options {
             files: self.handlers.clone(),
-            isolation: p4rack::handlers::Isolation::Process,
+            isolation: p4rack::handlers::Isolation::Processes(self.handler_workers),
             seed: self.seed,
             sanitize: None,
         }
@@ -342,7 +345,8 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         }
         let mut registry = app.offers.registry.clone();
         if let Some(built) = &app.offers.built {
-            p4rack::handlers::isolate(built, args.seed, &mut registry);
+            let isolation = p4rack::handlers::Isolation::Processes(args.handler_workers);
+            p4rack::handlers::isolate(built, isolation, args.seed, &mut registry);
         }
         return Ok((Switch::Rack(program), registry));
     }
@@ -360,7 +364,10 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
     output::diagnostics_text(&compiled.diagnostics, &map);
     let program = compiled.program.ok_or(ExitCode::FAILURE)?;
     match p4rack::handlers::offers(&program, file, &args.handler_options(), &mut map) {
-        Ok(offers) => Ok((Switch::One(Some(program)), offers.registry)),
+        Ok(offers) => {
+            output::diagnostics_text(&offers.warnings(), &map);
+            Ok((Switch::One(Some(program)), offers.registry))
+        }
         Err(found) => {
             output::diagnostics_text(&found, &map);
             Err(ExitCode::FAILURE)

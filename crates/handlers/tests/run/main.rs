@@ -1,4 +1,7 @@
-//! Handlers in C, built and called: what they give, what they keep, and what happens when they are wrong.
+//! Handlers, built and called: what they give, what they keep, and what happens when they are wrong.
+
+mod python;
+mod workers;
 
 use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap, Style, render};
@@ -83,7 +86,11 @@ int count_import(p4r_ctx *ctx, const count_key *key, const void *from, long size
 "#;
 
 fn declared() -> Vec<Handler> {
-    let texts = [("test.p4", PROGRAM)];
+    declared_in(PROGRAM)
+}
+
+fn declared_in(program: &str) -> Vec<Handler> {
+    let texts = [("test.p4", program)];
     let mut map = SourceMap::new();
     let mut program = ir_elaborate::program("test.p4", &Texts(&texts), &Options::default(), &mut map)
         .unwrap_or_else(|found| panic!("{found:#?}"));
@@ -91,14 +98,28 @@ fn declared() -> Vec<Handler> {
     ir_handlers::handlers(&program).into_iter().map(|(_, handler)| handler).collect()
 }
 
+/// Handlers from a file of this name.
+fn built_from(file: &str, source: &str) -> Result<Arc<Built>, (Vec<Diagnostic>, SourceMap, String)> {
+    built_of(file.split('.').next().unwrap_or(file), file, source, None)
+}
+
 fn built_as(
     name: &str,
     source: &str,
     sanitize: Option<&str>,
 ) -> Result<Arc<Built>, (Vec<Diagnostic>, SourceMap, String)> {
+    built_of(name, "handler.c", source, sanitize)
+}
+
+fn built_of(
+    name: &str,
+    file: &str,
+    source: &str,
+    sanitize: Option<&str>,
+) -> Result<Arc<Built>, (Vec<Diagnostic>, SourceMap, String)> {
     let directory = std::env::temp_dir().join(format!("handlers-test-{}-{name}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
-    let path: PathBuf = directory.join("handler.c");
+    let path: PathBuf = directory.join(file);
     std::fs::write(&path, source).expect("a file");
     let mut map = SourceMap::new();
     let handlers = declared();
@@ -106,6 +127,16 @@ fn built_as(
     let made = build(&from, &mut map);
     std::fs::remove_dir_all(&directory).expect("it is there");
     made.map(Arc::new).map_err(|found| (found, map, format!("{}/", directory.display())))
+}
+
+/// Builds a source for handlers of another program.
+fn built_for(handlers: &[Handler], name: &str, source: &str) -> Arc<Built> {
+    let path = std::env::temp_dir().join(format!("handlers-test-{}-{name}.c", std::process::id()));
+    std::fs::write(&path, source).expect("a file");
+    let from = Sources { program: "test.p4", handlers, files: std::slice::from_ref(&path), sanitize: None };
+    let made = build(&from, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    std::fs::remove_file(&path).expect("it is there");
+    Arc::new(made)
 }
 
 fn built(name: &str, source: &str) -> Arc<Built> {

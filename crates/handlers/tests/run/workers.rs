@@ -1,0 +1,125 @@
+//! Several processes of one handler, and their parts of leased blocks.
+
+use super::{ask, built, declared};
+use base_bits::Bits;
+use dataplane_api::{Registry, ValueExtern};
+use handlers::{Built, Isolation, register};
+use std::sync::Arc;
+
+fn made(built: &Arc<Built>, isolation: Isolation, args: &[u128]) -> Box<dyn ValueExtern> {
+    let mut registry = Registry::default();
+    register(built, isolation, 7, &mut registry);
+    let args: Vec<Bits> = args.iter().map(|arg| Bits::new(8, *arg)).collect();
+    let offer = registry.value("count").expect("it is offered");
+    (offer.make)(&args).unwrap_or_else(|error| panic!("{}", error.0))
+}
+
+/// Counts the calls that it gets; operation 3 crashes. The flow is a block, too.
+const CALLS: &str = r#"#include "test.h"
+int count(p4r_ctx *ctx, const request_t *q, response_t *r) {
+    uint64_t *calls = p4r_memory(ctx);
+    if (ctx->arena_used == 0) calls = p4r_alloc(ctx, sizeof *calls);
+    if ((int)request_t_op(q) == 3) *(volatile int *)0 = 1;
+    response_t_set_sum(r, ++*calls * 1000 + p4r_worker(ctx));
+    response_t_set_flag(r, p4r_leased(ctx, request_t_flow(q)));
+    return P4R_OK;
+}
+"#;
+
+/// The calls of the flow's worker, and its number.
+fn calls(object: &mut dyn ValueExtern, flow: u128, op: u128) -> Option<(u64, u64)> {
+    let given = ask(object, flow, op, 0);
+    let sum = given[4].low_u64();
+    (!given[5].is_zero()).then_some((sum / 1000, sum % 1000))
+}
+
+#[test]
+fn blocks_are_leased_by_server() {
+    let built = built("leased", CALLS);
+    for isolation in [Isolation::Inline, Isolation::Process] {
+        for (args, wanted) in [
+            (&[][..], [true; 7]),
+            (&[0, 1], [true; 7]),
+            (&[0, 3], [true, false, false, true, false, false, true]),
+            (&[2, 3], [false, false, true, false, false, true, false]),
+        ] {
+            let mut object = made(&built, isolation, args);
+            let leased = [0, 1, 2, 3, 4, 5, 6].map(|block| !ask(&mut *object, block, 1, 0)[1].is_zero());
+            assert_eq!(leased, wanted, "{isolation:?} {args:?}");
+        }
+    }
+}
+
+#[test]
+fn a_crash_costs_the_flows_of_its_worker() {
+    let built = built("workers", CALLS);
+    let mut object = made(&built, Isolation::Processes(3), &[]);
+    let worker: Vec<u64> = (0..40).filter_map(|flow| calls(&mut *object, flow, 1)).map(|(_, w)| w).collect();
+    let again: Vec<u64> = (0..40).filter_map(|flow| calls(&mut *object, flow, 1)).map(|(_, w)| w).collect();
+    assert_eq!(worker, again, "a flow stays");
+    let share = [0, 1, 2].map(|number| worker.iter().filter(|own| **own == number).count() as u64);
+    assert!(share.iter().all(|count| *count > 4) && share.iter().sum::<u64>() == 40, "{share:?}");
+    assert_eq!(calls(&mut *object, 7, 3), None, "it crashes");
+    for flow in 0..40 {
+        let (calls, own) = calls(&mut *object, flow, 1).expect("it goes on");
+        let is_new = calls <= share[own as usize];
+        assert_eq!(is_new, own == worker[7], "flow {flow}: {calls} calls in worker {own}");
+    }
+}
+
+#[test]
+fn snapshots_of_several_workers_are_taken_by_as_many() {
+    let built = built("several", CALLS);
+    let mut from = made(&built, Isolation::Processes(3), &[]);
+    for flow in 0..40 {
+        assert!(calls(&mut *from, flow, 1).is_some());
+    }
+    let kept = from.snapshot();
+    let mut to = made(&built, Isolation::Processes(3), &[]);
+    to.restore(&kept).unwrap_or_else(|error| panic!("{}", error.0));
+    assert_eq!(to.snapshot(), kept);
+    for flow in 0..40 {
+        assert_eq!(calls(&mut *to, flow, 1), calls(&mut *from, flow, 1));
+    }
+    for isolation in [Isolation::Inline, Isolation::Process, Isolation::Processes(2), Isolation::Processes(4)]
+    {
+        assert!(made(&built, isolation, &[]).restore(&kept).is_err(), "{isolation:?}");
+    }
+    let single = made(&built, Isolation::Process, &[]).snapshot();
+    let why = to.restore(&single).expect_err("it is of one worker").0;
+    assert_eq!(why, "the snapshot is not of a handler with 3 workers");
+}
+
+/// A packet of a leased block is in the worker that has the block, and each block is in one.
+#[test]
+fn workers_share_the_blocks_of_their_server() {
+    let program = super::PROGRAM.replace("key = { q.flow }", "key = { q.mac }, block = q.block");
+    let program = program.replace("bit<32> flow; op_t op;", "bit<32> flow; op_t op; bit<12> block;");
+    let handlers = super::declared_in(&program);
+    assert_ne!(handlers, declared());
+    let source = CALLS.replace("p4r_leased(ctx, request_t_flow(q))", "p4r_leased(ctx, request_t_block(q))");
+    let built = super::built_for(&handlers, "blocks", &source);
+    let mut object = made(&built, Isolation::Processes(3), &[1, 2]);
+    let mut workers = std::collections::BTreeSet::new();
+    for block in (1..40).step_by(2) {
+        let wide = Bits::zero(72);
+        let inputs = [
+            Bits::new(32, 9),
+            Bits::new(8, 1),
+            Bits::new(12, block),
+            Bits::new(12, 0),
+            Bits::from_bool(false),
+            wide,
+            Bits::new(48, 5),
+        ];
+        let mut outputs: Vec<Bits> = [12, 1, 72, 48, 64, 1].into_iter().map(Bits::zero).collect();
+        object.call(0, &inputs, &mut outputs, super::at(0));
+        assert!(
+            !outputs[1].is_zero(),
+            "block {block} is not leased to worker {}",
+            outputs[4].low_u64() % 1000
+        );
+        workers.insert(outputs[4].low_u64() % 1000);
+    }
+    assert_eq!(workers.len(), 3);
+}
