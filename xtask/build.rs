@@ -1,4 +1,4 @@
-//! Generates the Rust code of P4Runtime's messages and services, and their descriptors, for `cargo xtask protocol`.
+//! Generates the Rust code of P4Runtime's messages and services, and their descriptors, and of etcd's, for `cargo xtask protocol`.
 //!
 //! A build script, since generators that `xtask` depends on would add features to crates that the command uses: cargo would compile
 //! these again for the command alone.
@@ -8,6 +8,9 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 const PROTO: &str = "../crates/p4runtime-proto/proto";
+
+/// Folder of the part of etcd's API that a controller uses.
+const ETCD: &str = "../crates/state-etcd/proto";
 
 /// Descriptions of messages and services. The files that they import are found.
 const FILES: [&str; 5] = [
@@ -20,6 +23,7 @@ const FILES: [&str; 5] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={PROTO}");
+    println!("cargo::rerun-if-changed={ETCD}");
     println!("cargo::rerun-if-changed=build.rs");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
     let folder = |name: &str| -> Result<PathBuf, std::io::Error> {
@@ -60,5 +64,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         .extern_path(".p4", "::p4runtime_proto::p4")
         .out_dir(folder("p4runtime-grpc/server")?)
         .compile_fds(descriptors)?;
+
+    let etcd = protox::compile(["etcd.proto"], [ETCD])?;
+    let client = tonic_prost_build::configure().build_server(false);
+    client.out_dir(folder("state-etcd/client")?).compile_fds(etcd.clone())?;
+    // Tests have a server of their own.
+    tonic_prost_build::configure()
+        .build_client(false)
+        .extern_path(".etcdserverpb", "::state_etcd::api")
+        .out_dir(folder("state-etcd/server")?)
+        .compile_fds(etcd)?;
     Ok(())
 }

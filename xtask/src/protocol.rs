@@ -1,8 +1,10 @@
-//! `protocol`: the Rust code of P4Runtime's messages and services, and their descriptors, from `crates/p4runtime-proto/proto`.
+//! `protocol`: the Rust code of P4Runtime's messages and services, and their descriptors, from `crates/p4runtime-proto/proto`; and that of
+//! etcd's, from `crates/state-etcd/proto`.
 //!
 //! ```text
 //! proto/ ──protox──> p4runtime-proto/generated/descriptors.bin ──prost──> p4runtime-proto/generated/*.rs
 //!                                                              ──tonic──> p4runtime-grpc/generated/{client,server}/*.rs
+//!        ──protox──> descriptors ──tonic──> state-etcd/generated/{client,server}/*.rs
 //! ```
 //!
 //! The build script generates them. The repository has copies, so that nobody who builds the command waits for the generators; `tidy`
@@ -13,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Crates with generated code.
-const CRATES: [&str; 2] = ["p4runtime-proto", "p4runtime-grpc"];
+const CRATES: [&str; 3] = ["p4runtime-proto", "p4runtime-grpc", "state-etcd"];
 
 /// Paths relative to the root, and contents.
 type Generated = BTreeMap<PathBuf, Vec<u8>>;

@@ -12,6 +12,7 @@ use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Queued, Status, 
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
+use state_etcd::Leading;
 use state_file::Keeper;
 use state_journal::Waiting;
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,9 @@ const LONG: Duration = Duration::from_ms(1);
 
 /// Interval of checks whether the thread that writes the state file has ended.
 const WAKE: std::time::Duration = std::time::Duration::from_millis(100);
+
+/// Why a controller ends whose place another one may have taken.
+const NO_LEADER: &str = "this controller no longer leads: its lease in etcd has ended";
 
 /// Limit on programs being compiled at a time.
 const MOST_PREPARING: usize = 2;
@@ -61,6 +65,8 @@ pub(crate) struct Owner {
     memory: Memory,
     /// Thread that saves controllers' writes.
     keeper: Option<Keeper>,
+    /// Leadership among the controllers of a state in etcd. It ends when everything is saved.
+    leading: Option<Leading>,
     /// Publisher of digests for BMv2's clients.
     notifications: Option<Notifications>,
     /// Replies that wait until the writes before them are saved.
@@ -179,7 +185,7 @@ impl Owner {
         started: Instant,
         front: Front,
         links: Vec<Link>,
-        (memory, keeper): (Memory, Option<Keeper>),
+        (memory, keeper, leading): (Memory, Option<Keeper>, Option<Leading>),
     ) -> Owner {
         if keeper.is_some() {
             switch.keep_notes();
@@ -202,6 +208,7 @@ impl Owner {
             holds: Holds::default(),
             memory,
             keeper,
+            leading,
             notifications: None,
             unkept: Waiting::default(),
         }
@@ -293,6 +300,9 @@ impl Owner {
         };
         self.end_keeping(commands);
         ended?;
+        if !self.leads() {
+            return Err(Status::new(Code::Aborted, NO_LEADER));
+        }
         self.lanes.stop();
         passed.try_iter().for_each(|one| self.passed(one, &mut streams));
         let _ = self.lanes.ports().flush();
@@ -668,8 +678,17 @@ impl Owner {
         }
     }
 
-    fn reply(&mut self, ticket: Ticket, reply: Reply) {
+    /// True unless another controller may lead.
+    fn leads(&self) -> bool {
+        self.leading.as_ref().is_none_or(Leading::holds)
+    }
+
+    fn reply(&mut self, ticket: Ticket, mut reply: Reply) {
         let Some((rpc, caller)) = self.waiting.remove(&ticket) else { return };
+        if matches!(&reply, Reply::Done(Ok(())) | Reply::Found(_, Ok(()))) && !self.leads() {
+            // A read may be older than the writes of the next leader.
+            reply = Reply::Done(Err(Status::new(Code::Unavailable, NO_LEADER)));
+        }
         let refused = match &reply {
             Reply::Done(ended) | Reply::Found(_, ended) => ended.as_ref().err(),
             Reply::Traced(traced) => traced.as_ref().err(),

@@ -9,6 +9,7 @@
 mod device;
 mod holds;
 mod memory;
+mod state;
 
 pub use ::device::QueueDepths;
 use bmv2_thrift::{Notifications, NotificationsListener};
@@ -26,8 +27,7 @@ use ir_split::Placement;
 use memory::{Drops, Memory};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::Update;
-use state_file::{Keeper, StateFile};
-use state_journal::Batch;
+use state_etcd::Leading;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -40,6 +40,7 @@ use tracing::info;
 pub use p4runtime_grpc::{
     Badge, Budget, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, most_files, most_memory,
 };
+pub use state::StatePlace;
 pub use state_journal::FORMAT as STATE_FORMAT;
 
 /// Maximum number of commands that wait for the owner.
@@ -101,9 +102,10 @@ pub struct Setup {
     pub agents_secret: Option<Secret>,
     /// True if a pushed config with BMv2's JSON keeps the running program.
     pub keep_program: bool,
-    /// File in which controllers' writes are saved.
-    pub state: Option<PathBuf>,
-    /// True if the state in that file is erased, and the controller of a rack of processes erases entities of former controllers.
+    /// Place in which controllers' writes are saved. With etcd, the switch starts when this process leads, and ends with an error when it no longer
+    /// does.
+    pub state: Option<StatePlace>,
+    /// True if the state in that place is erased, and the controller of a rack of processes erases entities of former controllers.
     pub fresh: bool,
     /// Interval at which the controller compares devices with the desired state.
     pub audit: std::time::Duration,
@@ -237,6 +239,9 @@ fn serve_until(
     mut setup: Setup,
     bound: Box<dyn FnOnce(SocketAddr) + '_>,
 ) -> Result<Vec<Metric>, SetupError> {
+    // A controller that waits for its turn uses no ports.
+    let led = setup.state.as_ref().map(StatePlace::lead).transpose()?.flatten();
+    let (leading, lost) = led.unzip();
     let (started, cables) = (setup.started.unwrap_or_else(Instant::now), std::mem::take(&mut setup.cables));
     for spec in &mut setup.ports {
         spec.record.clone_from(&setup.record);
@@ -260,7 +265,8 @@ fn serve_until(
     let (address, listener) = (setup.address, setup.listener.take());
     let (tls, metrics) = (setup.tls.clone(), setup.metrics);
     let way = front.clone();
-    let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref())?;
+    let term = leading.as_ref().map_or(0, Leading::term);
+    let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref(), term)?;
     // A switch without a program is an agent, or may become one.
     front.guard(setup.secret.clone(), matches!(setup.switch, Switch::One(None)));
     // The receiver may be gone.
@@ -269,7 +275,7 @@ fn serve_until(
     let device = thread::spawn(move || {
         // The parts of a rack stay in the thread that made them. If the switch cannot continue, serving ends.
         let _going = going;
-        match owner(setup, lanes, started, way, links) {
+        match owner(setup, lanes, started, way, links, leading) {
             Ok(mut owner) => {
                 owner.publish_digests(learned);
                 let _ = begin.send(Ok(()));
@@ -313,6 +319,7 @@ fn serve_until(
             tokio::select! {
                 () = stop() => {}
                 _ = gone => {}
+                () = end_of_lead(lost) => {}
             }
             info!("ending");
             // The owner executes earlier commands first; then the controllers' streams end.
@@ -330,6 +337,17 @@ fn serve_until(
     let counted = device.join().map_err(|_| failed("the switch's thread has ended early"))?;
     served?;
     counted.map_err(|status| failed(status.message))
+}
+
+/// Completes when a leadership has ended before the switch.
+async fn end_of_lead(lost: Option<tokio::sync::oneshot::Receiver<()>>) {
+    let has_ended = match lost {
+        Some(lost) => lost.await.is_ok(),
+        None => false,
+    };
+    if !has_ended {
+        std::future::pending().await
+    }
 }
 
 /// Opens ports some time after the start. The log names ports that cannot be opened.
@@ -353,8 +371,12 @@ fn unix_time() -> i64 {
     i64::try_from(epoch).unwrap_or(i64::MAX)
 }
 
-/// The links to agents in other processes, and their ends.
-fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
+/// The links to agents in other processes, and their ends. The term of a leader precedes the time in election ids.
+fn links(
+    switch: &Switch,
+    secret: Option<&Secret>,
+    term: u64,
+) -> Result<(Vec<Link>, Vec<LinkEnd>), SetupError> {
     let Switch::Remote(program, agents) = switch else { return Ok((vec![], vec![])) };
     let placement = &program.placement;
     if agents.len() != placement.devices.len() {
@@ -367,7 +389,7 @@ fn links(switch: &Switch, secret: Option<&Secret>) -> Result<(Vec<Link>, Vec<Lin
             device: DeviceId(device),
             address: agent.address.clone(),
             inner_ports: inner.filter_map(|(_, port)| u32::try_from(*port).ok()).collect(),
-            election: u128::try_from(unix_time()).unwrap_or(0),
+            election: u128::from(term) << 64 | u128::try_from(unix_time()).unwrap_or(0),
             secret: secret.cloned(),
         };
         p4runtime_grpc::link(place, agent.tls.as_ref())
@@ -383,6 +405,7 @@ fn owner(
     started: Instant,
     front: Front,
     links: Vec<Link>,
+    leading: Option<Leading>,
 ) -> Result<Owner, SetupError> {
     let ports = lanes.ports();
     let epoch = unix_time();
@@ -456,24 +479,19 @@ fn owner(
     };
     let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
     let keeper = match &setup.state {
-        Some(path) => {
-            let (mut file, state) = StateFile::open(path, fresh).map_err(failed)?;
+        Some(place) => {
+            let (keeper, state) = place.open(leading.as_ref(), fresh, front.clone())?;
             if let Some(state) = state {
                 info!(entities = state.entities.len(), "continuing with the saved state");
                 start = Some(Call::Resume(Box::new(state)));
             }
-            let front = front.clone();
-            let notify = move |count, kept| {
-                // An owner that has ended waits for nothing.
-                let _ = front.kept(count, kept);
-            };
-            let keep = move |batch: &Batch| file.commit(batch).map_err(|error| error.to_string());
-            Some(Keeper::start(keep, notify).map_err(failed)?)
+            Some(keeper)
         }
         None => None,
     };
     let memory = Memory::new(drops, give_back);
-    let mut owner = Owner::new(switch, lanes, (cpu_port, record), started, front, links, (memory, keeper));
+    let mut owner =
+        Owner::new(switch, lanes, (cpu_port, record), started, front, links, (memory, keeper, leading));
     if let Some(start) = start {
         owner.start(start).map_err(|status| failed(status.message))?;
     }

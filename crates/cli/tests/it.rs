@@ -4,6 +4,8 @@ mod block;
 mod cli;
 mod experiments;
 mod explanations;
+#[path = "../../state-etcd/tests/server.rs"]
+mod fake_etcd;
 mod groups;
 mod job;
 mod lab;

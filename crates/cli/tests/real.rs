@@ -146,19 +146,17 @@ fn a_split_rack_forwards_for_real_hosts_and_survives_the_death_of_its_processes(
     }
 }
 
-/// The file replaces the entries in RACK.toml from the second start on, although all processes have ended.
-#[test]
-fn a_rack_with_a_state_file_continues_with_it() {
-    let place = place("real-state");
+/// The state replaces the entries in RACK.toml from the second start on, although all processes have ended.
+fn continues_with(place: &Path, state: &str) {
     let routes = |more: &[&str]| -> Option<usize> {
-        let mut rack = Rack::with(&place, more)?;
+        let mut rack = Rack::with(place, more)?;
         let (ok, dump) = rack.ask("rack table_dump routes");
         assert!(ok, "{dump}");
         drop(rack.child.stdin.take());
         assert!(rack.child.wait().unwrap().success());
         Some(dump.lines().count())
     };
-    let state = ["--state", "rack.state"];
+    let state = ["--state", state];
     let Some(first) = routes(&state) else { return };
     assert_eq!(first, 2);
     let entries = std::fs::read_to_string(place.join("hosts.stf")).unwrap();
@@ -169,22 +167,38 @@ fn a_rack_with_a_state_file_continues_with_it() {
 }
 
 #[test]
-fn a_state_is_kept_in_a_file_and_nowhere_else() {
+fn a_rack_with_a_state_file_continues_with_it() {
+    continues_with(&place("real-state"), "rack.state");
+}
+
+#[test]
+fn a_rack_with_a_state_in_etcd_continues_with_it() {
+    let server = crate::fake_etcd::Server::start();
+    // Some answers are lost.
+    server.lose(3);
+    continues_with(&place("real-etcd"), &format!("etcd://{}/real", server.address));
+}
+
+#[test]
+fn a_state_is_kept_in_a_file_or_in_etcd_and_nowhere_else() {
     let place = place("real-state-mistakes");
-    for args in [
-        &["up", "hosts.toml", "--state", "rack.state"][..],
-        &["up", "hosts.toml", "--real", "--state", "etcd://127.0.0.1:2379/lab"],
-        &["switch", "hosts.toml", "--state", "etcd://127.0.0.1:2379/lab"],
+    for (args, part) in [
+        (&["up", "hosts.toml", "--state", "rack.state"][..], "--real"),
+        (
+            &["up", "hosts.toml", "--real", "--state", "etcd://127.0.0.1:2379"],
+            "the name of the state is missing",
+        ),
+        (
+            &["switch", "hosts.toml", "--state", "etcd://user@127.0.0.1:2379/lab"],
+            "users of etcd are not supported",
+        ),
+        (&["switch", "hosts.toml", "--state", "http://h/lab"], "write FILE or etcd://HOST:PORT/NAME"),
     ] {
         let done = command(&place, args).stdin(Stdio::null()).output().unwrap();
         let reported = String::from_utf8_lossy(&done.stderr).into_owned();
-        let part = match args[args.len() - 1] {
-            "rack.state" => "--real",
-            _ => "the state can be kept in a file only, by one controller: name a file",
-        };
         assert!(done.status.code() == Some(2) && reported.contains(part), "{reported}");
     }
-    assert!(!place.join("etcd:").exists());
+    assert!(!place.join("etcd:").exists() && !place.join("http:").exists());
 }
 
 #[test]

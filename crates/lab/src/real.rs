@@ -16,6 +16,7 @@ use crate::process::{Launch, Process, own_command};
 use crate::registry::{Registry, SwitchRecord};
 use crate::space::{Space, become_root};
 use crate::stack;
+use agent::StatePlace;
 use base_diag::codes::lab as codes;
 use base_diag::{Diagnostic, SourceMap};
 use lab_model::Lab;
@@ -41,8 +42,8 @@ pub struct RealSettings {
     pub defines: Vec<String>,
     /// Address at which the rack serves P4Runtime.
     pub address: SocketAddr,
-    /// File in which the rack's controller saves everything that its clients write.
-    pub state: Option<PathBuf>,
+    /// Place in which the rack's controller saves everything that its clients write.
+    pub state: Option<StatePlace>,
 }
 
 /// Brings a rack up. Warnings come with it. To be called while the process has one thread.
@@ -164,7 +165,7 @@ fn start_controller(
     words.extend(
         agents.iter().flat_map(|(name, address)| ["--agent".to_string(), format!("{name}={address}")]),
     );
-    words.extend(settings.state.iter().flat_map(|file| ["--state".to_string(), file.display().to_string()]));
+    words.extend(settings.state.iter().flat_map(|place| ["--state".to_string(), place.to_string()]));
     words.extend(settings.defines.iter().flat_map(|define| ["-D".to_string(), define.clone()]));
     let log = logs.join("controller.log");
     let launch = Launch {

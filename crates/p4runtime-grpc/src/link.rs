@@ -92,7 +92,7 @@ pub struct Place {
     pub address: String,
     /// The ports that lead to other devices.
     pub inner_ports: Vec<u32>,
-    /// The first election id.
+    /// The first election id: a time, and the term of a leader above it.
     pub election: u128,
     /// Secret shared with the agent.
     pub secret: Option<Secret>,
@@ -158,7 +158,9 @@ impl LinkEnd {
                 }
                 Err(why) => why,
             };
-            if let Shut::Superseded { highest, is_free: true } = &why {
+            if let Shut::Superseded { highest, is_free: true } = &why
+                && may_follow(place.election, *highest)
+            {
                 // The next attempt uses a higher id.
                 place.election = place.election.max(*highest);
             }
@@ -183,6 +185,12 @@ impl LinkEnd {
             }
         }
     }
+}
+
+/// True if a controller may take over from one with the id `highest` that is gone. Ids of leaders have a term above their lower half, and a leader
+/// does not follow a later one.
+fn may_follow(own: u128, highest: u128) -> bool {
+    own >> 64 == 0 || highest >> 64 <= own >> 64
 }
 
 /// The link has ended.

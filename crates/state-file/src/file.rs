@@ -3,7 +3,7 @@
 use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_proto::to_binary;
 use redb::{Builder, Database, ReadableTable, StorageBackend, TableDefinition, TableHandle};
-use state_journal::{Batch, FORMAT, Kept, Unreadable};
+use state_journal::{Batch, FORMAT, Kept, Store, Unreadable};
 use std::any::Any;
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -199,6 +199,12 @@ impl StateFile {
             self.database = None;
             StateFileError { path: self.path.clone(), why }
         })
+    }
+}
+
+impl Store for StateFile {
+    fn commit(&mut self, batch: &Batch) -> Result<(), String> {
+        StateFile::commit(self, batch).map_err(|error| error.to_string())
     }
 }
 

@@ -1,7 +1,7 @@
-//! The thread that writes to the file.
+//! The thread that writes to the file, or to another store.
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use state_journal::Batch;
+use state_journal::{Batch, Store};
 use std::thread::{Builder, JoinHandle};
 
 /// The most rows in one commit of several batches.
@@ -15,15 +15,15 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Starts the thread. It calls `keep` with batches to commit, several in one if they have gathered, and `told` with the number of batches that it has dealt with so far, and with the error if the last of
-    /// them are not kept: they are tried again with the next.
+    /// Starts the thread. It commits batches, several in one if they have gathered, and calls `report` with the number of batches that it has dealt
+    /// with so far, and with the error if the last of them are not kept: they are tried again with the next.
     pub fn start(
-        keep: impl FnMut(&Batch) -> Result<(), String> + Send + 'static,
+        store: impl Store + 'static,
         report: impl FnMut(u64, Result<(), String>) + Send + 'static,
     ) -> std::io::Result<Keeper> {
         let (batches, coming) = unbounded();
         let thread =
-            Builder::new().name("state".to_string()).spawn(move || keep_all(keep, &coming, report))?;
+            Builder::new().name("state".to_string()).spawn(move || keep_all(store, &coming, report))?;
         Ok(Keeper { batches: Some(batches), thread: Some(thread) })
     }
 
@@ -59,7 +59,7 @@ impl Drop for Keeper {
 }
 
 fn keep_all(
-    mut keep: impl FnMut(&Batch) -> Result<(), String>,
+    mut store: impl Store,
     coming: &Receiver<Batch>,
     mut report: impl FnMut(u64, Result<(), String>),
 ) {
@@ -75,7 +75,7 @@ fn keep_all(
             all.follow(batch);
             count += 1;
         }
-        let kept = keep(&all);
+        let kept = store.commit(&all);
         if kept.is_ok() {
             all = Batch::default();
         }

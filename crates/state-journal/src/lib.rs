@@ -2,7 +2,7 @@
 //! a reply waits until the notes before it are kept.
 //!
 //! ```text
-//! a write changes entities ──> Notes ──> Batch ──> whoever keeps it (a file), several batches at once
+//! a write changes entities ──> Notes ──> Batch ──> a Store (a file, etcd), several batches at once
 //!         its reply ─────────> Waiting ─────────────────────┘ kept: the reply leaves
 //! a process that starts <── SavedState <── Kept, the rows that were kept
 //! ```
@@ -16,11 +16,13 @@
 mod batch;
 mod kept;
 mod notes;
+mod store;
 mod waiting;
 
 pub use batch::Batch;
 pub use kept::{Kept, Unreadable};
 pub use notes::Notes;
+pub use store::Store;
 pub use waiting::Waiting;
 
 /// Name and version of the form of a kept state, and of [`SavedState::format`](p4runtime_proto::p4rack::v1::SavedState::format).

@@ -5,6 +5,7 @@ mod staged;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
+use agent::StatePlace;
 use base_diag::{Diagnostic, Severity, SourceMap};
 use base_time::Time;
 use lab::RealSettings;
@@ -34,10 +35,10 @@ pub struct Args {
     /// With --real: address at which the rack serves P4Runtime
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:9559", requires = "real")]
     grpc_server_addr: SocketAddr,
-    /// With --real: save everything that controllers write to FILE, and continue with it at the next start, as `p4rack switch --state` does. Its
-    /// entries replace those in RACK.toml
-    #[arg(long, value_name = "FILE", requires = "real", value_parser = super::switch::state_file)]
-    state: Option<PathBuf>,
+    /// With --real: save everything that controllers write to FILE or in etcd, and continue with it at the next start, as `p4rack switch --state`
+    /// does. Its entries replace those in RACK.toml
+    #[arg(long, value_name = "PLACE", requires = "real")]
+    state: Option<StatePlace>,
     /// With --real: do not read commands, run until SIGTERM or SIGINT
     #[arg(long, requires = "real")]
     no_prompt: bool,

@@ -79,7 +79,7 @@ impl Client {
     }
 
     /// The table of ports and the action of its entries.
-    fn ids(&mut self) -> (u32, u32) {
+    pub fn ids(&mut self) -> (u32, u32) {
         self.try_ids().unwrap()
     }
 
@@ -103,7 +103,7 @@ impl Client {
         self.write_by(ids, how, port)
     }
 
-    fn write_by(&mut self, ids: (u32, u32), how: &str, port: u8) -> Result<(), tonic::Status> {
+    pub fn write_by(&mut self, ids: (u32, u32), how: &str, port: u8) -> Result<(), tonic::Status> {
         let entry = Client::entry(ids, port);
         let mut request: WriteRequest =
             from_text(&format!("updates {{ type: {how} entity {{ {entry} }} }}")).unwrap();
@@ -177,7 +177,7 @@ impl Client {
 }
 
 /// Another controller of the same agents.
-fn another(rack: &Rack, directory: &Path, more: &[&str]) -> Vec<String> {
+pub fn another(rack: &Rack, directory: &Path, more: &[&str]) -> Vec<String> {
     let agents = [format!("tor={}", rack.tor.address), format!("nic={}", rack.nic.address)];
     let mut args = vec![directory.display().to_string(), "--grpc-server-addr".into(), "127.0.0.1:0".into()];
     for agent in agents {

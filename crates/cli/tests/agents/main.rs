@@ -3,6 +3,9 @@
 #![allow(clippy::disallowed_methods)]
 
 mod controllers;
+mod etcd;
+#[path = "../../../state-etcd/tests/server.rs"]
+mod fake_etcd;
 mod handlers;
 mod merged;
 #[path = "../../../p4rack/tests/support/nat.rs"]

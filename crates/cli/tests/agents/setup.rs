@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 /// Far longer than anything takes.
@@ -24,31 +26,80 @@ pub fn secret(command: &mut Command) -> &mut Command {
 pub struct Switch {
     pub process: Child,
     pub address: String,
+    lines: Mutex<Receiver<String>>,
     args: Vec<String>,
+}
+
+/// A `p4rack switch` that has not reported yet where it listens, and may wait for another controller.
+pub struct Starting {
+    process: Option<Child>,
+    lines: Receiver<String>,
+    args: Vec<String>,
+}
+
+impl Starting {
+    pub fn new(args: &[&str]) -> Starting {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.arg("switch").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut process = secret(&mut command).spawn().expect("the binary runs");
+        let reported = BufReader::new(process.stderr.take().expect("it is piped")).lines();
+        let (line, lines) = channel();
+        // The process must not block on its output.
+        std::thread::spawn(move || {
+            reported.map_while(Result::ok).for_each(|text| line.send(text).unwrap_or_default())
+        });
+        let args = args.iter().map(ToString::to_string).collect();
+        Starting { process: Some(process), lines, args }
+    }
+
+    /// The next line with this text.
+    pub fn reports(&self, text: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("it reports `{text}`"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// The switch, when it listens.
+    pub fn listens(mut self) -> Switch {
+        let line = self.reports(" listens on ");
+        let address = line.split_once(" listens on ").map(|(_, address)| address.to_string()).unwrap();
+        let process = self.process.take().unwrap();
+        let (_, nothing) = channel();
+        let lines = std::mem::replace(&mut self.lines, nothing);
+        Switch { process, address, lines: Mutex::new(lines), args: std::mem::take(&mut self.args) }
+    }
+}
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
 }
 
 impl Switch {
     pub fn start(args: &[&str]) -> Switch {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        command.arg("switch").args(args).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = secret(&mut command).spawn().expect("the binary runs");
-        let mut reported = BufReader::new(process.stderr.take().expect("it is piped")).lines();
-        let address = loop {
-            let line = reported.next().expect("it says where it listens").expect("it is text");
-            if let Some((_, address)) = line.split_once(" listens on ") {
-                break address.to_string();
-            }
-        };
-        // The process must not block on its output.
-        std::thread::spawn(move || reported.for_each(drop));
-        let args = args.iter().map(ToString::to_string).collect();
-        Switch { process, address, args }
+        Starting::new(args).listens()
+    }
+
+    /// The last line that it reports before it ends.
+    pub fn last_words(&self) -> String {
+        self.lines.lock().unwrap().iter().last().unwrap_or_default()
+    }
+
+    /// Starts it again, with the same arguments, and does not wait for it.
+    pub fn starts_again(&self) -> Starting {
+        Starting::new(&self.args.iter().map(String::as_str).collect::<Vec<_>>())
     }
 
     /// Starts it again, with the same arguments.
     pub fn restart(&mut self) {
-        let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
-        *self = Switch::start(&args);
+        *self = self.starts_again().listens();
     }
 }
 

@@ -10,7 +10,7 @@ use crate::tls::{ClientArgs, ServerArgs};
 pub use bmv2::normalized;
 
 use super::memory_of;
-use agent::{AgentAt, Budget, Limits, PortSpec, Setup, SplitProgram, Switch, most_files};
+use agent::{AgentAt, Budget, Limits, PortSpec, Setup, SplitProgram, StatePlace, Switch, most_files};
 use base_diag::{Diagnostic, SourceMap, codes};
 use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
@@ -79,13 +79,13 @@ pub struct Args {
     /// For a rack: a file with the addresses of all agents, one NAME=HOST:PORT per line; text after # is a comment
     #[arg(long, value_name = "FILE")]
     agents: Option<PathBuf>,
-    /// Save everything that controllers write to FILE: a write is answered when it is in the file, and a switch or controller that restarts continues
-    /// with the saved state. The file is created if missing. It also contains the program that a controller has pushed. Its entries replace those in
-    /// RACK.toml
-    #[arg(long, value_name = "FILE", value_parser = state_file)]
-    state: Option<PathBuf>,
-    /// With `--agent` or `--state`: erase the agents' entries and the state in the file at start. By default both are kept, and an agent that runs
-    /// another program is an error, unless the file contains the program that the agent must run
+    /// Save everything that controllers write to FILE or in etcd: a write is answered when it is saved, and a switch or controller that restarts
+    /// continues with the saved state, whose entries replace those in RACK.toml. A file is created if missing. Of several controllers with the same
+    /// etcd://HOST:PORT[,HOST:PORT...]/NAME one leads, and the others wait: when it ends, the next one takes over
+    #[arg(long, value_name = "PLACE")]
+    state: Option<StatePlace>,
+    /// With `--agent` or `--state`: erase the agents' entries and the saved state at start. By default both are kept, and an agent that runs
+    /// another program is an error, unless the saved state has the program that the agent must run
     #[arg(long)]
     fresh: bool,
     /// With `--agent`: seconds between comparisons of the agents' entries with the desired state
@@ -397,14 +397,6 @@ fn agents_in(file: &Path) -> Result<Vec<(String, String)>, String> {
         agent_at(line).map_err(|why| format!("--agents `{}`, line {number}: {why}", file.display()))
     };
     lines.filter(|(_, line)| !line.is_empty()).map(agent).collect()
-}
-
-/// The file of `--state`. Addresses are refused: a file of that name would be created.
-pub fn state_file(text: &str) -> Result<PathBuf, String> {
-    if text.contains("://") {
-        return Err("the state can be kept in a file only, by one controller: name a file".to_string());
-    }
-    Ok(PathBuf::from(text))
 }
 
 /// `NAME=HOST:PORT`

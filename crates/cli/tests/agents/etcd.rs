@@ -1,0 +1,260 @@
+//! A rack's controllers with their state in etcd: when the leader ends, or is cut off, the next one takes over with every acknowledged write.
+//!
+//! The tests use a fake of etcd over gRPC. Those that are ignored do the same with etcd itself: `tests/etcd` installs and runs them.
+
+use crate::controllers::{Client, another, goes, write_on};
+use crate::fake_etcd::Server;
+use crate::setup::{Rack, Starting, Switch, directory, free_tcp};
+use base_time::Rng;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// A cluster of etcd, members as processes.
+struct Members {
+    members: Vec<(String, Child, Vec<String>)>,
+}
+
+impl Members {
+    fn start(name: &str, count: usize, more: &[&str]) -> Members {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("etcd_{name}"));
+        let _ = std::fs::remove_dir_all(&directory);
+        std::fs::create_dir_all(&directory).unwrap();
+        let places: Vec<(String, String)> = (0..count).map(|_| (free_tcp(), free_tcp())).collect();
+        let all: Vec<String> =
+            places.iter().enumerate().map(|(number, (_, peer))| format!("m{number}=http://{peer}")).collect();
+        let start = |(number, (client, peer)): (usize, &(String, String))| {
+            let data = directory.join(format!("m{number}")).display().to_string();
+            let mut args: Vec<String> =
+                vec!["--name".into(), format!("m{number}"), "--data-dir".into(), data];
+            for (option, value) in [
+                ("listen-client-urls", client),
+                ("advertise-client-urls", client),
+                ("listen-peer-urls", peer),
+                ("initial-advertise-peer-urls", peer),
+            ] {
+                args.extend([format!("--{option}"), format!("http://{value}")]);
+            }
+            args.extend(["--initial-cluster".to_string(), all.join(",")]);
+            args.extend(more.iter().map(ToString::to_string));
+            (client.clone(), Members::run(&args), args)
+        };
+        Members { members: places.iter().enumerate().map(start).collect() }
+    }
+
+    fn run(args: &[String]) -> Child {
+        let program = std::env::var("P4RACK_ETCD").expect("`tests/etcd` sets P4RACK_ETCD");
+        let mut command = Command::new(program);
+        command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("etcd runs")
+    }
+
+    fn place(&self, more: &str) -> String {
+        let members: Vec<&str> = self.members.iter().map(|(address, ..)| address.as_str()).collect();
+        format!("etcd://{}/agents{more}", members.join(","))
+    }
+
+    fn kill(&mut self, number: usize) {
+        self.members[number].1.kill().unwrap();
+        self.members[number].1.wait().unwrap();
+    }
+
+    fn restart(&mut self, number: usize) {
+        let (_, process, args) = &mut self.members[number];
+        *process = Members::run(args);
+    }
+}
+
+impl Drop for Members {
+    fn drop(&mut self) {
+        for (_, process, _) in &mut self.members {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn signal(process: &Child, signal: &str) {
+    assert!(Command::new("kill").args([signal, &process.id().to_string()]).status().unwrap().success());
+}
+
+/// A rack, and a second controller that waits.
+fn two_controllers(place: &str) -> (Rack, Starting) {
+    let rack = Rack::with_controller(&["--state", place]);
+    let standby = standby(&rack, place);
+    (rack, standby)
+}
+
+fn standby(rack: &Rack, place: &str) -> Starting {
+    let args = another(rack, &directory(), &["--state", place]);
+    let standby = Starting::new(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    standby.reports("waiting: process ");
+    standby
+}
+
+/// The standby becomes the rack's controller. Returns the former one.
+fn takes_over(rack: &mut Rack, standby: Starting) -> Switch {
+    let former = std::mem::replace(&mut rack.controller, standby.listens());
+    goes(rack, &rack.controller);
+    former
+}
+
+/// The leader is killed, ended, and stopped for so long that its lease ends.
+fn one_after_the_other_leads(place: &str) {
+    let (mut rack, waits) = two_controllers(place);
+    let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
+    client.write("INSERT", 3).unwrap();
+    client.write("DELETE", 1).unwrap();
+    rack.controller.process.kill().unwrap();
+    let begun = Instant::now();
+    let killed = takes_over(&mut rack, waits);
+    eprintln!("{place}: taken over {} ms after a kill", begun.elapsed().as_millis());
+    let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
+    assert_eq!(client.ports(), [3]);
+    client.write("INSERT", 1).unwrap();
+    assert_eq!(rack.pass(1), (1, 1));
+
+    // One that ends gives its place up.
+    let waits = killed.starts_again();
+    waits.reports("waiting: process ");
+    signal(&rack.controller.process, "-TERM");
+    let begun = Instant::now();
+    let ended = takes_over(&mut rack, waits);
+    eprintln!("{place}: taken over {} ms after SIGTERM", begun.elapsed().as_millis());
+    assert_eq!(Client::new(&rack.controller.address, 1, None).unwrap().ports(), [1, 3]);
+
+    // One that stood still ends, and does not answer.
+    let waits = ended.starts_again();
+    waits.reports("waiting: process ");
+    let mut late = Client::new(&rack.controller.address, 1, None).unwrap();
+    let ids = late.ids();
+    signal(&rack.controller.process, "-STOP");
+    let mut stopped = takes_over(&mut rack, waits);
+    Client::new(&rack.controller.address, 1, None).unwrap().write("INSERT", 4).unwrap();
+    signal(&stopped.process, "-CONT");
+    assert!(late.write_by(ids, "INSERT", 5).is_err());
+    assert_eq!(stopped.process.wait().unwrap().code(), Some(1));
+    let why = "p4rack: this controller no longer leads: its lease in etcd has ended";
+    assert_eq!(stopped.last_words(), why);
+    goes(&rack, &rack.controller);
+    assert_eq!(Client::new(&rack.controller.address, 1, None).unwrap().ports(), [1, 3, 4]);
+    // The register has counted through all of it.
+    assert_eq!(rack.pass(2), (2, 2));
+}
+
+/// What a round kills besides the leader.
+enum Victim {
+    Leader,
+    Agent,
+    Etcd,
+}
+
+/// Processes are killed while a client writes: no acknowledged write is lost.
+fn kills(place: &str, kills: u64, mut members: Option<&mut Members>) {
+    let (mut rack, mut waits) = two_controllers(place);
+    let mut rng = Rng::new(36);
+    let mut there: BTreeSet<u8> = [1].into();
+    let (mut acknowledged, mut longest) = (0, 0);
+    for round in 0..kills {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writer = {
+            let (address, stop, there) = (rack.controller.address.clone(), Arc::clone(&stop), there.clone());
+            let rng = rng.split_index(round);
+            std::thread::spawn(move || write_on(&address, &stop, there, rng))
+        };
+        std::thread::sleep(Duration::from_millis(rng.between(1, 200)));
+        let victim = match (rng.below(3), &members) {
+            (0, Some(_)) => Victim::Etcd,
+            (1, _) => Victim::Agent,
+            _ => Victim::Leader,
+        };
+        let etcd = rng.index(3);
+        match (&victim, &mut members) {
+            (Victim::Etcd, Some(members)) => members.kill(etcd),
+            (Victim::Agent, _) => {
+                rack.nic.process.kill().unwrap();
+                rack.nic.process.wait().unwrap();
+                rack.nic.restart();
+            }
+            _ => {}
+        }
+        std::thread::sleep(Duration::from_millis(rng.below(30)));
+        // A leader that waits for etcd may end, too: the next one takes over in each round.
+        rack.controller.process.kill().unwrap();
+        let begun = Instant::now();
+        stop.store(true, Ordering::SeqCst);
+        let (known, unknown, count) = writer.join().unwrap();
+        acknowledged += count;
+        let killed = takes_over(&mut rack, waits);
+        longest = longest.max(begun.elapsed().as_millis());
+        waits = killed.starts_again();
+        let found: BTreeSet<u8> =
+            Client::new(&rack.controller.address, 1, None).unwrap().ports().into_iter().collect();
+        let differ: Vec<&u8> =
+            found.symmetric_difference(&known).filter(|port| !unknown.contains(port)).collect();
+        assert!(differ.is_empty(), "round {round}: {differ:?} of {known:?}, {unknown:?} not acknowledged");
+        there = found;
+        if let (Victim::Etcd, Some(members)) = (&victim, &mut members) {
+            members.restart(etcd);
+        }
+    }
+    eprintln!(
+        "{place}: {kills} leaders killed, {acknowledged} acknowledged writes, none lost; the longest take-over took {longest} ms"
+    );
+}
+
+fn count(usual: u64) -> u64 {
+    let all = std::env::var_os("P4RACK_ALL").is_some();
+    features::setting("P4RACK_KILLS", if all { 200 } else { usual })
+}
+
+#[test]
+fn the_next_controller_takes_over() {
+    let server = Server::start();
+    // Every third transaction is done without an answer.
+    server.lose(3);
+    one_after_the_other_leads(&format!("etcd://{}/agents", server.address));
+}
+
+/// `P4RACK_KILLS` says how often; `./test --all` does it 200 times.
+#[test]
+fn no_acknowledged_write_is_lost_with_a_leader() {
+    let server = Server::start();
+    kills(&format!("etcd://{}/agents", server.address), count(2), None);
+}
+
+#[test]
+fn a_controller_waits_for_etcd() {
+    let place = free_tcp();
+    let state = format!("etcd://{place}/agents");
+    let program = directory().join("count.p4").display().to_string();
+    let waits = Starting::new(&[&program, "--grpc-server-addr", "127.0.0.1:0", "--state", &state]);
+    let line = waits.reports("etcd cannot be reached");
+    assert!(line.contains(&format!("{place}: ")) && line.ends_with("; trying again"), "{line}");
+}
+
+#[test]
+#[ignore = "tests/etcd installs etcd and runs it"]
+fn etcd_with_its_defaults() {
+    let members = Members::start("defaults", 1, &[]);
+    one_after_the_other_leads(&members.place(""));
+}
+
+#[test]
+#[ignore = "tests/etcd installs etcd and runs it"]
+fn etcd_with_a_short_heartbeat() {
+    let members = Members::start("short", 1, &["--heartbeat-interval", "50", "--election-timeout", "500"]);
+    one_after_the_other_leads(&members.place("?lease=1"));
+}
+
+/// Any member of three is killed, too, and the leader of the cluster among them.
+#[test]
+#[ignore = "tests/etcd installs etcd and runs it"]
+fn etcd_of_three_members() {
+    let mut members = Members::start("three", 3, &[]);
+    let place = members.place("");
+    kills(&place, count(6), Some(&mut members));
+}
