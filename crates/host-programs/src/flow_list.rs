@@ -141,8 +141,8 @@ fn power(part: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explicit::RCP;
     use crate::kind::Value;
-    use crate::rcp::RCP;
     use crate::tcp::TCP;
 
     fn list(kind: &'static crate::Kind, number: u32, tail: u32, pair: u32) -> Vec<Flow> {

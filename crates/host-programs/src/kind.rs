@@ -106,6 +106,8 @@ pub enum Wanted {
     Thousandths(u32),
     /// One of these words.
     Word(&'static [&'static str]),
+    /// One of these words; an empty text, which stands for the program's default, if the file has none.
+    Choice(&'static [&'static str]),
     /// Any text, with an example.
     Text(&'static str),
 }

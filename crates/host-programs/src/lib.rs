@@ -11,11 +11,12 @@
 //! | `tcp` | `tcp` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
-//! | `rcp` | `rcp` |
+//! | `explicit` | `rcp`, `xcp` |
 //!
-//! `flow_list` has the transfers of `tcp` and `rcp`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
+//! `flow_list` has the transfers of `tcp`, `rcp` and `xcp`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
 //! and `station` build and parse frames; `tally` has the measurements.
 
+pub mod explicit;
 pub mod flow_list;
 pub mod job_pairs;
 pub mod kind;
@@ -26,7 +27,6 @@ pub mod packet;
 pub mod pcap;
 pub mod ping;
 pub mod program;
-pub mod rcp;
 pub mod reduce;
 pub mod request;
 pub mod source;
@@ -58,5 +58,6 @@ pub static KINDS: &[&Kind] = &[
     &memcached::MEMCACHED,
     &tcp::TCP,
     &reduce::REDUCE,
-    &rcp::RCP,
+    &explicit::RCP,
+    &explicit::XCP,
 ];

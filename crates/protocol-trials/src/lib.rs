@@ -6,9 +6,11 @@
 //! | [`codel`] | CoDel as RFC 8289 writes it |
 //! | [`rcp`] | the rate that a port offers, by RCP's two formulas |
 //! | [`rcp_network`] | senders, one bottleneck and its queue, packet by packet |
+//! | [`xcp`] | the coefficients that a port gives by XCP |
 //! | [`statistics`] | completion times of two schemes: distance of distributions, bootstrap intervals |
 
 pub mod codel;
 pub mod rcp;
 pub mod rcp_network;
 pub mod statistics;
+pub mod xcp;

@@ -4,9 +4,9 @@ use crate::common;
 
 use base_time::{Duration, Rate, Time};
 use common::*;
+use host_programs::explicit::RCP;
 use host_programs::memcached::MEMCACHED;
 use host_programs::pcap::PCAP;
-use host_programs::rcp::RCP;
 use host_programs::request::REQUEST;
 use host_programs::tcp::TCP;
 use host_programs::udp::{ON_OFF, POISSON, ZIPF};

@@ -49,6 +49,9 @@
 //! size = 1000000            # bytes of each; default 1000000
 //! interval = "1ms"          # time between the starts of two transfers; default 1ms
 //! window = 262144           # maximum number of bytes in flight; default 4194304
+//! congestion = "cubic"      # or "reno", "dctcp": congestion control (docs/protocols.md); default "cubic"
+//! ecn = "off"               # or "on": segments say that they understand ECN; default "on" for "dctcp", "off" otherwise
+//! pacing = "off"            # or "on": segments are sent evenly over a round trip; default "off"
 //! list = 7                  # transfers of list 7: random gaps of `interval` on average and random sizes of `size` on average (Pareto), the same
 //!                           # for "rcp" with the same keys, whatever the seed; default: none
 //! tail = 1.2                # Pareto exponent of the sizes of a list; default 1.2
@@ -58,6 +61,11 @@
 //! kind = "rcp"              # transfers at the rate that RCP's headers bring back (docs/protocols.md)
 //! rate = "1Gbit/s"          # the rate that senders wish: that of their links
 //! port = 9300               # port of the receiver; default 9300
+//! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
+//!
+//! [[workload]]
+//! kind = "xcp"              # transfers with the windows that XCP's headers bring back (docs/protocols.md)
+//! port = 9301               # port of the receiver; default 9301
 //! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
 //!
 //! [[workload]]
@@ -207,14 +215,17 @@ fn read_keys(r: &mut Reader, s: &mut Section<'_>, load: &mut Load, index: usize)
                 let thousandths = |r: &mut Reader, i: Item<'_>| value::thousandths(r, i).map(Value::Number);
                 (s.optional(r, key.word, thousandths), false)
             }
-            Wanted::Word(words) => {
+            Wanted::Word(words) | Wanted::Choice(words) => {
                 let known: Vec<(&str, Option<&str>)> =
                     words.iter().map(|word| (*word, Some(*word))).collect();
                 let example = format!("\"{}\"", words.first().unwrap_or(&""));
                 let word = |r: &mut Reader, i: Item<'_>| {
                     value::choice(r, i, &known).map(|word| Value::Text(word.to_string()))
                 };
-                (s.required(r, key.word, &example, word), true)
+                match key.wanted {
+                    Wanted::Choice(_) => (s.optional(r, key.word, word), false),
+                    _ => (s.required(r, key.word, &example, word), true),
+                }
             }
             Wanted::Text(example) => {
                 let text = |r: &mut Reader, i: Item<'_>| value::string(r, i).map(Value::Text);

@@ -1,4 +1,4 @@
-//! Congestion window: CUBIC (RFC 9438), as in Linux.
+//! Growth of the congestion window: CUBIC (RFC 9438), as in Linux.
 //!
 //! After a loss the window is multiplied by 0.7. From there it grows as a cubic function of time, quickly at first,
 //! slowly near its value before the loss, then beyond:
@@ -11,21 +11,14 @@
 //! window of RFC 5681. In racks round trips are so short that this second rule decides. Before the first loss the
 //! window doubles each round trip.
 
+use super::window::share;
 use base_time::{Duration, Time};
 
-/// Segments of the first window (RFC 6928).
-const FIRST: u64 = 10;
-/// Windows are counted in so small parts of a byte, so that little growth is not lost.
-const PARTS: u64 = 1 << 16;
-
-/// The congestion window of a connection.
+/// The state of CUBIC beside the window.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(super) struct Cubic {
     /// Segment size. This and the following sizes are in fractions of a byte.
     mss: u64,
-    window: u64,
-    /// Window at which slow start ends.
-    threshold: u64,
     /// The window before the last loss; of one that came before the window was back, less.
     most: u64,
     /// Since when it grows from there, and the time until it is `most`; none until something is acknowledged after a loss.
@@ -42,28 +35,15 @@ struct Growth {
     before: u64,
 }
 
-impl Window {
-    /// For segments of `mss` bytes.
-    pub fn new(mss: u32) -> Window {
-        let mss = u64::from(mss) * PARTS;
-        Window { mss, window: FIRST * mss, threshold: u64::MAX, most: 0, growth: None }
+impl Cubic {
+    /// For segments of `mss` fractions of a byte.
+    pub fn new(mss: u64) -> Cubic {
+        Cubic { mss, most: 0, growth: None }
     }
 
-    /// True if a segment may be sent while `flying` bytes are in flight.
-    pub fn has_room(&self, flying: u64) -> bool {
-        flying.saturating_add(1).saturating_mul(self.mss) <= self.window.max(self.mss)
-    }
-
-    /// Grows the window after `segments` segments of a fully used window were acknowledged; `trip` is the round-trip time.
-    pub fn grow(&mut self, segments: u32, trip: Duration, now: Time) {
-        let acknowledged = u64::from(segments) * self.mss;
-        let slow = acknowledged.min(self.threshold.saturating_sub(self.window));
-        self.window += slow;
-        let left = acknowledged - slow;
-        if left == 0 {
-            return;
-        }
-        let (window, mss, most) = (self.window, self.mss, self.most);
+    /// The next window after `left` of a fully used `window` were acknowledged beyond slow start; `trip` is the round-trip time.
+    pub fn grow(&mut self, window: u64, left: u64, trip: Duration, now: Time) -> u64 {
+        let (mss, most) = (self.mss, self.most);
         let growth = self.growth.get_or_insert_with(|| Growth {
             since: now,
             until_most: time_for(most.saturating_sub(window), mss),
@@ -76,47 +56,29 @@ impl Window {
         let at = |time: Duration| cubic(time, growth.until_most, most.max(window_at(window, most)), mss);
         let since = now.since(growth.since);
         if at(since) <= growth.classic {
-            self.window = window.max(growth.classic);
-            return;
+            return window.max(growth.classic);
         }
         let target = at(since + trip).clamp(window, window + window / 2);
-        self.window += share(left, target - window, window);
+        window + share(left, target - window, window)
     }
 
-    /// A loss while `flying` bytes are in flight: reduces the window.
-    pub fn shrink(&mut self, flying: u64) {
-        let used = self.window.min(flying.saturating_mul(self.mss)).max(self.mss);
+    /// The next window after a loss while `used` was in flight.
+    pub fn shrink(&mut self, used: u64) -> u64 {
         // A window that did not reach its former maximum leaves room for others: fast convergence (RFC 9438 §4.7).
         self.most = if used < self.most { share(used, 17, 20) } else { used };
-        self.window = share(used, 7, 10).max(2 * self.mss);
-        self.threshold = self.window;
         self.growth = None;
+        share(used, 7, 10)
     }
 
-    /// Nothing comes any more: as after a loss, if it `is_first`, and from one segment on.
-    pub fn collapse(&mut self, flying: u64, is_first: bool) {
-        if is_first {
-            self.shrink(flying);
-        }
-        self.window = self.mss;
+    /// The window begins again after a timeout.
+    pub fn restart(&mut self) {
         self.growth = None;
-    }
-
-    /// The window in segments, rounded down.
-    #[cfg(test)]
-    pub fn segments(&self) -> u64 {
-        self.window / self.mss
     }
 }
 
 /// After slow start without a loss there is no window from before: the cubic function begins at the present one.
 fn window_at(window: u64, most: u64) -> u64 {
     if most == 0 { window } else { 0 }
-}
-
-/// `value * part / whole`.
-fn share(value: u64, part: u64, whole: u64) -> u64 {
-    u64::try_from(u128::from(value) * u128::from(part) / u128::from(whole.max(1))).unwrap_or(u64::MAX)
 }
 
 /// K of RFC 9438: the time that the cubic function takes to grow by this amount.
@@ -150,6 +112,7 @@ fn cube_root(value: u128) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::window::{Congestion, Window};
     use super::*;
 
     const MSS: u32 = 1000;
@@ -171,7 +134,7 @@ mod tests {
 
     #[test]
     fn it_doubles_until_the_first_loss() {
-        let mut window = Window::new(MSS);
+        let mut window = Window::new(MSS, Congestion::Cubic);
         assert!(window.has_room(9) && !window.has_room(10));
         assert_eq!(grown(&mut window, 1, 0, 3), [20, 40, 80]);
         window.shrink(80);
@@ -185,7 +148,7 @@ mod tests {
 
     #[test]
     fn with_short_round_trips_it_grows_by_half_a_segment_and_then_by_one() {
-        let mut window = Window::new(MSS);
+        let mut window = Window::new(MSS, Congestion::Cubic);
         grown(&mut window, 1, 0, 1);
         window.shrink(20);
         // 14 to 20 take 11 or 12 round trips of 9/17 of a segment.
@@ -197,7 +160,7 @@ mod tests {
 
     #[test]
     fn with_long_round_trips_it_follows_the_cubic_function() {
-        let mut window = Window::new(MSS);
+        let mut window = Window::new(MSS, Congestion::Cubic);
         grown(&mut window, 100, 0, 7);
         assert_eq!(window.segments(), 1280);
         window.shrink(1280);
@@ -213,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_timeout_begins_again_with_one_segment() {
-        let mut window = Window::new(MSS);
+        let mut window = Window::new(MSS, Congestion::Cubic);
         grown(&mut window, 1, 0, 2);
         window.collapse(40, true);
         assert_eq!(window.segments(), 1);

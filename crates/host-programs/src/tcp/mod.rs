@@ -4,15 +4,20 @@
 //! |---|---|
 //! | [`transfer`] | connections are opened, closed and given up |
 //! | [`sender`], [`receiver`] | handling of losses, and acknowledgements |
-//! | [`cubic`], [`round_trip`] | the congestion window, and timeouts |
+//! | [`window`], [`cubic`], [`dctcp`] | the congestion window |
+//! | [`echo`] | echoes of congestion marks (ECN) by receivers |
+//! | [`round_trip`] | timeouts |
 //! | [`segment`] | bytes, by smoltcp |
 
 mod cubic;
+mod dctcp;
+mod echo;
 mod receiver;
 mod round_trip;
 mod segment;
 mod sender;
 mod transfer;
+mod window;
 
 use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
@@ -22,7 +27,9 @@ use crate::program::{
 };
 use crate::unused::Unused;
 use base_time::Time;
-use transfer::{TcpEnd, Transfers};
+use sender::Counts;
+use transfer::{Reaction, TcpEnd, Transfers};
+use window::Congestion;
 
 /// Limit on the transfers of a workload.
 pub const MOST_TRANSFERS: u64 = 10_000;
@@ -42,6 +49,9 @@ pub static TCP: Kind = Kind {
         INTERVAL,
         Key::new("port", Wanted::Port(|index| FIRST_TCP_PORT.saturating_add(index as u16))),
         Key::new("window", Wanted::Number { least: 1 << 16, most: MOST_WINDOW, default: Some(MOST_WINDOW) }),
+        Key::new("congestion", Wanted::Choice(Congestion::WORDS)),
+        Key::new("ecn", Wanted::Choice(&["off", "on"])),
+        Key::new("pacing", Wanted::Choice(&["off", "on"])),
         LIST,
         TAIL,
         LARGEST,
@@ -55,6 +65,7 @@ pub static TCP: Kind = Kind {
 /// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` continues its connections.
 struct Tcp {
     pairs: Vec<Connected>,
+    reaction: Reaction,
     /// Pairs with transfers left to begin, and pairs with transfers in progress.
     sending: u32,
     busy: u32,
@@ -72,14 +83,21 @@ struct Connected {
 fn start(setup: Setup<'_>) -> Begun {
     let load = setup.load;
     let (port, window) = (load.port(), load.number("window"));
-    let mut tcp = Tcp { pairs: vec![], sending: 0, busy: 0 };
+    let congestion = Congestion::named(load.text("congestion"));
+    // DCTCP without ECN is Reno.
+    let ecn = match load.text("ecn") {
+        "" => congestion == Congestion::Dctcp,
+        word => word == "on",
+    };
+    let reaction = Reaction { congestion, ecn, pacing: load.text("pacing") == "on" };
+    let mut tcp = Tcp { pairs: vec![], reaction, sending: 0, busy: 0 };
     let mut started = Started::default();
     for (pair, at) in setup.pairs.iter().zip(0u32..) {
         let chance = setup.chance.split_index(u64::from(at));
         let route = pair.route;
         let client = TcpEnd { address: route.source, mtu: pair.mtu.0 };
         let server = TcpEnd { address: route.destination, mtu: pair.mtu.1 };
-        let transfers = Transfers::new(setup.first + at, client, server, port, window, &chance);
+        let transfers = Transfers::new(setup.first + at, (client, server), port, window, reaction, &chance);
         let flows = FlowList::new(load, at);
         let ends = [
             (Side::Sender, route.destination, Some(port), None),
@@ -154,6 +172,12 @@ impl HostProgram for Tcp {
 
     fn report(&self, _: Time) -> Report {
         let goodput = if self.busy > 0 { Goodput::UntilNow } else { Goodput::UntilLast };
-        Report { goodput, is_loss_known: false, measures: vec![] }
+        let mut counts = Counts::default();
+        self.pairs.iter().for_each(|pair| counts += pair.transfers.counts());
+        let mut measures = vec![];
+        if self.reaction.ecn {
+            measures.extend([("echoes", counts.echoes), ("reductions", counts.reductions)]);
+        }
+        Report { goodput, is_loss_known: false, measures }
     }
 }

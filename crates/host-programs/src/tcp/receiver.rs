@@ -94,6 +94,16 @@ impl Receiver {
         self.recent.retain(|start| *start > next);
     }
 
+    /// Segments have come that are not acknowledged.
+    pub fn owes_ack(&self) -> bool {
+        self.due.is_some()
+    }
+
+    /// Segments that are not acknowledged are due now.
+    pub fn hurry(&mut self, now: Time) {
+        self.due = self.due.map(|due| due.min(now));
+    }
+
     /// When an acknowledgement is due.
     pub fn deadline(&self) -> Option<Time> {
         self.due

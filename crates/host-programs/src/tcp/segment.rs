@@ -27,6 +27,12 @@ pub(super) struct Head {
     pub fin: bool,
     pub reset: bool,
     pub push: bool,
+    /// Echo of ECN, or in a SYN: the sender understands ECN (RFC 3168).
+    pub echo: bool,
+    /// The window was reduced after an echo; in a SYN as `echo`.
+    pub reduced: bool,
+    /// The two bits of ECN in the IPv4 header: 0 not capable, 2 capable, 3 congestion met.
+    pub ecn: u8,
     pub sequence: u32,
     pub ack: Option<u32>,
     /// As it is in the header, without its scale.
@@ -52,6 +58,9 @@ pub(super) fn read(packet: &[u8]) -> Option<((u16, u16), Head, &[u8])> {
         fin: repr.control == TcpControl::Fin,
         reset: repr.control == TcpControl::Rst,
         push: repr.control == TcpControl::Psh,
+        echo: tcp.ece(),
+        reduced: tcp.cwr(),
+        ecn: packet.ecn(),
         sequence: repr.seq_number.0 as u32,
         ack: repr.ack_number.map(|ack| ack.0 as u32),
         window: repr.window_len,
@@ -98,8 +107,18 @@ pub(super) fn write(direction: Direction, head: Head, payload: &[u8]) -> Vec<u8>
     let checksums = ChecksumCapabilities::default();
     let mut packet = Ipv4Packet::new_unchecked(&mut bytes);
     ip.emit(&mut packet, &checksums);
+    if head.ecn != 0 {
+        packet.set_ecn(head.ecn);
+        packet.fill_checksum();
+    }
     let (from, to) = (IpAddress::Ipv4(from), IpAddress::Ipv4(to));
-    tcp.emit(&mut TcpPacket::new_unchecked(packet.payload_mut()), &from, &to, &checksums);
+    let mut segment = TcpPacket::new_unchecked(packet.payload_mut());
+    tcp.emit(&mut segment, &from, &to, &checksums);
+    if head.echo || head.reduced {
+        segment.set_ece(head.echo);
+        segment.set_cwr(head.reduced);
+        segment.fill_checksum(&from, &to);
+    }
     bytes
 }
 
@@ -118,14 +137,22 @@ mod tests {
             mss: Some(1460),
             scale: Some(SCALE),
             takes_sack: true,
+            echo: true,
+            reduced: true,
             ..Head::default()
         };
         let sacks = [Some((5, 9)), Some((u32::MAX, 2)), None];
-        let ack = Head { ack: Some(3), sacks, window: 65_535, ..Head::default() };
-        let fin = Head { fin: true, ack: Some(3), sequence: 17, ..Head::default() };
+        let ack = Head { ack: Some(3), sacks, echo: true, window: 65_535, ..Head::default() };
+        let fin = Head { fin: true, ack: Some(3), sequence: 17, ecn: 3, reduced: true, ..Head::default() };
         for (head, payload) in [(syn, &[][..]), (ack, &[]), (fin, &[1, 2, 3])] {
             let packet = write(direction, head, payload);
             assert_eq!(read(&packet), Some(((10_000, 5001), head, payload)));
+            let ip = Ipv4Packet::new_checked(&packet).unwrap();
+            let (from, to) = (IpAddress::Ipv4(ip.src_addr()), IpAddress::Ipv4(ip.dst_addr()));
+            assert!(
+                ip.verify_checksum()
+                    && TcpPacket::new_checked(ip.payload()).unwrap().verify_checksum(&from, &to)
+            );
             // Cut anywhere it makes no sense, and no panic.
             assert!((0..packet.len()).all(|length| read(&packet[..length]).is_none()));
         }

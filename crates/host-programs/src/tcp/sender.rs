@@ -6,13 +6,14 @@
 //! | losses found by time: a segment is lost if one that was sent later has arrived, and a round trip has passed | RACK, RFC 8985 |
 //! | a probe two round trips after the last segment, for losses at the end | TLP, RFC 8985 |
 //! | the retransmission timer | RFC 6298 |
-//! | the congestion window | [`cubic`](super::cubic), RFC 9438 |
+//! | the congestion window | [`window`](super::window) |
+//! | at most one reduction in a round trip for echoes of ECN | RFC 3168, RFC 8257 |
 //! | new segments for the first acknowledgements out of order | RFC 3042, which the scoreboard includes |
 //!
 //! A transfer is cut into segments once; they are known by their number, and sent again as they are. The last one ends the stream.
 
-use super::cubic::Window;
 use super::round_trip::RoundTrip;
+use super::window::{Congestion, Window};
 use base_time::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -44,7 +45,16 @@ pub(super) struct Sender {
     /// The congestion window, and nothing else, has kept a segment back.
     is_limited: bool,
     phase: Phase,
+    /// Segments are paced. The next one may be sent from then on; set while it waits for that alone.
+    is_paced: bool,
+    pace: Time,
+    waits: Option<Time>,
     pub trip: RoundTrip,
+    round: Round,
+    /// The window was reduced for an echo of ECN when this was the next segment.
+    reduced_at: u32,
+    /// The receiver does not know of that yet.
+    owes_reduced: bool,
     newest: Newest,
     /// Segments have overtaken others.
     reorders: bool,
@@ -63,6 +73,27 @@ pub(super) struct Counts {
     pub resent: u64,
     pub timeouts: u64,
     pub probes: u64,
+    /// Acknowledgements with an echo of ECN, and reductions of the window for them.
+    pub echoes: u64,
+    pub reductions: u64,
+}
+
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, other: Counts) {
+        self.resent += other.resent;
+        self.timeouts += other.timeouts;
+        self.probes += other.probes;
+        self.echoes += other.echoes;
+        self.reductions += other.reductions;
+    }
+}
+
+/// Acknowledgements since the segment before `end` was sent last.
+#[derive(Clone, Copy, Default, Debug)]
+struct Round {
+    end: u32,
+    acknowledged: u32,
+    echoed: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -102,7 +133,7 @@ pub(super) struct Number(pub u32);
 
 impl Sender {
     /// A stream of `length` bytes in segments of `mss`; the receiver takes `allowed` bytes. Both are at least 1.
-    pub fn new(length: u32, mss: u32, allowed: u64, trip: RoundTrip) -> Sender {
+    pub fn new(length: u32, mss: u32, allowed: u64, trip: RoundTrip, congestion: Congestion) -> Sender {
         let mss = mss.max(1);
         Sender {
             mss,
@@ -114,10 +145,16 @@ impl Sender {
             lost: 0,
             sacked_up_to: 0,
             allowed,
-            window: Window::new(mss),
+            window: Window::new(mss, congestion),
             is_limited: false,
             phase: Phase::Open,
+            is_paced: false,
+            pace: Time::ZERO,
+            waits: None,
             trip,
+            round: Round::default(),
+            reduced_at: 0,
+            owes_reduced: false,
             newest: Newest::default(),
             reorders: false,
             timeout: None,
@@ -126,6 +163,11 @@ impl Sender {
             probed: None,
             counts: Counts::default(),
         }
+    }
+
+    /// Sends segments evenly over a round trip from now on.
+    pub fn paced(self, is_paced: bool) -> Sender {
+        Sender { is_paced, ..self }
     }
 
     /// Range of a segment in the stream, and whether it is the last.
@@ -150,12 +192,19 @@ impl Sender {
 
     /// When a timer runs out.
     pub fn deadline(&self) -> Option<Time> {
-        [self.timeout, self.probe, self.overtaken].into_iter().flatten().min()
+        [self.timeout, self.probe, self.overtaken, self.waits].into_iter().flatten().min()
     }
 
     /// An acknowledgement: the receiver has everything up to `offset`, and the ranges in `sacks`; it accepts `window`
-    /// bytes from there on. True if it has more than before.
-    pub fn acknowledged(&mut self, offset: u32, sacks: &[(u32, u32)], window: u64, now: Time) -> bool {
+    /// bytes from there on. With an echo of ECN if it `is_echo`. True if it has more than before.
+    pub fn acknowledged(
+        &mut self,
+        offset: u32,
+        sacks: &[(u32, u32)],
+        window: u64,
+        is_echo: bool,
+        now: Time,
+    ) -> bool {
         self.allowed = self.allowed.max(u64::from(offset) + window);
         let before = (self.first, self.sacked);
         let upto = self.segments_up_to(offset);
@@ -168,6 +217,7 @@ impl Sender {
         }
         self.judge_probe(has_progress || self.sacked > before.1);
         self.leave_phase();
+        self.count_echoes(self.first - before.0, is_echo);
         if has_progress && self.is_limited {
             self.grow(delivered, now);
         }
@@ -179,6 +229,17 @@ impl Sender {
             self.probe = None;
         }
         has_progress
+    }
+
+    /// The next segment is the first since the window was reduced for an echo of ECN; asked for once.
+    pub fn takes_reduced(&mut self) -> bool {
+        std::mem::take(&mut self.owes_reduced)
+    }
+
+    /// A segment in flight has been sent more than once.
+    pub fn was_resent(&self, Number(number): Number) -> bool {
+        let segment = number.checked_sub(self.first).and_then(|at| self.segments.get(at as usize));
+        segment.is_some_and(|segment| segment.was_resent)
     }
 
     /// Handles expired timers.
@@ -203,8 +264,13 @@ impl Sender {
         let has_room = self.window.has_room(flying);
         let next = self.first + self.segments.len() as u32;
         let has_new = next < self.count && self.is_allowed(next);
+        self.waits = None;
         if !has_room {
             self.is_limited = true;
+            return None;
+        }
+        if self.is_paced && now < self.pace && (self.lost > 0 || has_new) {
+            self.waits = Some(self.pace);
             return None;
         }
         // Lost segments are sent before new data (RFC 6675, NextSeg).
@@ -213,6 +279,7 @@ impl Sender {
         {
             self.lost -= 1;
             self.resend(at, now);
+            self.keep_pace(now);
             self.plan(now);
             return Some(Number(self.first + at as u32));
         }
@@ -221,9 +288,16 @@ impl Sender {
             return None;
         }
         self.push(now);
+        self.keep_pace(now);
         self.probe = None;
         self.plan(now);
         Some(Number(next))
+    }
+
+    fn keep_pace(&mut self, now: Time) {
+        if let (true, Some(trip)) = (self.is_paced, self.trip.smoothed()) {
+            self.pace = now + self.window.gap(trip);
+        }
     }
 
     fn is_allowed(&self, number: u32) -> bool {
@@ -348,9 +422,35 @@ impl Sender {
         }
     }
 
+    /// Counts segments of a round trip, and reduces the window for an echo of ECN: once in a round trip, and not after a loss.
+    fn count_echoes(&mut self, acknowledged: u32, is_echo: bool) {
+        let next = self.first + self.segments.len() as u32;
+        self.round.acknowledged += acknowledged;
+        if is_echo {
+            self.counts.echoes += 1;
+            self.round.echoed += acknowledged;
+        }
+        if self.first >= self.round.end && self.round.acknowledged > 0 {
+            self.window.end_round(self.round.acknowledged, self.round.echoed);
+            self.round = Round { end: next, ..Round::default() };
+        }
+        if is_echo && self.phase == Phase::Open && !self.is_reduced() {
+            self.window.shrink_by_echo(self.segments.len() as u64 + u64::from(acknowledged));
+            self.counts.reductions += 1;
+            (self.reduced_at, self.owes_reduced) = (next, true);
+        }
+    }
+
+    /// The window was reduced for an echo of ECN less than a round trip ago.
+    fn is_reduced(&self) -> bool {
+        self.first < self.reduced_at
+    }
+
     fn enter_recovery(&mut self) {
         self.phase = Phase::Recovery(self.first + self.segments.len() as u32);
-        self.window.shrink(self.segments.len() as u64);
+        if !self.is_reduced() {
+            self.window.shrink(self.segments.len() as u64);
+        }
         (self.probe, self.probed) = (None, None);
     }
 
@@ -363,7 +463,7 @@ impl Sender {
 
     /// Grows the window after `segments` segments were newly acknowledged.
     fn grow(&mut self, segments: u32, now: Time) {
-        if !matches!(self.phase, Phase::Recovery(_)) {
+        if !matches!(self.phase, Phase::Recovery(_)) && !self.is_reduced() {
             self.window.grow(segments, self.trip.smoothed().unwrap_or(Duration::ZERO), now);
         }
     }
@@ -444,7 +544,7 @@ mod tests {
     fn sender(segments: u32) -> Sender {
         let mut trip = RoundTrip::default();
         trip.add(Duration::from_us(100));
-        Sender::new(segments * MSS, MSS, 1 << 20, trip)
+        Sender::new(segments * MSS, MSS, 1 << 20, trip, Congestion::Cubic)
     }
 
     fn sent(sender: &mut Sender, now: Time) -> Vec<u32> {
@@ -459,7 +559,7 @@ mod tests {
     fn slow_start_doubles_each_round_trip() {
         let mut sender = sender(100);
         assert_eq!(sent(&mut sender, at(0)), (0..10).collect::<Vec<_>>());
-        assert!(sender.acknowledged(10 * MSS, &[], 1 << 20, at(100)));
+        assert!(sender.acknowledged(10 * MSS, &[], 1 << 20, false, at(100)));
         assert_eq!(sent(&mut sender, at(100)), (10..30).collect::<Vec<_>>());
     }
 
@@ -468,23 +568,23 @@ mod tests {
         let mut sender = sender(100);
         sent(&mut sender, at(0));
         // Segment 2 is lost; for each that comes out of order a new one is sent (limited transmit).
-        sender.acknowledged(2 * MSS, &[], 1 << 20, at(100));
+        sender.acknowledged(2 * MSS, &[], 1 << 20, false, at(100));
         assert_eq!(sent(&mut sender, at(100)), [10, 11, 12, 13]);
-        sender.acknowledged(2 * MSS, &[sack(3, 4)], 1 << 20, at(101));
+        sender.acknowledged(2 * MSS, &[sack(3, 4)], 1 << 20, false, at(101));
         assert_eq!(sent(&mut sender, at(101)), [14]);
-        sender.acknowledged(2 * MSS, &[sack(3, 5)], 1 << 20, at(102));
+        sender.acknowledged(2 * MSS, &[sack(3, 5)], 1 << 20, false, at(102));
         assert_eq!(sent(&mut sender, at(102)), [15]);
         // The third one makes it sure. The window of 12 becomes 8.4.
-        sender.acknowledged(2 * MSS, &[sack(3, 6)], 1 << 20, at(103));
+        sender.acknowledged(2 * MSS, &[sack(3, 6)], 1 << 20, false, at(103));
         assert_eq!((sender.window.segments(), sender.lost), (8, 1));
-        sender.acknowledged(2 * MSS, &[sack(3, 8)], 1 << 20, at(104));
+        sender.acknowledged(2 * MSS, &[sack(3, 8)], 1 << 20, false, at(104));
         assert_eq!(sent(&mut sender, at(104)), Vec::<u32>::new(), "eight are still under way");
-        sender.acknowledged(2 * MSS, &[sack(3, 9)], 1 << 20, at(200));
+        sender.acknowledged(2 * MSS, &[sack(3, 9)], 1 << 20, false, at(200));
         assert_eq!(sent(&mut sender, at(200)), [2]);
-        sender.acknowledged(2 * MSS, &[sack(3, 16)], 1 << 20, at(202));
+        sender.acknowledged(2 * MSS, &[sack(3, 16)], 1 << 20, false, at(202));
         assert_eq!(sent(&mut sender, at(202)), [16, 17, 18, 19, 20, 21, 22]);
         // Recovery is over when all that was sent before it has arrived.
-        sender.acknowledged(16 * MSS, &[], 1 << 20, at(300));
+        sender.acknowledged(16 * MSS, &[], 1 << 20, false, at(300));
         assert_eq!((sender.phase, sender.counts.resent), (Phase::Open, 1));
     }
 
@@ -492,26 +592,26 @@ mod tests {
     fn a_second_loss_of_one_segment_is_found_without_a_timeout() {
         let mut sender = sender(100);
         sent(&mut sender, at(0));
-        sender.acknowledged(0, &[sack(1, 10)], 1 << 20, at(100));
+        sender.acknowledged(0, &[sack(1, 10)], 1 << 20, false, at(100));
         assert_eq!(sent(&mut sender, at(100)), [0, 10, 11, 12, 13, 14, 15]);
         // A later segment has arrived, this one has not.
-        sender.acknowledged(0, &[sack(1, 16)], 1 << 20, at(200));
+        sender.acknowledged(0, &[sack(1, 16)], 1 << 20, false, at(200));
         assert_eq!(sent(&mut sender, at(200)).first(), Some(&0));
-        assert_eq!(sender.counts, Counts { resent: 2, timeouts: 0, probes: 0 });
+        assert_eq!(sender.counts, Counts { resent: 2, ..Counts::default() });
     }
 
     #[test]
     fn a_loss_at_the_end_is_found_by_a_probe() {
         let mut sender = sender(4);
         assert_eq!(sent(&mut sender, at(0)), [0, 1, 2, 3]);
-        sender.acknowledged(2 * MSS, &[], 1 << 20, at(100));
+        sender.acknowledged(2 * MSS, &[], 1 << 20, false, at(100));
         assert_eq!(sent(&mut sender, at(100)), Vec::<u32>::new());
         // Two round trips later, but not before 2 ms.
         assert_eq!(sender.deadline(), Some(at(2100)));
         assert_eq!(sender.tick(at(2100)), Some(Number(3)));
-        sender.acknowledged(2 * MSS, &[(3 * MSS, 4 * MSS + 1)], 1 << 20, at(2200));
+        sender.acknowledged(2 * MSS, &[(3 * MSS, 4 * MSS + 1)], 1 << 20, false, at(2200));
         assert_eq!(sent(&mut sender, at(2200)), [2]);
-        sender.acknowledged(4 * MSS + 1, &[], 1 << 20, at(2300));
+        sender.acknowledged(4 * MSS + 1, &[], 1 << 20, false, at(2300));
         assert!(sender.is_done());
         assert_eq!((sender.deadline(), sender.counts.timeouts), (None, 0));
     }
@@ -526,7 +626,7 @@ mod tests {
         assert_eq!(sender.tick(timeout), None);
         assert_eq!(sent(&mut sender, timeout), [0]);
         assert_eq!(sender.deadline(), Some(timeout + Duration::from_ms(400)));
-        sender.acknowledged(MSS, &[], 1 << 20, timeout + Duration::from_us(100));
+        sender.acknowledged(MSS, &[], 1 << 20, false, timeout + Duration::from_us(100));
         assert_eq!(sent(&mut sender, timeout + Duration::from_us(100)), [1, 2]);
     }
 
@@ -534,19 +634,34 @@ mod tests {
     fn segments_that_were_overtaken_are_waited_for() {
         let mut sender = sender(100);
         sent(&mut sender, at(0));
-        sender.acknowledged(0, &[sack(1, 2)], 1 << 20, at(100));
+        sender.acknowledged(0, &[sack(1, 2)], 1 << 20, false, at(100));
         // A quarter of the least round trip would be enough, but timers are coarse.
         assert_eq!((sender.lost, sender.overtaken), (0, Some(at(2100))));
-        sender.acknowledged(2 * MSS, &[], 1 << 20, at(110));
+        sender.acknowledged(2 * MSS, &[], 1 << 20, false, at(110));
         assert!(sender.reorders && sender.overtaken.is_none());
         assert_eq!(sender.counts.resent, 0);
     }
 
     #[test]
+    fn paced_segments_follow_one_another() {
+        let mut sender = sender(100).paced(true);
+        // Ten segments, 200 %: one in 5 us.
+        assert_eq!(sent(&mut sender, at(0)), [0]);
+        assert_eq!((sender.deadline(), sent(&mut sender, at(4))), (Some(at(5)), vec![]));
+        for us in 1..10 {
+            assert_eq!(sent(&mut sender, at(5 * us)), [us as u32]);
+        }
+        // The window is used up.
+        assert_eq!((sent(&mut sender, at(50)), sender.waits), (vec![], None));
+        sender.acknowledged(MSS, &[], 1 << 20, false, at(100));
+        assert_eq!(sent(&mut sender, at(100)), [10]);
+    }
+
+    #[test]
     fn no_more_is_sent_than_the_receiver_takes() {
-        let mut sender = Sender::new(10 * MSS, MSS, 2500, RoundTrip::default());
+        let mut sender = Sender::new(10 * MSS, MSS, 2500, RoundTrip::default(), Congestion::Cubic);
         assert_eq!(sent(&mut sender, at(0)), [0, 1]);
-        sender.acknowledged(MSS, &[], 2500, at(100));
+        sender.acknowledged(MSS, &[], 2500, false, at(100));
         assert_eq!(sent(&mut sender, at(100)), [2]);
         assert_eq!(sender.range(Number(9)), (9000, 10_000, true));
     }

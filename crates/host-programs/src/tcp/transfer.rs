@@ -9,10 +9,12 @@
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
 //! ```
 
+use super::echo::Echo;
 use super::receiver::Receiver;
 use super::round_trip::RoundTrip;
 use super::segment::{self, Direction, HEADERS, Head, SCALE};
-use super::sender::Sender;
+use super::sender::{Counts, Sender};
+use super::window::Congestion;
 use crate::program::Side;
 use crate::tally::{Came, Tally};
 use crate::unused::Unused;
@@ -31,6 +33,20 @@ const FIRST_PORT: u16 = 10_000;
 /// Segment size of a peer that announces none (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
 
+/// Bits of ECN in the IPv4 header: the sender's transport understands ECN, and the packet met congestion (RFC 3168 §5).
+const CAPABLE: u8 = 2;
+const CONGESTED: u8 = 3;
+
+/// How connections react to congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Reaction {
+    pub congestion: Congestion,
+    /// Connections use ECN.
+    pub ecn: bool,
+    /// Segments are sent evenly over a round trip.
+    pub pacing: bool,
+}
+
 /// One end of a pair: where it is, and how long its packets may be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpEnd {
@@ -43,6 +59,9 @@ pub(crate) struct Transfers {
     flow: u32,
     ends: Ends,
     window: u32,
+    reaction: Reaction,
+    /// Counts of transfers that are over.
+    counts: Counts,
     begun: u32,
     chance: Rng,
     open: Vec<Transfer>,
@@ -75,6 +94,9 @@ struct Transfer {
 struct Client {
     /// The number of its SYN.
     isn: u32,
+    reaction: Reaction,
+    /// Both ends understand ECN.
+    has_ecn: bool,
     state: ClientState,
     /// The number of the server's SYN, and how its windows are scaled; none before it has come.
     peer: Option<(u32, u8)>,
@@ -103,6 +125,9 @@ struct Server {
     /// The number of the client's SYN.
     peer: u32,
     takes_sack: bool,
+    echo: Echo,
+    /// Acknowledgements that go before all others.
+    early: Vec<Head>,
     receiver: Receiver,
     trip: RoundTrip,
     /// When its SYN or its FIN is sent again.
@@ -123,11 +148,20 @@ enum ServerState {
 impl Transfers {
     /// Transfers with at most `window` bytes in flight each, to a port of the server, for the flow with
     /// this number.
-    pub fn new(flow: u32, client: TcpEnd, server: TcpEnd, port: u16, window: u32, chance: &Rng) -> Transfers {
+    pub fn new(
+        flow: u32,
+        (client, server): (TcpEnd, TcpEnd),
+        port: u16,
+        window: u32,
+        reaction: Reaction,
+        chance: &Rng,
+    ) -> Transfers {
         Transfers {
             flow,
             ends: Ends { client, server, port },
             window,
+            reaction,
+            counts: Counts::default(),
             begun: 0,
             chance: chance.split("sequence numbers"),
             open: vec![],
@@ -156,6 +190,8 @@ impl Transfers {
             progress: now,
             client: Client {
                 isn: isns[0],
+                reaction: self.reaction,
+                has_ecn: false,
                 state: ClientState::Opening,
                 peer: None,
                 sender: None,
@@ -168,6 +204,8 @@ impl Transfers {
                 state: ServerState::Listening,
                 peer: 0,
                 takes_sack: false,
+                echo: Echo::Off,
+                early: vec![],
                 receiver: Receiver::new(size, self.window),
                 trip: RoundTrip::default(),
                 resend: None,
@@ -197,8 +235,23 @@ impl Transfers {
             transfer.client_runs(&mut out, now);
             transfer.server_runs(&mut out, now);
         }
-        self.open.retain(|transfer| !transfer.is_over(now));
+        let counts = &mut self.counts;
+        self.open.retain(|transfer| {
+            let is_over = transfer.is_over(now);
+            if let (true, Some(sender)) = (is_over, &transfer.client.sender) {
+                *counts += sender.counts;
+            }
+            !is_over
+        });
         out.packets
+    }
+
+    /// Counts of all its senders.
+    pub fn counts(&self) -> Counts {
+        let mut counts = self.counts;
+        let senders = self.open.iter().filter_map(|transfer| transfer.client.sender.as_ref());
+        senders.for_each(|sender| counts += sender.counts);
+        counts
     }
 
     /// When one of the ends wants to run again.
@@ -234,7 +287,10 @@ impl Transfer {
             let most = head.mss.unwrap_or(DEFAULT_MSS);
             let mss = u32::from(most).min(mtu.saturating_sub(HEADERS)).max(1);
             // Windows of segments with SYN are not scaled (RFC 7323 §2.2).
-            client.sender = Some(Sender::new(size, mss, head.window.into(), trip));
+            let congestion = client.reaction.congestion;
+            client.has_ecn = client.reaction.ecn && head.echo && !head.reduced;
+            let sender = Sender::new(size, mss, head.window.into(), trip, congestion);
+            client.sender = Some(sender.paced(client.reaction.pacing));
             self.progress = now;
             return;
         }
@@ -248,8 +304,11 @@ impl Transfer {
         let window = u64::from(head.window) << scale.min(14);
         let sacks: Vec<(u32, u32)> =
             head.sacks.iter().flatten().map(|(from, to)| (offset(*from), offset(*to))).collect();
+        let is_echo = client.has_ecn && head.echo;
         // Acknowledges bytes that were never sent, or long ago.
-        if offset(ack) <= size.saturating_add(1) && sender.acknowledged(offset(ack), &sacks, window, now) {
+        if offset(ack) <= size.saturating_add(1)
+            && sender.acknowledged(offset(ack), &sacks, window, is_echo, now)
+        {
             self.progress = now;
         }
         if head.fin && head.sequence == peer.wrapping_add(1) {
@@ -263,7 +322,15 @@ impl Transfer {
     fn client_runs(&mut self, out: &mut Out, now: Time) {
         let (number, client) = (self.number, &mut self.client);
         if client.syn.1.is_some_and(|at| at <= now) {
-            let head = Head { syn: true, sequence: client.isn, window: u16::MAX, ..out.syn(Side::Sender) };
+            let ecn = client.reaction.ecn;
+            let head = Head {
+                syn: true,
+                sequence: client.isn,
+                window: u16::MAX,
+                echo: ecn,
+                reduced: ecn,
+                ..out.syn(Side::Sender)
+            };
             out.send(Side::Sender, number, head, &[]);
             if now > client.syn.0 {
                 client.trip.back_off();
@@ -286,7 +353,16 @@ impl Transfer {
             payload.clear();
             payload.extend((from..to).map(|at| content(number, at)));
             let sequence = plain.sequence.wrapping_add(from);
-            let head = Head { sequence, fin: ends, push: ends, ..plain };
+            // Segments that are sent again are not capable (RFC 3168 §6.1.5).
+            let is_new = client.has_ecn && !sender.was_resent(segment);
+            let head = Head {
+                sequence,
+                fin: ends,
+                push: ends,
+                ecn: if is_new { CAPABLE } else { 0 },
+                reduced: is_new && sender.takes_reduced(),
+                ..plain
+            };
             out.send(Side::Sender, number, head, &payload);
             client.owes_ack = false;
         }
@@ -303,6 +379,13 @@ impl Transfer {
             if matches!(server.state, ServerState::Listening | ServerState::Opening) {
                 server.state = ServerState::Opening;
                 (server.peer, server.takes_sack) = (head.sequence, head.takes_sack);
+                server.echo = match self.client.reaction {
+                    Reaction { ecn: true, congestion, .. } if head.echo && head.reduced => match congestion {
+                        Congestion::Dctcp => Echo::Exact(false),
+                        _ => Echo::UntilReduced(false),
+                    },
+                    _ => Echo::Off,
+                };
                 server.resend = Some(now);
                 self.progress = now;
             }
@@ -329,7 +412,16 @@ impl Transfer {
         // Before the stream, or an old segment's beginning: nothing that our clients send.
         let Some(to) = from.checked_add(length) else { return };
         let before = server.receiver.bytes();
+        let was_set = server.echo.is_set();
+        let is_apart = server.echo.take(head.ecn == CONGESTED, head.reduced);
+        if is_apart && server.receiver.owes_ack() {
+            let early = server.acknowledge();
+            server.early.push(Head { echo: was_set, ..early });
+        }
         server.receiver.take(from, to, head.fin, now);
+        if is_apart {
+            server.receiver.hurry(now);
+        }
         let differ = (from..).zip(payload).any(|(at, byte)| *byte != content(number, at));
         if differ {
             tally.corrupt(Unused::PayloadChanged);
@@ -352,11 +444,9 @@ impl Transfer {
 
     fn server_runs(&mut self, out: &mut Out, now: Time) {
         let (number, server) = (self.number, &mut self.server);
-        let plain = Head {
-            sequence: server.isn.wrapping_add(1),
-            window: u16::try_from(server.receiver.window() >> SCALE).unwrap_or(u16::MAX),
-            ..Head::default()
-        };
+        for head in std::mem::take(&mut server.early) {
+            out.send(Side::Receiver, number, head, &[]);
+        }
         if server.resend.is_some_and(|at| at <= now) {
             let is_opening = server.state == ServerState::Opening;
             let head = match is_opening {
@@ -365,26 +455,37 @@ impl Transfer {
                     sequence: server.isn,
                     ack: Some(server.peer.wrapping_add(1)),
                     window: u16::MAX,
+                    echo: server.echo != Echo::Off,
                     ..out.syn(Side::Receiver)
                 },
-                false => {
-                    let (ack, _) = server.receiver.acknowledge();
-                    Head { fin: true, ack: Some(server.peer.wrapping_add(1).wrapping_add(ack)), ..plain }
-                }
+                // It has no ranges: everything has come.
+                false => Head { fin: true, sequence: server.isn.wrapping_add(1), ..server.acknowledge() },
             };
             out.send(Side::Receiver, number, head, &[]);
             server.resend = Some(now + server.trip.timeout());
             server.trip.back_off();
         }
         if server.receiver.deadline().is_some_and(|at| at <= now) {
-            let is_closed = matches!(server.state, ServerState::Closing | ServerState::Closed);
-            let first = server.peer.wrapping_add(1);
-            let (ack, sacks) = server.receiver.acknowledge();
-            let ranges = |(from, to): (u32, u32)| (first.wrapping_add(from), first.wrapping_add(to));
-            let sacks = if server.takes_sack { sacks.map(|sack| sack.map(ranges)) } else { [None; 3] };
-            let sequence = plain.sequence.wrapping_add(is_closed.into());
-            let head = Head { sequence, ack: Some(first.wrapping_add(ack)), sacks, ..plain };
+            let head = server.acknowledge();
             out.send(Side::Receiver, number, head, &[]);
+        }
+    }
+}
+
+impl Server {
+    /// The acknowledgement of all that has come.
+    fn acknowledge(&mut self) -> Head {
+        let is_closed = matches!(self.state, ServerState::Closing | ServerState::Closed);
+        let first = self.peer.wrapping_add(1);
+        let (ack, sacks) = self.receiver.acknowledge();
+        let ranges = |(from, to): (u32, u32)| (first.wrapping_add(from), first.wrapping_add(to));
+        Head {
+            sequence: self.isn.wrapping_add(1 + u32::from(is_closed)),
+            ack: Some(first.wrapping_add(ack)),
+            window: u16::try_from(self.receiver.window() >> SCALE).unwrap_or(u16::MAX),
+            echo: self.echo.is_set(),
+            sacks: if self.takes_sack { sacks.map(|sack| sack.map(ranges)) } else { [None; 3] },
+            ..Head::default()
         }
     }
 }

@@ -33,12 +33,20 @@ pub fn example(file: &str) -> Racked {
 
 /// The first device of a rack with its entries, as machine code and in the interpreter.
 pub fn both_engines(racked: &Racked) -> [Switch; 2] {
-    let program = Arc::clone(&racked.part(0, 0).expect("it runs a program").part.program);
+    engines_of(racked, 0, 0)
+}
+
+/// A device of a rack with the entries of one of its apps, as machine code and in the interpreter.
+pub fn engines_of(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
+    let program = Arc::clone(&racked.part(app, device).expect("it runs a program").part.program);
     let options = || Options { registry: netfn_registry::all(), ..Options::default() };
     let engine = Engine::compile(&program, options()).expect("it can be compiled").into_switch();
     let interpreter = ir_interp::switch(program, options()).expect("it can be run");
     [engine, interpreter].map(|mut switch| {
-        racked.fill(0, 0).into_iter().for_each(|write| switch.write(write, Time::ZERO).expect("an entry"));
+        racked
+            .fill(app, device)
+            .into_iter()
+            .for_each(|write| switch.write(write, Time::ZERO).expect("an entry"));
         switch
     })
 }

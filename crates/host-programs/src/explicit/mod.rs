@@ -1,15 +1,17 @@
-//! `rcp`: transfers whose senders obey the rate that RCP's header brings back (Dukkipati 2008; FlexSwitch, section 4.1).
+//! `rcp` and `xcp`: transfers whose senders obey what switches write into headers (RCP: Dukkipati 2008; XCP: Katabi, Handley and Rohrs 2002;
+//! FlexSwitch, sections 4.1 and 4.2).
 //!
 //! ```text
-//! sender    SYN, wished rate ->  <- ACK, rate back   DATA at that rate -> ...   <- ACK of each, with the rate that came
+//! sender    SYN ->  <- ACK, first answer   DATA -> ...   <- ACK of each, with the answer that the packet has met
 //! ```
 //!
-//! Packets are UDP datagrams, to the receiver's port and from a port of the transfer's own. Switches on the path write the header's `rate`,
-//! so datagrams have no UDP checksum, but a hash of the other fields. Hosts know nothing of the network but headers: the receiver sends the rate back that came, and the sender
-//! sends at that rate. A sender whose next packet goes later than a round trip asks for the rate with a packet without data (REF).
+//! Packets are UDP datagrams, to the receiver's port and from a port of the transfer's own. Switches on the path write some fields of the header,
+//! so datagrams have no UDP checksum, but a hash of the other fields. Hosts know nothing of the network but headers: the receiver sends back what came, and the sender
+//! obeys it. A sender by RCP whose next packet goes later than a round trip asks for the rate with a packet without data (REF).
 //!
-//! [`sender`] is the sending half of a transfer, [`header`] has the bytes.
+//! [`control`] has the protocols' rules for senders, [`sender`] is the sending half of a transfer, [`header`] has the bytes.
 
+mod control;
 mod header;
 mod sender;
 
@@ -22,7 +24,8 @@ use crate::program::{
 use crate::tally::Came;
 use crate::unused::Unused;
 use base_time::{Duration, Time};
-use header::{ACK, DATA, Header, LENGTH};
+use control::{Control, Protocol};
+use header::{ACK, DATA, Header};
 use sender::{Counts, Sender};
 use std::collections::BTreeMap;
 
@@ -56,13 +59,26 @@ pub static RCP: Kind = Kind {
     rule: Some(Rule::PortOfItsOwn("UDP")),
     since_start: |load, n| load.time("interval") * n,
     frame_bytes: |_| None,
-    start,
+    start: |setup| start(Protocol::Rcp, setup),
+};
+
+/// The workload `xcp`.
+pub static XCP: Kind = Kind {
+    word: "xcp",
+    count: Count { most: MOST_TRANSFERS, default: None },
+    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
+    keys: &[INTERVAL, Key::new("port", Wanted::Port(|_| 9301)), LIST, TAIL, LARGEST],
+    rule: Some(Rule::PortOfItsOwn("UDP")),
+    since_start: |load, n| load.time("interval") * n,
+    frame_bytes: |_| None,
+    start: |setup| start(Protocol::Xcp, setup),
 };
 
 /// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its senders send.
-struct Rcp {
+struct Explicit {
+    protocol: Protocol,
     port: u16,
-    /// Wished rate, in kbit/s.
+    /// Wished rate of RCP, in kbit/s.
     wish: u32,
     /// Number of the first pair among those of all workloads.
     first: u32,
@@ -95,11 +111,12 @@ struct Transfer {
     count: u32,
 }
 
-fn start(setup: Setup<'_>) -> Begun {
+fn start(protocol: Protocol, setup: Setup<'_>) -> Begun {
     let load: &Load = setup.load;
     let kbit = Duration::from_ms(1);
     let wish = u32::try_from(load.rate("rate").bytes_in(kbit).saturating_mul(8)).unwrap_or(u32::MAX);
-    let mut rcp = Rcp {
+    let mut program = Explicit {
+        protocol,
         port: load.port(),
         wish,
         first: setup.first,
@@ -109,29 +126,31 @@ fn start(setup: Setup<'_>) -> Begun {
         counts: Counts::default(),
         given_up: 0,
     };
+    let length = header::length(protocol) as u32;
     let mut started = Started::default();
     for (pair, at) in setup.pairs.iter().zip(0u32..) {
         let flows = FlowList::new(load, at);
         if let Some(flow) = flows.peek() {
-            rcp.beginning += 1;
+            program.beginning += 1;
             started.wakes.push((2 * at, flow.at));
         }
         let ends = [
-            (Side::Sender, pair.route.destination, Some(rcp.port), None),
-            (Side::Receiver, pair.route.source, None, Some(rcp.port)),
+            (Side::Sender, pair.route.destination, Some(program.port), None),
+            (Side::Receiver, pair.route.source, None, Some(program.port)),
         ];
         for (side, address, source, destination) in ends {
             started.sockets.push((at, side, Socket::Ports { protocol: UDP, address, source, destination }));
         }
         let mtu = pair.mtu.0.min(pair.mtu.1);
-        let piece = mtu.saturating_sub(HEADERS - 14 + LENGTH as u32);
+        let piece = mtu.saturating_sub(HEADERS - 14 + length);
         if piece < LEAST_PIECE {
             return Err(StartError(format!(
-                "RCP needs links that take packets of {} bytes; the shortest of a pair takes {mtu}",
-                HEADERS - 14 + LENGTH as u32 + LEAST_PIECE
+                "a workload of kind {} needs links that take packets of {} bytes; the shortest of a pair takes {mtu}",
+                load.kind.word,
+                HEADERS - 14 + length + LEAST_PIECE
             )));
         }
-        rcp.pairs.push(Connected {
+        program.pairs.push(Connected {
             flows,
             begun: 0,
             route: pair.route,
@@ -141,31 +160,31 @@ fn start(setup: Setup<'_>) -> Begun {
             planned: None,
         });
     }
-    Ok((Box::new(rcp), started))
+    Ok((Box::new(program), started))
 }
 
-impl Rcp {
+impl Explicit {
     /// Lets the senders of a pair send what is due.
     fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
-        let (now, port, wish) = (desk.now, self.port, self.wish);
+        let (now, port, protocol) = (desk.now, self.port, self.protocol);
+        let headers = HEADERS + header::length(protocol) as u32;
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         let (route, piece) = (connected.route, connected.piece);
         for (number, transfer) in &mut connected.open {
             let bytes = transfer.bytes;
             let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
-            let frame = |of: Option<u32>| u64::from(HEADERS) + LENGTH as u64 + u64::from(length(of));
+            let frame = |of: Option<u32>| u64::from(headers + length(of));
             while let Some(next) = transfer.sender.next(frame, now) {
                 let header = Header {
                     flags: next.flags,
-                    rtt_us: transfer.sender.trip_us(),
-                    rate: wish,
-                    rate_back: 0,
+                    rtt_us: next.trip_us,
+                    words: next.words,
                     transfer: *number,
                     piece: next.piece.unwrap_or(0),
                     transmission: next.transmission,
                 };
                 let ports = Transport::Udp { source: source_port(*number), destination: port };
-                let frame = packet(route, ports, header, length(next.piece));
+                let frame = packet(protocol, route, ports, header, length(next.piece));
                 desk.send(pair, Side::Sender, frame);
             }
         }
@@ -192,10 +211,12 @@ impl Rcp {
             return;
         }
         let pieces = flow.bytes.div_ceil(connected.piece);
+        let full = u64::from(HEADERS + connected.piece) + header::length(self.protocol) as u64;
+        let control = Control::new(self.protocol, self.wish, full, desk.now);
         let transfer = Transfer {
             begun: desk.now,
             bytes: flow.bytes,
-            sender: Sender::new(pieces, desk.now),
+            sender: Sender::new(pieces, control, desk.now),
             came: vec![false; pieces as usize],
             count: 0,
         };
@@ -222,7 +243,7 @@ impl Rcp {
         });
     }
 
-    /// A packet has come at the receiver: it answers with the rate that the packet brought.
+    /// A packet has come at the receiver: it answers with what the packet brought.
     fn received(&mut self, pair: u32, (header, data): (Header, &[u8]), desk: &mut Desk<'_>) -> Taken {
         let flow = self.first + pair;
         let Some(connected) = self.pairs.get_mut(pair as usize) else {
@@ -250,14 +271,15 @@ impl Rcp {
                 }
             }
         }
-        let answer = Header { flags: header.flags | ACK, rate: self.wish, rate_back: header.rate, ..header };
+        let words = self.protocol.answer(self.wish, header.words);
+        let answer = Header { flags: header.flags | ACK, words, ..header };
         let ports = Transport::Udp { source: self.port, destination: source_port(header.transfer) };
-        desk.send(pair, Side::Receiver, packet(connected.back, ports, answer, 0));
+        desk.send(pair, Side::Receiver, packet(self.protocol, connected.back, ports, answer, 0));
         Taken::Used
     }
 }
 
-impl HostProgram for Rcp {
+impl HostProgram for Explicit {
     fn tick(&mut self, timer: u32, desk: &mut Desk<'_>) {
         let pair = timer / 2;
         if timer.is_multiple_of(2) {
@@ -271,7 +293,7 @@ impl HostProgram for Rcp {
         let (Some((_, payload)), Some(side)) = (arrival.transport, arrival.side) else {
             return Taken::Unused(Unused::NoReceiver);
         };
-        let Some((header, data)) = Header::read(payload) else {
+        let Some((header, data)) = Header::read(self.protocol, payload) else {
             desk.tally.corrupt(Unused::PayloadChanged);
             return Taken::Unused(Unused::PayloadChanged);
         };
@@ -281,7 +303,7 @@ impl HostProgram for Rcp {
             (Side::Sender, true) => {
                 let open = self.pairs.get_mut(pair as usize).map(|connected| &mut connected.open);
                 if let Some(transfer) = open.and_then(|open| open.get_mut(&header.transfer)) {
-                    transfer.sender.acknowledged(header.transmission, header.rate_back, desk.now);
+                    transfer.sender.acknowledged(header.transmission, header.words, desk.now);
                 }
                 self.close(pair, desk.now);
                 self.run(pair, desk);
@@ -317,11 +339,12 @@ fn source_port(transfer: u32) -> u16 {
 }
 
 /// A frame without a UDP checksum, as switches change the header.
-fn packet(route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
-    let payload = LENGTH + data as usize;
+fn packet(protocol: Protocol, route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
+    let length = header::length(protocol);
+    let payload = length + data as usize;
     let mut frame = build(route, ports, header.transmission as u16, payload, |payload| {
-        header.write(payload);
-        for (byte, at) in payload.iter_mut().skip(LENGTH).zip(0..) {
+        header.write(protocol, payload);
+        for (byte, at) in payload.iter_mut().skip(length).zip(0..) {
             *byte = content(&header, at);
         }
     });

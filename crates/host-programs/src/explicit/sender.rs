@@ -1,11 +1,11 @@
-//! The sending half of a transfer: paced by the rate that comes back, with lost pieces sent again.
+//! The sending half of a transfer: paced by what comes back ([`Control`]), with lost pieces sent again.
 //!
-//! The rate alone decides when a packet is sent: the next one follows after the time that the last one takes at the current rate. Each packet
-//! is a *transmission* with a number that its acknowledgement repeats. Paths keep the order of packets, so transmissions are lost when
+//! Each packet is a *transmission* with a number that its acknowledgement repeats. Paths keep the order of packets, so transmissions are lost when
 //! [`SURE`] later ones have been acknowledged, or at a timeout.
 
+use super::control::{Control, Flight, Words};
 use super::header::{DATA, REF, SYN};
-use base_time::{Duration, Rate, Time};
+use base_time::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Later transmissions that make a loss sure.
@@ -23,6 +23,8 @@ pub(super) struct Next {
     /// The piece of data, if there is one.
     pub piece: Option<u32>,
     pub transmission: u32,
+    pub words: Words,
+    pub trip_us: u32,
 }
 
 /// The sender of a transfer of so many pieces.
@@ -38,12 +40,9 @@ pub(super) struct Sender {
     flight: VecDeque<Transmission>,
     first: u32,
     bytes_in_flight: u64,
-    /// The rate that came last; none before the answer to the SYN.
-    rate: Option<Rate>,
+    control: Control,
     /// Smoothed round trip and its mean deviation.
     trip: Option<(Duration, Duration)>,
-    /// When the last packet with data was sent, and its bytes.
-    paced: (Time, u64),
     /// When any packet was sent, and when something was acknowledged.
     sent: Time,
     heard: Time,
@@ -64,12 +63,15 @@ struct Transmission {
     piece: Option<u32>,
     at: Time,
     bytes: u64,
+    /// Words and round trip that it had.
+    words: Words,
+    trip_us: u32,
     is_over: bool,
 }
 
 impl Sender {
     /// A transfer that begins now.
-    pub fn new(pieces: u32, now: Time) -> Sender {
+    pub fn new(pieces: u32, control: Control, now: Time) -> Sender {
         Sender {
             pieces,
             fresh: 0,
@@ -79,9 +81,8 @@ impl Sender {
             flight: VecDeque::new(),
             first: 0,
             bytes_in_flight: 0,
-            rate: None,
+            control,
             trip: None,
-            paced: (now, 0),
             sent: now,
             heard: now,
             doubled: 0,
@@ -100,27 +101,31 @@ impl Sender {
     }
 
     /// The smoothed round trip in whole microseconds; 0 if it is unknown.
-    pub fn trip_us(&self) -> u32 {
+    fn trip_us(&self) -> u32 {
         self.trip.map_or(0, |(trip, _)| u32::try_from(trip.as_us().max(1)).unwrap_or(u32::MAX))
     }
 
-    /// A transmission was acknowledged, with a rate in kbit/s.
-    pub fn acknowledged(&mut self, transmission: u32, rate_back: u32, now: Time) {
+    /// A transmission was acknowledged, with these words.
+    pub fn acknowledged(&mut self, transmission: u32, words: Words, now: Time) {
         let Some(index) = transmission.checked_sub(self.first).map(|index| index as usize) else { return };
         let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return };
         found.is_over = true;
         self.bytes_in_flight -= found.bytes;
         let (piece, at) = (found.piece, found.at);
+        self.control.answered((found.words, found.trip_us, found.bytes), words);
         self.add_trip(now.since(at));
-        self.rate = Some(Rate::from_bits_per_s(u64::from(rate_back.max(1)) * 1000));
         (self.heard, self.doubled) = (now, 0);
         if let Some(known) = piece.and_then(|piece| self.acknowledged.get_mut(piece as usize))
             && !std::mem::replace(known, true)
         {
             self.left -= 1;
         }
+        let mut has_lost = false;
         for before in 0..index.saturating_sub(SURE - 1) {
-            self.lose(before);
+            has_lost |= self.lose(before);
+        }
+        if has_lost {
+            self.control.lost(self.span(), false, now);
         }
         while self.flight.front().is_some_and(|front| front.is_over) {
             self.flight.pop_front();
@@ -138,9 +143,14 @@ impl Sender {
         });
     }
 
-    /// The piece of a transmission in flight will be sent again.
-    fn lose(&mut self, index: usize) {
-        let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return };
+    /// The round trip, as far as it is known.
+    fn span(&self) -> Duration {
+        self.trip.map_or(Duration::ZERO, |(trip, _)| trip)
+    }
+
+    /// The piece of a transmission in flight will be sent again. False of one that is not in flight.
+    fn lose(&mut self, index: usize) -> bool {
+        let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return false };
         found.is_over = true;
         self.bytes_in_flight -= found.bytes;
         if let Some(piece) = found.piece
@@ -148,6 +158,7 @@ impl Sender {
         {
             self.lost.push_back(piece);
         }
+        true
     }
 
     /// The packet to send now, if there is one; `bytes` is the length of a frame with a piece.
@@ -158,11 +169,14 @@ impl Sender {
         if self.timeout().is_some_and(|at| at <= now) {
             self.counts.timeouts += 1;
             self.doubled += 1;
-            (0..self.flight.len()).for_each(|index| self.lose(index));
+            (0..self.flight.len()).for_each(|index| {
+                self.lose(index);
+            });
+            self.control.lost(self.span(), true, now);
             self.first = self.first.wrapping_add(self.flight.len() as u32);
             self.flight.clear();
         }
-        if self.rate.is_none() {
+        if !self.control.is_open() {
             return self.flight.is_empty().then(|| self.send(SYN, None, bytes(None), now));
         }
         while self.lost.front().is_some_and(|piece| self.acknowledged.get(*piece as usize) != Some(&false)) {
@@ -174,7 +188,7 @@ impl Sender {
             self.counts.resent += u64::from(again.is_some());
             self.fresh += u32::from(again.is_none());
             let length = bytes(Some(piece));
-            self.paced = (now, length);
+            self.control.sent(now, length);
             return Some(self.send(DATA, Some(piece), length, now));
         }
         if self.request_due().is_some_and(|at| at <= now) {
@@ -186,20 +200,20 @@ impl Sender {
 
     fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
         let transmission = self.first.wrapping_add(self.flight.len() as u32);
-        self.flight.push_back(Transmission { piece, at: now, bytes, is_over: false });
+        let trip_us = self.trip_us();
+        let words = self.control.words(trip_us, bytes);
+        self.flight.push_back(Transmission { piece, at: now, bytes, words, trip_us, is_over: false });
         self.bytes_in_flight += bytes;
         self.sent = now;
-        Next { flags, piece, transmission }
+        Next { flags, piece, transmission, words, trip_us }
     }
 
-    /// When the next piece goes, by the rate; none without one, or if a window of twice the rate times the round trip is in flight: then
-    /// acknowledgements are missing.
+    /// When the next piece goes, if one is left and may go.
     fn data_due(&self) -> Option<Time> {
-        let (rate, (trip, _)) = (self.rate?, self.trip?);
-        let window = 2 * rate.bytes_in(trip);
+        let (trip, _) = self.trip?;
+        let flight = Flight { packets: self.flight.len(), bytes: self.bytes_in_flight };
         let has_piece = !self.lost.is_empty() || self.fresh < self.pieces;
-        let is_open = self.bytes_in_flight <= window || self.flight.len() < SURE;
-        (has_piece && is_open).then(|| self.paced.0 + rate.time_for(self.paced.1))
+        self.control.due(flight, trip, self.heard).filter(|_| has_piece)
     }
 
     /// When the sender asks for the rate: a round trip after the last packet, if the next piece goes later.
@@ -222,13 +236,14 @@ impl Sender {
         if self.is_done() {
             return None;
         }
-        let begin = (self.rate.is_none() && self.flight.is_empty()).then_some(self.sent);
+        let begin = (!self.control.is_open() && self.flight.is_empty()).then_some(self.sent);
         [begin, self.data_due(), self.request_due(), self.timeout()].into_iter().flatten().min()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::Protocol;
     use super::*;
 
     fn at(us: u64) -> Time {
@@ -241,10 +256,11 @@ mod tests {
     }
 
     fn open(pieces: u32) -> Sender {
-        let mut sender = Sender::new(pieces, at(0));
-        assert_eq!(sender.next(bytes, at(0)), Some(Next { flags: SYN, piece: None, transmission: 0 }));
+        let mut sender = Sender::new(pieces, Control::new(Protocol::Rcp, 0, 1000, at(0)), at(0));
+        let next = sender.next(bytes, at(0)).unwrap();
+        assert_eq!((next.flags, next.piece, next.transmission), (SYN, None, 0));
         assert_eq!(sender.next(bytes, at(50)), None);
-        sender.acknowledged(0, 800_000, at(100));
+        sender.acknowledged(0, [0, 800_000, 0], at(100));
         sender
     }
 
@@ -257,10 +273,10 @@ mod tests {
         assert_eq!(sender.deadline(), Some(at(110)));
         assert_eq!(sender.next(bytes, at(110)).unwrap().piece, Some(1));
         // A new rate holds at once: 5 us for a piece.
-        sender.acknowledged(1, 1_600_000, at(112));
+        sender.acknowledged(1, [0, 1_600_000, 0], at(112));
         assert_eq!(sender.deadline(), Some(at(115)));
         // And a low one: a request goes first, a round trip after the last packet.
-        sender.acknowledged(2, 800, at(113));
+        sender.acknowledged(2, [0, 800, 0], at(113));
         let trip = u64::from(sender.trip_us());
         assert!(sender.deadline().unwrap() <= at(111 + trip));
         assert_eq!(sender.next(bytes, at(112 + trip)).unwrap().flags, REF);
@@ -275,18 +291,16 @@ mod tests {
         }
         // The first is lost, and the last.
         for (sent, us) in sent[1..4].iter().zip(200..) {
-            sender.acknowledged(sent.transmission, 800_000, at(us));
+            sender.acknowledged(sent.transmission, [0, 800_000, 0], at(us));
         }
-        assert_eq!(
-            sender.next(bytes, at(204)).unwrap(),
-            Next { flags: DATA, piece: Some(0), transmission: 6 }
-        );
-        sender.acknowledged(6, 800_000, at(300));
+        let next = sender.next(bytes, at(204)).unwrap();
+        assert_eq!((next.flags, next.piece, next.transmission), (DATA, Some(0), 6));
+        sender.acknowledged(6, [0, 800_000, 0], at(300));
         let timeout = sender.deadline().unwrap();
         assert!(timeout >= at(2300), "{timeout}");
         assert_eq!(sender.next(bytes, timeout).unwrap().piece, Some(4));
         assert!(!sender.is_done());
-        sender.acknowledged(7, 800_000, timeout);
+        sender.acknowledged(7, [0, 800_000, 0], timeout);
         assert!(sender.is_done() && sender.deadline().is_none());
         assert_eq!(sender.counts, Counts { resent: 2, timeouts: 1, requests: 0 });
     }
@@ -295,7 +309,7 @@ mod tests {
     fn acknowledgements_of_nothing_change_nothing() {
         let mut sender = open(2);
         for transmission in [0, 1, 77, u32::MAX] {
-            sender.acknowledged(transmission, 5, at(101));
+            sender.acknowledged(transmission, [0, 5, 0], at(101));
         }
         assert_eq!(sender.next(bytes, at(100)).unwrap().piece, Some(0));
         assert_eq!(sender.deadline(), Some(at(110)));

@@ -1,0 +1,249 @@
+//! Control of a sender by the answers of switches: RCP's rate, and XCP's window.
+//!
+//! | | a packet says | its acknowledgement brings | next packet |
+//! |---|---|---|---|
+//! | RCP | the wished rate | the lowest rate that a switch offered | when the last one has taken its time at that rate |
+//! | XCP | round trip, and rtt s / cwnd | xi_p and xi_n: the window changes by xi_p rtt (rtt s / cwnd) - xi_n rtt s | while less than the window is in flight |
+
+use base_time::{Duration, Rate, Time};
+use std::ops::Range;
+
+/// A protocol's own words in a header.
+pub(super) type Words = [u32; 3];
+
+/// Protocol of a workload.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Protocol {
+    Rcp,
+    Xcp,
+}
+
+impl Protocol {
+    /// Number of its words in a header.
+    pub fn words(self) -> usize {
+        match self {
+            Protocol::Rcp => 2,
+            Protocol::Xcp => 3,
+        }
+    }
+
+    /// Words that switches change.
+    pub fn changing(self) -> Range<usize> {
+        match self {
+            Protocol::Rcp => 0..1,
+            Protocol::Xcp => 1..3,
+        }
+    }
+
+    /// Words of the receiver's answer to a packet.
+    pub fn answer(self, wish: u32, came: Words) -> Words {
+        match self {
+            Protocol::Rcp => [wish, came[0], 0],
+            Protocol::Xcp => came,
+        }
+    }
+}
+
+/// Packets under way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Flight {
+    pub packets: usize,
+    pub bytes: u64,
+}
+
+/// How a sender paces its packets.
+#[derive(Clone, Debug)]
+pub(super) enum Control {
+    Rate(Pace),
+    Window(Window),
+}
+
+/// RCP.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    /// Wished rate, in kbit/s.
+    wish: u32,
+    /// The rate that came last; none before the answer to the SYN.
+    rate: Option<Rate>,
+    /// When the last packet with data was sent, and its bytes.
+    sent: (Time, u64),
+}
+
+/// XCP.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Bytes of a full packet.
+    full: u64,
+    /// Bytes with 16 bits after the point.
+    window: u64,
+    /// The receiver has answered.
+    is_open: bool,
+    /// When it was reduced for a loss.
+    reduced: Option<Time>,
+}
+
+/// Packets of the first window of XCP, as RFC 3390 has them.
+const FIRST: u64 = 4;
+/// The largest window, in bytes.
+const MOST: u64 = 1 << 26;
+/// Packets that may be under way at any rate.
+const LEAST_IN_FLIGHT: usize = 3;
+
+impl Control {
+    /// For a transfer that begins now, with full packets of so many bytes.
+    pub fn new(protocol: Protocol, wish: u32, full: u64, now: Time) -> Control {
+        match protocol {
+            Protocol::Rcp => Control::Rate(Pace { wish, rate: None, sent: (now, 0) }),
+            Protocol::Xcp => {
+                Control::Window(Window { full, window: (FIRST * full) << 16, is_open: false, reduced: None })
+            }
+        }
+    }
+
+    /// True once the SYN is answered: data may be sent.
+    pub fn is_open(&self) -> bool {
+        match self {
+            Control::Rate(pace) => pace.rate.is_some(),
+            Control::Window(window) => window.is_open,
+        }
+    }
+
+    /// Words of a packet of so many bytes; `trip_us` is the round trip, or 0.
+    pub fn words(&self, trip_us: u32, bytes: u64) -> Words {
+        match self {
+            Control::Rate(pace) => [pace.wish, 0, 0],
+            Control::Window(window) => {
+                // With 8 bits after the point.
+                let inverse = (u128::from(trip_us) * u128::from(bytes)) << 24;
+                let inverse = inverse / u128::from(window.window.max(1));
+                let inverse = u32::try_from(inverse).unwrap_or(u32::MAX);
+                [if trip_us == 0 { 0 } else { inverse.max(1) }, u32::MAX, 0]
+            }
+        }
+    }
+
+    /// The acknowledgement of a packet of `bytes` that said `sent` and `trip_us` has brought `came`.
+    pub fn answered(&mut self, (sent, trip_us, bytes): (Words, u32, u64), came: Words) {
+        match self {
+            Control::Rate(pace) => {
+                pace.rate = Some(Rate::from_bits_per_s(u64::from(came[1].max(1)) * 1000));
+            }
+            Control::Window(window) => {
+                window.is_open = true;
+                let [_, positive, negative] = came;
+                // No switch on the path has a say.
+                if positive == u32::MAX && negative == 0 {
+                    return;
+                }
+                let trip = u128::from(trip_us);
+                let more = (u128::from(positive) * trip * u128::from(sent[0])) >> 16;
+                let less = (u128::from(negative) * trip * u128::from(bytes)) >> 8;
+                let grown = (u128::from(window.window) + more).saturating_sub(less);
+                let bounds = (u128::from(window.full) << 16, u128::from(MOST) << 16);
+                window.window = grown.clamp(bounds.0, bounds.1.max(bounds.0)) as u64;
+            }
+        }
+    }
+
+    /// A packet with data of so many bytes was sent.
+    pub fn sent(&mut self, now: Time, bytes: u64) {
+        if let Control::Rate(pace) = self {
+            pace.sent = (now, bytes);
+        }
+    }
+
+    /// Packets were lost, all of them after a timeout: XCP's window is halved at most once in a round trip.
+    pub fn lost(&mut self, trip: Duration, is_timeout: bool, now: Time) {
+        if let Control::Window(window) = self {
+            let least = window.full << 16;
+            if is_timeout {
+                window.window = least;
+            } else if window.reduced.is_none_or(|at| at + trip < now) {
+                window.window = (window.window / 2).max(least);
+            } else {
+                return;
+            }
+            window.reduced = Some(now);
+        }
+    }
+
+    /// When the next packet with data goes, if it may; `heard` is the time of the last acknowledgement.
+    pub fn due(&self, flight: Flight, trip: Duration, heard: Time) -> Option<Time> {
+        match self {
+            // Beyond twice the rate times the round trip acknowledgements are missing.
+            Control::Rate(pace) => {
+                let rate = pace.rate?;
+                let is_free = flight.bytes <= 2 * rate.bytes_in(trip) || flight.packets < LEAST_IN_FLIGHT;
+                is_free.then(|| pace.sent.0 + rate.time_for(pace.sent.1))
+            }
+            Control::Window(window) => {
+                let is_free = flight.bytes + window.full <= window.window >> 16 || flight.packets == 0;
+                (window.is_open && is_free).then_some(heard)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRIP: u32 = 200;
+
+    fn open() -> Control {
+        let mut control = Control::new(Protocol::Xcp, 0, 1000, Time::ZERO);
+        assert!(!control.is_open() && control.words(0, 66) == [0, u32::MAX, 0]);
+        control.answered(([0; 3], 0, 66), [0, u32::MAX, 0]);
+        assert!(control.is_open());
+        control
+    }
+
+    fn bytes(control: &Control) -> f64 {
+        let Control::Window(window) = control else { panic!("{control:?}") };
+        window.window as f64 / 65_536.0
+    }
+
+    #[test]
+    fn a_window_changes_by_the_formula() {
+        let mut control = open();
+        // rtt s / cwnd = 200 * 1000 / 4000 = 50 us.
+        let sent = control.words(TRIP, 1000);
+        assert_eq!(sent, [50 << 8, u32::MAX, 0]);
+        let (positive, negative) = (0.05, 0.0002);
+        let scaled = |value: f64| (value * f64::from(1 << 24)).round() as u32;
+        control.answered((sent, TRIP, 1000), [sent[0], scaled(positive), scaled(negative)]);
+        let wanted = 4000.0 + positive * 200.0 * 50.0 - negative * 200.0 * 1000.0;
+        assert!((bytes(&control) - wanted).abs() < 0.1, "{} {wanted}", bytes(&control));
+        // A packet is the least, and any header is survived.
+        control.answered((sent, TRIP, 1000), [0, 0, u32::MAX]);
+        assert_eq!(bytes(&control), 1000.0);
+        control.answered(([u32::MAX; 3], u32::MAX, 1000), [0, u32::MAX, 1]);
+        assert_eq!(bytes(&control), MOST as f64);
+    }
+
+    #[test]
+    fn losses_halve_the_window_once_in_a_round_trip() {
+        let mut control = open();
+        let at = |us: u64| Time::ZERO + Duration::from_us(us);
+        let trip = Duration::from_us(200);
+        control.lost(trip, false, at(100));
+        control.lost(trip, false, at(200));
+        assert_eq!(bytes(&control), 2000.0);
+        control.lost(trip, false, at(301));
+        control.lost(trip, false, at(800));
+        assert_eq!(bytes(&control), 1000.0);
+        let mut control = open();
+        control.lost(trip, true, at(100));
+        assert_eq!(bytes(&control), 1000.0);
+    }
+
+    #[test]
+    fn less_than_the_window_is_in_flight() {
+        let control = open();
+        let due = |packets: usize| {
+            let flight = Flight { packets, bytes: 1000 * packets as u64 };
+            control.due(flight, Duration::from_us(200), Time::ZERO).is_some()
+        };
+        assert_eq!([0, 3, 4].map(due), [true, true, false]);
+    }
+}

@@ -1,0 +1,301 @@
+//! `examples/conga`: leaf and spine beside models of a few lines, and transfers over a fabric with a slow link.
+
+use crate::support::{engines_of, example};
+use base_diag::{SourceMap, Span};
+use base_time::{Duration, Rng, Time};
+use dataplane_api::{Device, QueueRecord};
+use device::Switch;
+use device_classes::DeviceClass;
+use host_programs::Value;
+use p4rack::{Racked, rack, up};
+use protocol_trials::statistics::{mean, quantile};
+use rack_emulator::RunReport;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of Ethernet, IPv4, UDP and VXLAN.
+const OUTER: usize = 50;
+/// Microseconds in which bytes are counted.
+const INTERVAL: u64 = 128;
+/// Bytes in an interval at an eighth of 2 Gbit/s, and of 500 Mbit/s.
+const FAST: u64 = 4000;
+const SLOW: u64 = 1000;
+
+/// Bytes of a link in each interval.
+#[derive(Clone, Default)]
+struct Rate(BTreeMap<u64, u64>);
+
+impl Rate {
+    /// A packet is sent: the congestion of the link in the last whole interval, in eighths.
+    fn packet(&mut self, now: u64, bytes: usize, eighth: u64) -> u8 {
+        let interval = now / INTERVAL;
+        *self.0.entry(interval).or_default() += bytes as u64;
+        let before = interval.checked_sub(1).and_then(|last| self.0.get(&last)).copied().unwrap_or(0);
+        (before / eighth).min(7) as u8
+    }
+}
+
+/// The fields of CONGA: uplink, congestion, uplink and congestion of the feedback.
+fn fields(frame: &[u8]) -> [u8; 4] {
+    let bits = u32::from_be_bytes(frame[42..46].try_into().unwrap());
+    [(bits >> 19 & 15) as u8, (bits >> 16 & 7) as u8, (bits >> 11 & 15) as u8, (bits >> 8 & 7) as u8]
+}
+
+fn set_fields(frame: &mut [u8], [tag, ce, fb_tag, fb]: [u8; 4]) {
+    let bits = 8u32 << 24
+        | u32::from(tag) << 19
+        | u32::from(ce) << 16
+        | u32::from(fb_tag) << 11
+        | u32::from(fb) << 8;
+    frame[42..46].copy_from_slice(&bits.to_be_bytes());
+}
+
+/// A TCP packet of flow `flow`, from a host of one leaf to a host of another.
+fn inner(from: u8, to: u8, flow: u8, bytes: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, to, 1 + flow % 4, 2, 0, 0, 0, from, 1, 8, 0, 0x45];
+    frame.resize(bytes, flow);
+    frame[15..34].fill(0);
+    (frame[20], frame[23], frame[26], frame[30]) = (0, 6, 10, 10);
+    (frame[28], frame[32], frame[35]) = (from, to, flow);
+    frame
+}
+
+/// The frame between two leaves.
+fn outer(from: u8, to: u8, values: [u8; 4], inner: &[u8]) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0xff, 0xfe, 2, 0, 0, 0, 0xff, 0xff, 8, 0, 0x45, 0];
+    let length = (36 + inner.len()) as u16;
+    frame.extend(length.to_be_bytes());
+    frame.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 10, 255, 0, from, 10, 255, 0, to, 0xc0, 0, 0x12, 0xb5]);
+    frame.extend((length - 20).to_be_bytes());
+    frame.extend([0; 10]);
+    frame[48] = 1;
+    set_fields(&mut frame, values);
+    let sum: u32 = frame[14..34].chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    frame[24..26].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    frame.extend(inner);
+    frame
+}
+
+/// The port and the frame that leave; none of a dropped one.
+fn pass(devices: &mut [Switch; 2], port: u16, frame: &[u8], now: u64) -> Option<(u16, Vec<u8>)> {
+    let at = Time::ZERO + Duration::from_us(now);
+    let found = devices.each_mut().map(|device| {
+        let queued = device.ingress(port.into(), frame.to_vec(), at).pop()?;
+        let port = queued.replica.port as u16;
+        Some((port, device.egress(queued, QueueRecord::default(), at).output?.frame))
+    });
+    let [engine, interpreter] = found;
+    assert_eq!(engine, interpreter);
+    engine
+}
+
+#[test]
+fn a_leaf_sends_bursts_by_the_least_congested_path() {
+    let mut devices = engines_of(&example("conga"), 0, 0);
+    let mut rng = Rng::new(3);
+    let mut now = 10_000;
+    let mut links = [Rate::default(), Rate::default()];
+    // To and from leaf 2, by uplink.
+    let (mut to, mut from, mut pointer) = ([0u8; 2], [0u8; 2], 0usize);
+    // Uplink of a flow, and when it sent last.
+    let mut bursts: BTreeMap<u8, (u8, u64)> = BTreeMap::new();
+    let mut counts = [0u32; 4];
+    for _ in 0..20_000 {
+        let most = if rng.chance(1, 50) { 2000 } else { 30 };
+        now += rng.below(most);
+        let (flow, bytes) = (rng.below(12) as u8, 60 + rng.index(1440));
+        if rng.chance(2, 5) {
+            // From a spine, to a host here or to nobody.
+            let values = [rng.below(2), rng.below(8), rng.below(2), rng.below(8)].map(|value| value as u8);
+            let is_ours = rng.chance(9, 10);
+            let packet = inner(2, if is_ours { 1 } else { 2 }, flow, bytes);
+            let found = pass(&mut devices, 11, &outer(2, 1, values, &packet), now);
+            assert_eq!(found, is_ours.then(|| (u16::from(1 + flow % 4), packet)));
+            if is_ours {
+                let [tag, ce, fb_tag, fb] = values;
+                (to[usize::from(fb_tag)], from[usize::from(tag)]) = (fb, ce);
+            }
+            continue;
+        }
+        if rng.chance(1, 10) {
+            let packet = inner(1, 1, flow, bytes);
+            assert_eq!(pass(&mut devices, 1, &packet, now), Some((u16::from(1 + flow % 4), packet)));
+            continue;
+        }
+        let packet = inner(1, 2, flow, bytes);
+        let (port, sent) = pass(&mut devices, 1, &packet, now).unwrap();
+        let [tag, ..] = fields(&sent);
+        let uplink = usize::from(tag);
+        assert_eq!(port, 11 + u16::from(tag));
+        let known = bursts.insert(flow, (tag, now)).filter(|(_, last)| now - last <= 500);
+        match known {
+            Some((before, _)) => assert_eq!(tag, before, "a burst keeps its path"),
+            None => {
+                assert_eq!(to[uplink], *to.iter().min().unwrap(), "{to:?}");
+                counts[if to[0] == to[1] { 2 + uplink } else { uplink }] += 1;
+            }
+        }
+        let ce = links[uplink].packet(now, bytes + OUTER, FAST);
+        let wanted = [tag, ce, pointer as u8, from[pointer]];
+        assert_eq!(sent, outer(1, 2, wanted, &packet));
+        pointer = 1 - pointer;
+    }
+    // Either uplink was the better one, and either was chosen of equal ones.
+    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+    assert_eq!(pass(&mut devices, 1, &inner(1, 9, 0, 60), now), None);
+}
+
+#[test]
+fn a_spine_raises_the_congestion_to_that_of_its_link() {
+    let mut devices = engines_of(&example("conga"), 3, 3);
+    let mut rng = Rng::new(5);
+    let (mut links, mut now, mut raised) = ([Rate::default(), Rate::default()], 10_000, 0);
+    for _ in 0..20_000 {
+        now += rng.below(40);
+        let leaf = 1 + rng.below(2) as u8;
+        let values = [rng.below(2), rng.below(4), rng.below(2), rng.below(8)].map(|value| value as u8);
+        let packet = outer(3 - leaf, leaf, values, &inner(3 - leaf, leaf, 0, 60 + rng.index(1440)));
+        let eighth = if leaf == 1 { FAST } else { SLOW };
+        let own = links[usize::from(leaf) - 1].packet(now, packet.len(), eighth);
+        let [tag, ce, fb_tag, fb] = values;
+        let mut wanted = packet.clone();
+        set_fields(&mut wanted, [tag, ce.max(own), fb_tag, fb]);
+        assert_eq!(pass(&mut devices, 1, &packet, now), Some((leaf.into(), wanted)));
+        raised += u32::from(own > ce);
+    }
+    assert!(raised > 2000, "{raised}");
+    assert_eq!(pass(&mut devices, 1, &inner(1, 2, 0, 100), now), None, "no VXLAN");
+    assert_eq!(pass(&mut devices, 1, &outer(1, 7, [0; 4], &[0; 60]), now), None, "no such leaf");
+}
+
+/// The fabric with a form of the programs, transfers that begin on average once in so long at each host and receiver, and other links.
+fn racked(form: &str, gap_us: u64, change: impl Fn(&mut rack_model::Rack)) -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/conga/RACK.toml");
+    let set = |rack: &mut rack_model::Rack| {
+        let load = &mut rack.workloads[0].load;
+        load.set("interval", Value::Time(Duration::from_us(gap_us)), Span::NONE);
+        change(rack);
+    };
+    let defines: Vec<String> =
+        Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
+    rack::load_as(&path, &defines, &mut SourceMap::new(), &set, &mut |_| ())
+        .unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+/// Milliseconds that transfers took, and the report.
+fn run(racked: &Racked) -> (Vec<f64>, RunReport) {
+    let mut running = up::bring_up(racked).unwrap();
+    running.emulator.keep_samples(true);
+    let report = running.run().unwrap();
+    let samples = running.emulator.take_samples();
+    (samples.iter().map(|sample| sample.received.since(sample.sent).as_ns() as f64 / 1e6).collect(), report)
+}
+
+/// Bytes from the left leaf to each spine.
+fn uplinks(report: &RunReport) -> [f64; 2] {
+    ["left:11", "left:12"]
+        .map(|from| report.links.iter().find(|link| link.from == from).map_or(0.0, |link| link.bytes as f64))
+}
+
+#[test]
+fn with_a_slow_link_congestion_decides_and_hashes_do_not_know() {
+    let found = ["", "EXACT", "ECMP"].map(|form| {
+        let (times, report) = run(&racked(form, 3_100, |_| ()));
+        assert_eq!(times.len(), 1600, "{form}");
+        let [upper, lower] = uplinks(&report);
+        (mean(&times), quantile(&times, 0.9), lower / (lower + upper))
+    });
+    let [conga, exact, ecmp] = found;
+    for (form, (average, high, lower)) in [("limited", conga), ("exact", exact)] {
+        assert!(3.0 * average < ecmp.0 && 3.0 * high < ecmp.1, "{form}: {found:?}");
+        // Of 2.5 Gbit/s, the slow path has a fifth.
+        assert!((0.1..0.33).contains(&lower), "{form}: {found:?}");
+    }
+    assert!((0.4..0.6).contains(&ecmp.2), "{found:?}");
+}
+
+#[test]
+fn a_path_without_a_link_is_not_used() {
+    // As the control plane writes it when a link fails: one uplink is left.
+    let mut devices = engines_of(&example("conga"), 0, 0);
+    let text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/conga/left.stf"))
+            .unwrap();
+    assert!(text.contains("paths(usable:3,"));
+    let racked = racked("", 3_100, |rack| rack.apps[0].entries = Some(one_path(&text).into()));
+    let mut one = engines_of(&racked, 0, 0);
+    let mut used = [0; 2];
+    for flow in 0..64 {
+        let now = 10_000 + 1000 * u64::from(flow);
+        assert_eq!(pass(&mut one, 1, &inner(1, 2, flow, 100), now).unwrap().0, 12);
+        used[usize::from(pass(&mut devices, 1, &inner(1, 2, flow, 100), now).unwrap().0) - 11] += 1;
+    }
+    assert!(used.iter().all(|used| *used > 10), "{used:?}");
+}
+
+/// A file of entries in which the second uplink alone leads to the other leaf.
+fn one_path(text: &str) -> String {
+    let path = std::env::temp_dir().join(format!("p4rack-conga-{}.stf", std::process::id()));
+    std::fs::write(&path, text.replace("paths(usable:3,", "paths(usable:2,")).unwrap();
+    path.to_str().unwrap().to_string()
+}
+
+#[test]
+fn limited_switches_run_the_programs() {
+    for file in ["conga", "conga/wcmp.toml", "conga/presto.toml"] {
+        for app in &example(file).apps {
+            let found = ir_limits::check(&app.whole, DeviceClass::FlexSwitch);
+            assert!(found.is_empty(), "{file}: {found:#?}");
+        }
+    }
+}
+
+/// Uplinks of the slots, as `slots-left.stf` has them.
+const SLOTS: [u16; 16] = [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0];
+
+#[test]
+fn weighted_flows_keep_their_path_and_paths_have_their_weights() {
+    let mut devices = engines_of(&example("conga/wcmp.toml"), 0, 0);
+    let mut rng = Rng::new(8);
+    let mut paths: BTreeMap<(u8, u8), u16> = BTreeMap::new();
+    for number in 0..12_000 {
+        let (flow, port) = (rng.below(16) as u8, rng.below(250) as u8);
+        let mut packet = inner(1, 2, flow, 100);
+        packet[37] = port;
+        let (path, _) = pass(&mut devices, 1, &packet, 1000 + number).unwrap();
+        assert_eq!(*paths.entry((flow, port)).or_insert(path), path);
+    }
+    let slow = paths.values().filter(|path| **path == 12).count() as f64;
+    let (count, wanted) = (paths.len() as f64, 3.0 / 16.0);
+    let off = (slow - wanted * count).abs();
+    assert!(count > 3500.0 && off < 4.0 * (count * wanted).sqrt(), "{slow} of {count}");
+}
+
+#[test]
+fn each_64_kb_of_a_flow_take_the_next_slot() {
+    let mut devices = engines_of(&example("conga/presto.toml"), 0, 0);
+    let mut rng = Rng::new(9);
+    // Bytes of a flow, and the slots that it may have begun with.
+    let mut flows: BTreeMap<u8, (usize, Vec<usize>)> = BTreeMap::new();
+    for number in 0..20_000 {
+        let (flow, bytes) = (rng.below(16) as u8, 60 + rng.index(1440));
+        let (port, _) = pass(&mut devices, 1, &inner(1, 2, flow, bytes), 1000 + number).unwrap();
+        let (sent, begins) = flows.entry(flow).or_insert((0, (0..16).collect()));
+        begins.retain(|begin| 11 + SLOTS[(begin + (*sent >> 16)) % 16] == port);
+        *sent += bytes;
+        assert!(!begins.is_empty(), "flow {flow} after {sent} bytes");
+    }
+    // More than 16 times 64 KB leave one beginning each, not the same for all.
+    assert!(flows.values().all(|(sent, begins)| *sent < 1 << 20 || begins.len() == 1), "{flows:?}");
+    let different: std::collections::BTreeSet<_> = flows.values().map(|(_, begins)| begins[0]).collect();
+    assert!(flows.len() == 16 && different.len() > 4, "{flows:?}");
+}
+
+#[test]
+fn weights_and_flowcells_use_both_paths() {
+    let [ecmp, wcmp, presto] =
+        [racked("ECMP", 3_100, |_| ()), example("conga/wcmp.toml"), example("conga/presto.toml")]
+            .map(|racked| mean(&run(&racked).0));
+    assert!(10.0 * wcmp < ecmp && 10.0 * presto < ecmp, "{ecmp} {wcmp} {presto}");
+}

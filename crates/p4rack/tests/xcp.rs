@@ -1,0 +1,201 @@
+//! `examples/xcp`: the coefficients of each packet beside XCP's equations, and transfers that obey them.
+
+use crate::support::both_engines;
+use base_diag::{SourceMap, Span};
+use base_time::{Duration, Rng, Time};
+use dataplane_api::Device;
+use host_programs::Value;
+use host_programs::flow_list::FlowList;
+use p4rack::{Racked, rack, up};
+use protocol_trials::rcp::Port;
+use protocol_trials::statistics::{Length, distance, mean};
+use protocol_trials::xcp::{Feedback, Packet};
+use rack_emulator::{RunReport, Sample};
+use rack_model::{LinkId, Rack};
+use std::path::Path;
+
+/// The port of the receiver, as `entries.stf` has it.
+const PORT: Port = Port { interval_us: 256, capacity: 31_500.0, drain: 31_500.0, least: 0.0 };
+/// Data in a full packet of 1,500 bytes.
+const PIECE: u32 = 1440;
+/// Place of the receiver's link.
+const SINK: LinkId = LinkId(8);
+
+fn racked(form: &str, change: impl Fn(&mut Rack)) -> Racked {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/xcp/RACK.toml");
+    let defines: Vec<String> =
+        Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
+    rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
+        .unwrap_or_else(|found| panic!("{found:#?}"))
+}
+
+/// A datagram to the receiver with XCP's header.
+fn frame(port: u16, flags: u8, inverse: u32, payload: usize) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 8, 0, 0x45];
+    frame.resize(42, 0);
+    frame[23] = 17;
+    frame[36..38].copy_from_slice(&port.to_be_bytes());
+    for word in [u32::from(flags) << 24 | 170, inverse, u32::MAX, 0] {
+        frame.extend(word.to_be_bytes());
+    }
+    frame.resize(58 + payload, 0);
+    frame
+}
+
+fn word(frame: &[u8], at: usize) -> u32 {
+    frame[at..at + 4].iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte))
+}
+
+/// The largest and the mean difference of coefficients from the equations, relative to them, and the number of coefficients.
+fn compare(form: &str) -> (f64, f64, usize) {
+    let mut devices = both_engines(&racked(form, |_| ()));
+    let mut feedback = Feedback::new(PORT);
+    let mut rng = Rng::new(7);
+    let (mut now, mut off, mut shuffled) = (1_000u64, vec![], 0);
+    for _ in 0..30_000 {
+        // Within 32 ms: too much, little, then near the capacity with a short queue, acknowledgements alone, silence.
+        let phase = now >> 10 & 31;
+        let gap = match phase {
+            0 => 7,
+            1..4 | 31 => 40,
+            4..21 => 15,
+            30 => 1500,
+            _ => 14,
+        };
+        now += rng.below(gap);
+        let payload = rng.index(1443);
+        let is_answer = phase == 29 || rng.chance(1, 10);
+        let (port, flags) = (if rng.chance(1, 20) { 9300 } else { 9301 }, if is_answer { 8 } else { 4 });
+        let inverse = if rng.chance(1, 50) { 0 } else { 1 + rng.below(100 << 8) as u32 };
+        let asks = port == 9301 && flags == 4 && inverse != 0;
+        let sent = frame(port, flags, inverse, payload);
+        let inverse_us = asks.then_some(f64::from(inverse) / 256.0);
+        let wanted = feedback.packet(Packet { at_us: now, bytes: sent.len() as u32, inverse_us });
+        let at = Time::ZERO + Duration::from_us(now);
+        let found = devices.each_mut().map(|device| {
+            device
+                .ingress(1, sent.clone(), at)
+                .pop()
+                .map(|queued| device.egress(queued, Default::default(), at).output.unwrap().frame)
+        });
+        assert_eq!(found[0], found[1]);
+        let found = found[0].as_ref().unwrap();
+        if !asks {
+            assert_eq!(*found, sent);
+            continue;
+        }
+        shuffled += u32::from(wanted.positive > 0.0 && wanted.negative > 0.0);
+        for (at, wanted) in [(50, wanted.positive), (54, wanted.negative)] {
+            // With 24 bits after the point.
+            let wanted = wanted * f64::from(1 << 24);
+            let found = f64::from(word(found, at));
+            // Below this, one unit is a large part.
+            if wanted > 1000.0 {
+                off.push((found / wanted - 1.0).abs());
+            } else {
+                assert!((found - wanted).abs() < 12.0, "{found} {wanted}");
+            }
+        }
+    }
+    assert!(shuffled > 2000, "{shuffled}");
+    (off.iter().copied().fold(0.0, f64::max), mean(&off), off.len())
+}
+
+#[test]
+fn every_packet_has_the_coefficients_that_the_equations_give() {
+    for (form, most, average) in [("EXACT", 0.001, 0.0001), ("", 0.01, 0.003)] {
+        let off = compare(form);
+        assert!(off.0 < most && off.1 < average && off.2 > 10_000, "{form}: {off:?}");
+    }
+}
+
+/// Each transfer that ended, and the report.
+fn run(racked: &Racked) -> (Vec<Sample>, RunReport) {
+    let mut running = up::bring_up(racked).unwrap();
+    running.emulator.keep_samples(true);
+    let report = running.run().unwrap();
+    let mut samples = running.emulator.take_samples();
+    samples.sort_by_key(|sample| (sample.from, sample.sequence));
+    (samples, report)
+}
+
+/// Milliseconds that transfers took.
+fn times(samples: &[Sample]) -> Vec<f64> {
+    samples.iter().map(|sample| sample.received.since(sample.sent).as_ns() as f64 / 1e6).collect()
+}
+
+#[test]
+fn the_approximation_takes_as_long_as_its_exact_twin() {
+    let more = |rack: &mut Rack| rack.workloads[0].load.count = 400;
+    let racks = ["EXACT", ""].map(|form| racked(form, more));
+    let load = &racks[0].rack.workloads[0].load;
+    let bytes: Vec<u32> = (0..8).flat_map(|host| FlowList::new(load, host).map(|flow| flow.bytes)).collect();
+    let [exact, approximate] = racks.map(|racked| times(&run(&racked).0));
+    assert_eq!((exact.len(), approximate.len()), (bytes.len(), bytes.len()));
+    let means = mean(&approximate) / mean(&exact);
+    assert!((means - 1.0).abs() < 0.03, "{means}");
+    for class in Length::ALL {
+        let of = |times: &[f64]| -> Vec<f64> {
+            let all = bytes.iter().zip(times);
+            all.filter(|(bytes, _)| Length::of(**bytes, PIECE) == class).map(|(_, time)| *time).collect()
+        };
+        let (exact, approximate) = (of(&exact), of(&approximate));
+        // Of few transfers, one is a large step of the distribution.
+        let most = f64::max(0.03, 2.5 / exact.len() as f64);
+        let distance = distance(&exact, &approximate);
+        assert!(distance <= most, "{class:?}: {distance} of {} transfers", exact.len());
+    }
+}
+
+/// Eight transfers that begin one after the other.
+fn long(rack: &mut Rack) {
+    let load = &mut rack.workloads[0].load;
+    (load.count, load.size, load.stagger) = (1, 5_000_000, Duration::from_ms(3));
+    load.set("list", Value::Number(0), Span::NONE);
+}
+
+#[test]
+fn transfers_share_the_link_equally_and_the_queue_is_short() {
+    for form in ["EXACT", ""] {
+        let (samples, report) = run(&racked(form, long));
+        let link = &report.links[17];
+        let times = times(&samples);
+        // 40 MB in frames of 1,498 bytes take 345 ms.
+        let goodput = report.workloads[0].goodput_bits_per_s.unwrap();
+        assert!(goodput > 900_000_000 && link.refused == 0 && link.longest_queue < 32, "{goodput} {link:?}");
+        // The later ones have as much of the link as the earlier ones.
+        let (least, most) =
+            times.iter().fold((f64::MAX, 0f64), |(least, most), time| (least.min(*time), most.max(*time)));
+        assert!(most < 1.15 * least, "{form}: {times:?}");
+    }
+}
+
+#[test]
+fn with_plain_forwarding_headers_stay_as_they_are_and_windows_do_not_grow() {
+    let plain = |rack: &mut Rack| {
+        long(rack);
+        rack.workloads[0].load.size = 500_000;
+        rack.apps[0].program.value = "../rcp/forward.p4".to_string();
+        rack.apps[0].entries = Some("../rcp/hosts.stf".to_string().into());
+    };
+    let plain = racked("", plain);
+    let mut running = up::bring_up(&plain).unwrap();
+    running.emulator.record(SINK);
+    running.run().unwrap();
+    let recording = running.emulator.take_recording(SINK).unwrap();
+    let mut reader = base_pcap::Reader::new(recording.as_slice()).unwrap();
+    let mut packets = 0;
+    while let Some(frame) = reader.read(|frame| frame.bytes.to_vec()).unwrap() {
+        if frame[36..38] == 9301u16.to_be_bytes() {
+            packets += 1;
+            assert_eq!((word(&frame, 50), word(&frame, 54)), (u32::MAX, 0));
+        }
+    }
+    assert!(packets > 2000);
+    let short = |rack: &mut Rack| {
+        long(rack);
+        rack.workloads[0].load.size = 500_000;
+    };
+    let [without, with] = [plain, racked("", short)].map(|racked| mean(&times(&run(&racked).0)));
+    assert!(without > 1.4 * with, "{without} {with}");
+}
