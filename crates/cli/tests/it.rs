@@ -4,7 +4,7 @@ mod block;
 mod cli;
 mod experiments;
 mod explanations;
-#[path = "../../state-etcd/tests/server.rs"]
+#[path = "../../state-etcd/tests/server/mod.rs"]
 mod fake_etcd;
 mod groups;
 mod job;

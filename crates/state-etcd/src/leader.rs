@@ -96,12 +96,12 @@ pub(crate) fn read(key: Vec<u8>) -> RequestOp {
     RequestOp { request: Some(Request::RequestRange(RangeRequest { key, ..RangeRequest::default() })) }
 }
 
-/// What a transaction has read.
+/// The pairs that a transaction has read.
 pub(crate) fn pairs(answer: &TxnResponse) -> Vec<KeyValue> {
-    let ranges = answer.responses.iter().filter_map(|response| match &response.response {
-        Some(Response::ResponseRange(range)) => Some(&range.kvs),
-        None => None,
-    });
+    let ranges = answer
+        .responses
+        .iter()
+        .filter_map(|response| response.response.as_ref().map(|Response::ResponseRange(range)| &range.kvs));
     ranges.flatten().cloned().collect()
 }
 

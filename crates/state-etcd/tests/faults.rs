@@ -25,7 +25,7 @@ struct Log {
     tries: BTreeMap<u64, Batch>,
     /// The present leader.
     term: u64,
-    /// Of each former leader, the last try that the next one has found.
+    /// The last try of each former leader that the next one has found.
     found: BTreeMap<u64, u64>,
     leads: Vec<Arc<Lead>>,
     count: u64,

@@ -103,7 +103,7 @@ impl Cluster for Connection {
     }
 }
 
-/// What happens at a time.
+/// An event that has a time.
 enum Event {
     /// A call reaches etcd.
     Arrive(Execute, Option<(usize, Duration)>),

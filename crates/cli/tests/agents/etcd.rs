@@ -145,7 +145,7 @@ fn one_after_the_other_leads(place: &str) {
     assert_eq!(rack.pass(2), (2, 2));
 }
 
-/// What a round kills besides the leader.
+/// The process that a round kills besides the leader.
 enum Victim {
     Leader,
     Agent,

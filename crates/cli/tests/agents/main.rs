@@ -4,7 +4,7 @@
 
 mod controllers;
 mod etcd;
-#[path = "../../../state-etcd/tests/server.rs"]
+#[path = "../../../state-etcd/tests/server/mod.rs"]
 mod fake_etcd;
 mod handlers;
 mod merged;
