@@ -304,3 +304,63 @@ fn damaged_frames_change_nothing() {
     assert_eq!(pipeline.refused(), count);
     assert!(pipeline.handle(Some(0), &send(bytes)).is_some());
 }
+
+/// Packets of attackers at ports of the job, and copies of packets that were taken.
+#[test]
+fn forged_and_replayed_packets_change_nothing() {
+    let source = program(SMALL).source().expect("it prints");
+    let compiled = compile(&source).expect("it compiles");
+    for engine in [Engine::Native, Engine::Interpreter] {
+        let mut pipeline =
+            Pipeline::new(program(SMALL), &compiled, engine, (JOB, NUMBER, 1)).expect("it starts");
+        let request = |kind, aux| Packet {
+            generation: 1,
+            boot: 1,
+            channel: NUMBER,
+            aux,
+            ..Packet::new(kind, JOB, Op::Add)
+        };
+        let to = |source, destination, packet: &Packet| Datagram {
+            source,
+            destination,
+            port: 42606,
+            ecn: 0,
+            payload: packet.bytes(&SMALL),
+        };
+        let ask = |packet: &Packet| to(REDUCER, SWITCH, packet);
+        let place = Place { slot: Slot { lane: 2, index: 0 }, tag: 5 };
+        let data = |job, channel, seq| Packet {
+            generation: 1,
+            channel,
+            seq,
+            pairs: vec![Pair { place, value: 7 }],
+            ..Packet::new(Kind::Data, job, Op::Add)
+        };
+        let send = |packet: &Packet| to(MAPPERS, REDUCER, packet);
+        assert!(pipeline.handle(None, &ask(&request(Kind::Open, 0))).is_some());
+        let first = pipeline.handle(Some(0), &send(&data(JOB, 0, 6)));
+        assert!(first.is_some());
+        // Data at another mapper's port, and of a channel that nobody has; requests at a mapper's port.
+        let forged = [
+            pipeline.handle(Some(1), &send(&data(JOB, 0, 3))),
+            pipeline.handle(Some(0), &send(&data(JOB, 1, 3))),
+            pipeline.handle(Some(0), &send(&data(JOB, 99, 3))),
+            pipeline.handle(Some(0), &ask(&request(Kind::Close, 0))),
+            pipeline.handle(Some(0), &ask(&request(Kind::Open, 0))),
+        ];
+        let count = forged.len() as u64;
+        assert_eq!(forged, [const { None }; 5], "{engine:?}");
+        assert_eq!(pipeline.refused(), count, "{engine:?}");
+        // Packets of a job that the switch does not have are ordinary traffic.
+        let other = send(&data(JOB + 1, 0, 3));
+        assert_eq!(pipeline.handle(Some(0), &other), Some(Reached::Reducer(other)), "{engine:?}");
+        // A copy gets the answer again, an older packet none.
+        assert_eq!(pipeline.handle(Some(0), &send(&data(JOB, 0, 6))), first);
+        assert_eq!(pipeline.handle(Some(0), &send(&data(JOB, 0, 2))), None);
+        assert!(pipeline.handle(None, &ask(&request(Kind::Close, 0))).is_some());
+        let read = pipeline.handle(None, &ask(&Packet { seq: 1 << 16, ..request(Kind::Read, 1) }));
+        let Some(Reached::Reducer(read)) = read else { panic!("{read:?}") };
+        let rows = Packet::parse(&read.payload, &SMALL).expect("a packet");
+        assert_eq!(rows.pairs, [Pair { place, value: 7 }], "{engine:?}: counted once");
+    }
+}
