@@ -66,7 +66,8 @@ fn a_second_candidate_waits_until_the_first_has_ended() {
 #[test]
 fn an_unreachable_cluster_and_a_refusal_are_named() {
     let (server, none) = (Server::start(), nowhere());
-    let mut members = Members::new(&[none.clone()], Duration::from_secs(5), Instant::now()).unwrap();
+    let mut members =
+        Members::new(std::slice::from_ref(&none), Duration::from_secs(5), Instant::now()).unwrap();
     let error = members.range(RangeRequest::default()).unwrap_err();
     assert!(matches!(&error, EtcdError::Unreachable(why) if why.starts_with(&none)), "{error}");
     assert!(error.to_string().starts_with("etcd cannot be reached: "), "{error}");
