@@ -2,6 +2,8 @@
 //!
 //! | module | app | property |
 //! |---|---|---|
+//! | [`acl`] | access lists | each verdict is that of the rules at its time |
+//! | [`firewall`] | stateful firewall | a packet from outside passes if, and only if, a host inside has opened its connection |
 //! | [`vpn`] | VPN gateway | each frame as a model has it; counts of tenants that come and go |
 //! | [`nat`] | NAT of tenants, of machines | no two flows with one public side; replies as without a NAT; ports not used again too early |
 //! | [`syn_proxy`] | SYN proxy | streams arrive as they were sent; nothing is kept of a spoofed SYN |
@@ -10,6 +12,8 @@
 //!
 //! A trial runs on a [`Network`](network::Network): one device, or a rack that looks like one. The controllers are the same on both.
 
+pub mod acl;
+pub mod firewall;
 pub mod frames;
 pub mod linear;
 pub mod nat;

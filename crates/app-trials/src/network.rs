@@ -23,6 +23,10 @@ pub trait Network {
     fn write(&mut self, write: Write<Name>) -> Result<(), String>;
     /// A cell of a counter.
     fn count(&mut self, counter: &str, index: u64) -> Count;
+    /// The direct counter of an entry with exact keys; `None` where it is not read.
+    fn entry_count(&mut self, _table: &str, _key: &[Bits]) -> Option<Count> {
+        None
+    }
     /// A cell of a register.
     fn cell(&mut self, register: &str, index: u64) -> u128;
     /// Time passes.
@@ -39,7 +43,9 @@ pub enum Engine {
 }
 
 /// Name and source of each app that this crate runs.
-pub const APPS: [(&str, &str); 6] = [
+pub const APPS: [(&str, &str); 8] = [
+    ("acl", include_str!("../../../examples/apps/acl.p4")),
+    ("firewall", include_str!("../../../examples/apps/firewall.p4")),
     ("vpn", include_str!("../../../examples/apps/vpn.p4")),
     ("nat", include_str!("../../../examples/apps/nat.p4")),
     ("vm-nat", include_str!("../../../examples/apps/vm-nat.p4")),
@@ -104,6 +110,12 @@ impl Network for OneDevice {
 
     fn count(&mut self, counter: &str, index: u64) -> Count {
         self.switch.counter_read(counter, index).unwrap_or_default()
+    }
+
+    fn entry_count(&mut self, table: &str, key: &[Bits]) -> Option<Count> {
+        let matches: Vec<Match> = key.iter().cloned().map(Match::Exact).collect();
+        let all = self.switch.table_entries(table).ok()?;
+        all.into_iter().find(|entry| *entry.key.matches == *matches).map(|entry| entry.count)
     }
 
     fn cell(&mut self, register: &str, index: u64) -> u128 {

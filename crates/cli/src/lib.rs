@@ -64,6 +64,11 @@ enum Command {
   p4rack profile --help
   p4rack profile fec-encode -o costs.csv")]
     Profile(command::experiments::Args),
+    /// Show what a program costs for a number of flows: memory, Tofino resources, the device classes that can run it, and the time of a packet
+    #[command(after_help = "Examples:
+  p4rack profile-app --help
+  p4rack profile-app examples/apps/vpn.p4 --flows 1000,100000")]
+    ProfileApp(command::experiments::Args),
     /// Repeat a paper's experiments and print its numbers next to the measured ones
     #[command(after_help = "Examples:
   p4rack reproduce --help
@@ -110,6 +115,7 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
         Command::Import(args) => command::import::run(&args),
         Command::Bench(args) => command::experiments::run("bench", &args),
         Command::Profile(args) => command::experiments::run("profile", &args),
+        Command::ProfileApp(args) => command::experiments::run("profile-app", &args),
         Command::Reproduce(args) => command::experiments::run("reproduce", &args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),

@@ -218,3 +218,41 @@ fn apps_share_the_memory_of_a_tofino() {
     "#]],
     );
 }
+
+/// The page has a bar for the switch's memory with a part for each app, whose widths are in proportion to the plan's numbers, and a falling curve of latencies.
+#[test]
+fn the_page_shows_memory_by_app_and_latency_by_memory() {
+    let rack = planned("planned-page", |text| {
+        let second = format!(
+            "[[app]]\nname = \"nat\"\nprogram = \"{}/apps/nat.p4\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = \"plan\"\nshare = \"30%\"\n\
+             distribution = {{ zipf = 1, flows = 300 }}\n[app.objects]\nroutes = {{ resident = \"all\" }}\ntenants = {{ resident = \"all\" }}\n# 500 connections, of",
+            examples().display()
+        );
+        text.replace("# 500 connections, of", &second).replace("26500", "2000000")
+    });
+    let file = Path::new(&rack).with_file_name("plan.html");
+    let output = p4rack(&["plan", &rack, "--html", &file.display().to_string()]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(&file).expect("it was written");
+    let part = |app: &str| -> (f64, u64) {
+        let (before, after) =
+            page.split_once(&format!("<title>{app}: ")).unwrap_or_else(|| panic!("no part of {app}: {page}"));
+        let width = before.rsplit_once(" width=\"").expect("it has a width").1;
+        let number = |text: &str, end: char| text.split_once(end).expect("it ends").0.to_string();
+        (number(width, '"').parse().expect("a width"), number(after, '<').parse().expect("units"))
+    };
+    let (firewall, nat) = (part("firewall"), part("nat"));
+    assert!(firewall.1 > 0 && nat.1 > 0 && firewall.1 + nat.1 <= 2_000_000, "{firewall:?} {nat:?}");
+    let of = |(width, units): (f64, u64)| width / units as f64;
+    assert!((of(firewall) / of(nat) - 1.0).abs() < 0.02, "{firewall:?} {nat:?}");
+    // More memory never makes a plan slower: points go down, which in a picture is a larger y.
+    let points =
+        page.split_once("points=\"").expect("there is a curve").1.split_once('"').expect("it ends").0;
+    let heights: Vec<f64> =
+        points.split_whitespace().map(|point| point.split_once(',').unwrap().1.parse().unwrap()).collect();
+    assert!(
+        heights.len() > 10 && heights.is_sorted() && heights[0] < heights[heights.len() - 1],
+        "{heights:?}"
+    );
+    assert!(!page.contains("http://") && !page.contains("https://"));
+}

@@ -1,8 +1,9 @@
 //! Experiments and measurements.
 //!
 //! [`bench`] runs the data plane beside its peers, [`profile`] measures the rates that network functions sustain on
-//! this machine, and [`reproduce`] repeats the figures and tables of papers in the emulator. [`command`] has the command lines.
+//! this machine, [`app_profile`] the resources and the speed of a program, and [`reproduce`] repeats the figures and tables of papers in the emulator. [`command`] has the command lines.
 
+pub mod app_profile;
 pub mod bench;
 pub mod command;
 pub mod profile;

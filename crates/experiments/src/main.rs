@@ -1,4 +1,4 @@
-//! The program `p4rack-experiments`: the commands `bench`, `profile` and `reproduce`, which `p4rack` hands over to it.
+//! The program `p4rack-experiments`: the commands `bench`, `profile`, `profile-app` and `reproduce`, which `p4rack` hands over to it.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -23,6 +23,7 @@ struct Cli {
 enum Command {
     Bench(command::bench::Args),
     Profile(command::profile::Args),
+    ProfileApp(command::profile_app::Args),
     Reproduce(command::reproduce::Args),
 }
 
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let status = match command {
         Command::Bench(args) => command::bench::run(&args),
         Command::Profile(args) => command::profile::run(&args),
+        Command::ProfileApp(args) => command::profile_app::run(&args),
         Command::Reproduce(args) => command::reproduce::run(args),
     };
     status.into()

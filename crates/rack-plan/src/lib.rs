@@ -3,6 +3,7 @@
 mod bind;
 mod cut;
 pub mod flightplan;
+mod flow_page;
 mod flow_plan;
 mod flows;
 mod lightest;
@@ -15,6 +16,7 @@ mod shares;
 mod spares;
 
 pub use bind::bind;
+pub use flow_page::flow_page;
 pub use flow_plan::FlowPlan;
 pub use flows::{FlowApp, FlowProblem, check_memory, flow_problem};
 pub use lightest::split_lightest;

@@ -2,4 +2,5 @@
 
 pub mod bench;
 pub mod profile;
+pub mod profile_app;
 pub mod reproduce;

@@ -93,7 +93,7 @@ pub struct Args {
     /// Explain what prevents a region from running on a device, and what would allow it; if nothing does, print the plans in which it runs there
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
-    /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices
+    /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices; for plans of flows the memory of each device by app and the latency by the memory of the switch
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Output format
@@ -144,6 +144,13 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         if let Some(key) = meaningless(args) {
             report!("p4rack: `{key}` is for placements: the flows of this rack's apps are planned");
             return Ok(ExitCode::from(2));
+        }
+        if let Some(path) = &args.html {
+            let page = rack_plan::flow_page(&args.programs[0].display().to_string(), &rack, &plans);
+            if let Err(why) = output::write(path, page.as_bytes(), &output::sources(map)) {
+                report!("p4rack: {why}");
+                return Ok(ExitCode::FAILURE);
+            }
         }
         match args.format {
             Format::Text => plans.iter().for_each(|plan| output::print(&plan.text(&rack))),
@@ -241,7 +248,6 @@ fn meaningless(args: &Args) -> Option<&'static str> {
         (args.prints_rules, "--print-rules"),
         (args.spares.is_some(), "--spares"),
         (args.why_not.is_some(), "--why-not"),
-        (args.html.is_some(), "--html"),
     ];
     given.into_iter().find(|(is_given, _)| *is_given).map(|(_, key)| key)
 }

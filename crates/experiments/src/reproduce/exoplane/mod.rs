@@ -5,19 +5,27 @@ mod cards;
 mod fig1;
 mod fig10;
 mod fig11;
+mod fig12;
+mod fig13;
+mod fig15;
 mod fig9;
 mod gateway;
+mod resources;
 mod table3;
 
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const EXOPLANE: [&Experiment; 7] = [
+pub const EXOPLANE: [&Experiment; 11] = [
     &fig1::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
     &table3::EXPERIMENT,
     &cards::EXPERIMENT,
+    &fig12::EXPERIMENT,
+    &fig13::EXPERIMENT,
+    &fig15::EXPERIMENT,
+    &resources::EXPERIMENT,
     &appendix_d::EXPERIMENT,
 ];
