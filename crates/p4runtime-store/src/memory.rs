@@ -14,7 +14,7 @@ use p4runtime_proto::p4::config::v1::{
 };
 
 /// An entry without its key, its action's arguments and its metadata.
-const ENTRY: u64 = 1152;
+const ENTRY: u64 = 1216;
 
 /// A field of a key, and a member of a value set.
 const FIELD: u64 = 384;

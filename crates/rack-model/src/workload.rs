@@ -69,6 +69,12 @@
 //! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
 //!
 //! [[workload]]
+//! kind = "pfabric"          # transfers that say how much of them is left (docs/protocols.md)
+//! rate = "1Gbit/s"          # the rate of the senders' links
+//! port = 9302               # port of the receiver; default 9302
+//! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
+//!
+//! [[workload]]
 //! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs
 //! op = "add"                # or "max", "min", "or"
 //! by = "switch"             # or "hosts": every pair travels to the reducer

@@ -73,8 +73,8 @@ struct Flexswitch {
     /// Figures or tables to reproduce; without any, list all
     #[arg(value_parser = find_flexswitch)]
     figures: Vec<&'static Experiment>,
-    /// Directory of the racks of `table3`
-    #[arg(long, value_name = "DIR", default_value = "examples/rcp")]
+    /// Directory of the racks of `fig3`, `fig6` and `table3`
+    #[arg(long, value_name = "DIR", default_value = "examples")]
     racks: PathBuf,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]

@@ -1,8 +1,9 @@
-//! Control of a sender by the answers of switches: RCP's rate, and XCP's window.
+//! Control of a sender: RCP's rate, XCP's window, and pFabric's, which is fixed.
 //!
 //! | | a packet says | its acknowledgement brings | next packet |
 //! |---|---|---|---|
 //! | RCP | the wished rate | the lowest rate that a switch offered | when the last one has taken its time at that rate |
+//! | pFabric | packets that are left | nothing | while less than the wished rate times the round trip is in flight |
 //! | XCP | round trip, and rtt s / cwnd | xi_p and xi_n: the window changes by xi_p rtt (rtt s / cwnd) - xi_n rtt s | while less than the window is in flight |
 
 use base_time::{Duration, Rate, Time};
@@ -16,6 +17,7 @@ pub(super) type Words = [u32; 3];
 pub(super) enum Protocol {
     Rcp,
     Xcp,
+    Pfabric,
 }
 
 impl Protocol {
@@ -24,6 +26,7 @@ impl Protocol {
         match self {
             Protocol::Rcp => 2,
             Protocol::Xcp => 3,
+            Protocol::Pfabric => 1,
         }
     }
 
@@ -32,6 +35,7 @@ impl Protocol {
         match self {
             Protocol::Rcp => 0..1,
             Protocol::Xcp => 1..3,
+            Protocol::Pfabric => 0..0,
         }
     }
 
@@ -40,6 +44,8 @@ impl Protocol {
         match self {
             Protocol::Rcp => [wish, came[0], 0],
             Protocol::Xcp => came,
+            // Answers hold nobody up: the highest priority.
+            Protocol::Pfabric => [0; 3],
         }
     }
 }
@@ -56,6 +62,19 @@ pub(super) struct Flight {
 pub(super) enum Control {
     Rate(Pace),
     Window(Window),
+    Fixed(Fixed),
+}
+
+/// pFabric.
+#[derive(Clone, Debug)]
+pub(super) struct Fixed {
+    rate: Rate,
+    /// Bytes of a full packet.
+    full: u64,
+    /// The receiver has answered.
+    is_open: bool,
+    /// After a timeout, one packet is under way until one is acknowledged.
+    is_careful: bool,
 }
 
 /// RCP.
@@ -97,6 +116,12 @@ impl Control {
             Protocol::Xcp => {
                 Control::Window(Window { full, window: (FIRST * full) << 16, is_open: false, reduced: None })
             }
+            Protocol::Pfabric => Control::Fixed(Fixed {
+                rate: Rate::from_bits_per_s(u64::from(wish) * 1000),
+                full,
+                is_open: false,
+                is_careful: false,
+            }),
         }
     }
 
@@ -105,13 +130,15 @@ impl Control {
         match self {
             Control::Rate(pace) => pace.rate.is_some(),
             Control::Window(window) => window.is_open,
+            Control::Fixed(fixed) => fixed.is_open,
         }
     }
 
-    /// Words of a packet of so many bytes; `trip_us` is the round trip, or 0.
-    pub fn words(&self, trip_us: u32, bytes: u64) -> Words {
+    /// Words of a packet of so many bytes; `trip_us` is the round trip, or 0, and `left` the number of packets that are not acknowledged.
+    pub fn words(&self, trip_us: u32, bytes: u64, left: u32) -> Words {
         match self {
             Control::Rate(pace) => [pace.wish, 0, 0],
+            Control::Fixed(_) => [left, 0, 0],
             Control::Window(window) => {
                 // With 8 bits after the point.
                 let inverse = (u128::from(trip_us) * u128::from(bytes)) << 24;
@@ -128,6 +155,7 @@ impl Control {
             Control::Rate(pace) => {
                 pace.rate = Some(Rate::from_bits_per_s(u64::from(came[1].max(1)) * 1000));
             }
+            Control::Fixed(fixed) => (fixed.is_open, fixed.is_careful) = (true, false),
             Control::Window(window) => {
                 window.is_open = true;
                 let [_, positive, negative] = came;
@@ -154,6 +182,9 @@ impl Control {
 
     /// Packets were lost, all of them after a timeout: XCP's window is halved at most once in a round trip.
     pub fn lost(&mut self, trip: Duration, is_timeout: bool, now: Time) {
+        if let Control::Fixed(fixed) = self {
+            fixed.is_careful = is_timeout;
+        }
         if let Control::Window(window) = self {
             let least = window.full << 16;
             if is_timeout {
@@ -180,6 +211,12 @@ impl Control {
                 let is_free = flight.bytes + window.full <= window.window >> 16 || flight.packets == 0;
                 (window.is_open && is_free).then_some(heard)
             }
+            Control::Fixed(fixed) => {
+                let window =
+                    if fixed.is_careful { fixed.full } else { fixed.rate.bytes_in(trip).max(2 * fixed.full) };
+                let is_free = flight.bytes + fixed.full <= window || flight.packets == 0;
+                (fixed.is_open && is_free).then_some(heard)
+            }
         }
     }
 }
@@ -192,7 +229,7 @@ mod tests {
 
     fn open() -> Control {
         let mut control = Control::new(Protocol::Xcp, 0, 1000, Time::ZERO);
-        assert!(!control.is_open() && control.words(0, 66) == [0, u32::MAX, 0]);
+        assert!(!control.is_open() && control.words(0, 66, 1) == [0, u32::MAX, 0]);
         control.answered(([0; 3], 0, 66), [0, u32::MAX, 0]);
         assert!(control.is_open());
         control
@@ -207,7 +244,7 @@ mod tests {
     fn a_window_changes_by_the_formula() {
         let mut control = open();
         // rtt s / cwnd = 200 * 1000 / 4000 = 50 us.
-        let sent = control.words(TRIP, 1000);
+        let sent = control.words(TRIP, 1000, 1);
         assert_eq!(sent, [50 << 8, u32::MAX, 0]);
         let (positive, negative) = (0.05, 0.0002);
         let scaled = |value: f64| (value * f64::from(1 << 24)).round() as u32;
@@ -235,6 +272,23 @@ mod tests {
         let mut control = open();
         control.lost(trip, true, at(100));
         assert_eq!(bytes(&control), 1000.0);
+    }
+
+    #[test]
+    fn a_fixed_window_is_the_rate_times_the_round_trip() {
+        let mut control = Control::new(Protocol::Pfabric, 1_000_000, 1000, Time::ZERO);
+        assert_eq!(control.words(0, 66, 17), [17, 0, 0]);
+        control.answered(([0; 3], 0, 66), [0; 3]);
+        // 40 us at 1 Gbit/s are 5,000 bytes.
+        let due = |control: &Control, packets: usize| {
+            let flight = Flight { packets, bytes: 1000 * packets as u64 };
+            control.due(flight, Duration::from_us(40), Time::ZERO).is_some()
+        };
+        assert_eq!([0, 4, 5].map(|packets| due(&control, packets)), [true, true, false]);
+        control.lost(Duration::from_us(40), true, Time::ZERO);
+        assert_eq!([0, 1].map(|packets| due(&control, packets)), [true, false]);
+        control.answered(([0; 3], 0, 66), [0; 3]);
+        assert!(due(&control, 4));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The bytes of a packet after UDP's header: those of RCP or XCP, then those of the hosts' own protocol.
+//! The bytes of a packet after UDP's header: those of RCP, XCP or pFabric, then those of the hosts' own protocol.
 //!
 //! | bytes | | read and written by |
 //! |---|---|---|
@@ -9,6 +9,7 @@
 //! | 4 | XCP: rtt s / cwnd in microseconds, 8 bits after the point; 0: unknown | hosts |
 //! | 4 | XCP: xi_p, 24 bits after the point, lowered by switches | switches |
 //! | 4 | XCP: xi_n, 24 bits after the point, raised by switches | switches |
+//! | 4 | pFabric: packets of the transfer that are not acknowledged; 0 in answers | hosts |
 //! | 4 | number of the transfer | hosts |
 //! | 4 | number of the piece of data | hosts |
 //! | 4 | number of the transmission, which the acknowledgement repeats | hosts |
@@ -100,9 +101,11 @@ mod tests {
     #[test]
     fn a_header_is_read_back() {
         // Switches change these bits; nothing else may change.
-        for (protocol, words, changing) in
-            [(Protocol::Rcp, [5, u32::MAX, 0], 32..64), (Protocol::Xcp, [5, u32::MAX, 7], 64..128)]
-        {
+        for (protocol, words, changing) in [
+            (Protocol::Rcp, [5, u32::MAX, 0], 32..64),
+            (Protocol::Xcp, [5, u32::MAX, 7], 64..128),
+            (Protocol::Pfabric, [5, 0, 0], 0..0),
+        ] {
             let header =
                 Header { flags: DATA, rtt_us: 0x12_3456, words, transfer: 1, piece: 2, transmission: 3 };
             let length = length(protocol);

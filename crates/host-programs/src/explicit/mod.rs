@@ -1,5 +1,5 @@
 //! `rcp` and `xcp`: transfers whose senders obey what switches write into headers (RCP: Dukkipati 2008; XCP: Katabi, Handley and Rohrs 2002;
-//! FlexSwitch, sections 4.1 and 4.2).
+//! FlexSwitch, sections 4.1 and 4.2). `pfabric`: senders write how much is left, and send at the rate of their links (Alizadeh et al. 2013).
 //!
 //! ```text
 //! sender    SYN ->  <- ACK, first answer   DATA -> ...   <- ACK of each, with the answer that the packet has met
@@ -74,11 +74,31 @@ pub static XCP: Kind = Kind {
     start: |setup| start(Protocol::Xcp, setup),
 };
 
+/// The workload `pfabric`.
+pub static PFABRIC: Kind = Kind {
+    word: "pfabric",
+    count: Count { most: MOST_TRANSFERS, default: None },
+    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
+    keys: &[
+        // The rate of the senders' links.
+        Key::new("rate", Wanted::Rate),
+        INTERVAL,
+        Key::new("port", Wanted::Port(|_| 9302)),
+        LIST,
+        TAIL,
+        LARGEST,
+    ],
+    rule: Some(Rule::PortOfItsOwn("UDP")),
+    since_start: |load, n| load.time("interval") * n,
+    frame_bytes: |_| None,
+    start: |setup| start(Protocol::Pfabric, setup),
+};
+
 /// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its senders send.
 struct Explicit {
     protocol: Protocol,
     port: u16,
-    /// Wished rate of RCP, in kbit/s.
+    /// Wished rate of RCP, or the rate of the links, in kbit/s.
     wish: u32,
     /// Number of the first pair among those of all workloads.
     first: u32,

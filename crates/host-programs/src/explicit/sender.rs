@@ -201,7 +201,7 @@ impl Sender {
     fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
         let transmission = self.first.wrapping_add(self.flight.len() as u32);
         let trip_us = self.trip_us();
-        let words = self.control.words(trip_us, bytes);
+        let words = self.control.words(trip_us, bytes, self.left);
         self.flight.push_back(Transmission { piece, at: now, bytes, words, trip_us, is_over: false });
         self.bytes_in_flight += bytes;
         self.sent = now;

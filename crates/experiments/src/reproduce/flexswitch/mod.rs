@@ -2,15 +2,24 @@
 //! emulator.
 
 mod fig2;
+mod fig3;
+mod fig6;
 mod table1;
 mod table2;
 mod table3;
+mod transfers;
 
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const FLEXSWITCH: [&Experiment; 4] =
-    [&fig2::EXPERIMENT, &table1::EXPERIMENT, &table2::EXPERIMENT, &table3::EXPERIMENT];
+pub const FLEXSWITCH: [&Experiment; 6] = [
+    &fig2::EXPERIMENT,
+    &table1::EXPERIMENT,
+    &table2::EXPERIMENT,
+    &fig3::EXPERIMENT,
+    &table3::EXPERIMENT,
+    &fig6::EXPERIMENT,
+];
 
 /// `3.14 %`
 fn percent(share: f64) -> String {

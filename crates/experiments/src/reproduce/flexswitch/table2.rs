@@ -59,6 +59,9 @@ fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
             percent(error),
             entries.to_string(),
             format!("{m}, {l}"),
+            product(bits, m, l).map_or("none".to_string(), |values| {
+                percent(arithmetic(block("multiply"), &values, SAMPLES, 2).mean)
+            }),
             (logs + (1 << l)).to_string(),
             percent(arithmetic(normalised, &values, SAMPLES, 2).mean),
             once.map(|table| table.entries).sum::<u64>().to_string(),
@@ -71,6 +74,7 @@ fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         "error",
         "rows",
         "<paper's m, l",
+        "its error",
         "paper's rows",
         "normalised",
         "its rows",

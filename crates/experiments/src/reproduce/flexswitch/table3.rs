@@ -1,12 +1,9 @@
 //! Table 3: completion times of transfers by TCP and by RCP.
 
+use super::transfers::{PACKET, draw, shape, three, times};
 use crate::reproduce::{Experiment, Lab, Shown};
-use base_diag::{Diagnostic, Span};
-use host_programs::Value;
-use host_programs::flow_list::FlowList;
-use p4rack::rack::Racked;
-use p4rack::up::bring_up;
-use protocol_trials::statistics::{Length, bootstrap, mean, quantile};
+use base_diag::Diagnostic;
+use protocol_trials::statistics::{Length, bootstrap};
 use rack_emulator::Table;
 use rack_model::Rack;
 
@@ -22,8 +19,6 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// Transfers of each of the eight servers.
 const COUNT: u64 = 1000;
-/// Data in a full packet.
-const PACKET: u32 = 1444;
 /// The paper's means, medians and 95th percentiles in ms, by TCP and by RCP.
 const PAPER: [([f64; 3], [f64; 3]); 3] = [
     ([10.32, 0.85, 2.92], [0.85, 0.73, 2.05]),
@@ -31,37 +26,10 @@ const PAPER: [([f64; 3], [f64; 3]); 3] = [
     ([649.0, 59.7, 3560.0], [50.4, 36.9, 137.0]),
 ];
 
-/// The transfers of a rack: length, and time in ms.
-fn times(racked: &Racked) -> Result<Vec<(u32, f64)>, Vec<Diagnostic>> {
-    let workload = &racked.rack.workloads[0];
-    let mut running = bring_up(racked)?;
-    running.emulator.keep_samples(true);
-    running.run()?;
-    let pairs: Vec<_> = workload.pairs().collect();
-    let lists: Vec<Vec<u32>> = (0..)
-        .zip(&pairs)
-        .map(|(pair, _)| FlowList::new(&workload.load, pair).map(|flow| flow.bytes).collect())
-        .collect();
-    let mut out = vec![];
-    for sample in running.emulator.take_samples() {
-        let Some(pair) = pairs.iter().position(|pair| *pair == (sample.from, sample.to)) else { continue };
-        let bytes = lists[pair].get(sample.sequence as usize).copied().unwrap_or(0);
-        let ms = sample.received.since(sample.sent).as_ns() as f64 / 1e6;
-        out.push(((pair, sample.sequence), (bytes, ms)));
-    }
-    out.sort_by_key(|(place, _)| *place);
-    Ok(out.into_iter().map(|(_, time)| time).collect())
-}
-
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
-    let change = |rack: &mut Rack| {
-        if let Some(workload) = rack.workloads.first_mut() {
-            workload.load.count = COUNT;
-            workload.load.set("list", Value::Number(1), Span::NONE);
-        }
-    };
-    let tcp = lab.changed("tcp.toml", &change)?;
-    let rcp = lab.changed("RACK.toml", &change)?;
+    let change = |rack: &mut Rack| draw(rack, COUNT);
+    let tcp = lab.changed("rcp/tcp.toml", &change)?;
+    let rcp = lab.changed("rcp/RACK.toml", &change)?;
     let (tcp, rcp) = (times(&tcp)?, times(&rcp)?);
     let pairs: Vec<(u32, f64, f64)> =
         tcp.iter().zip(&rcp).map(|((bytes, tcp), (_, rcp))| (*bytes, *tcp, *rcp)).collect();
@@ -98,13 +66,4 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 fn ratio_of_means(rows: &[(f64, f64)]) -> f64 {
     let sum = |of: fn(&(f64, f64)) -> f64| rows.iter().map(of).sum::<f64>();
     sum(|row| row.0) / sum(|row| row.1)
-}
-
-fn shape(times: &[f64]) -> [f64; 3] {
-    [mean(times), quantile(times, 0.5), quantile(times, 0.95)]
-}
-
-/// `0.85, 0.73, 2.05`
-fn three(values: [f64; 3]) -> String {
-    values.map(|value| format!("{value:.2}")).join(", ")
 }
