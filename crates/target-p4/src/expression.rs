@@ -57,7 +57,8 @@ impl Printer<'_> {
             ExprKind::Ternary(cond, yes, no) => {
                 // Of two bare numbers none has a width.
                 let want = want.filter(|_| !(is_literal(yes) && is_literal(no)));
-                let (yes, no) = (self.expr(yes, want, 2), self.expr(no, want, 1));
+                // p4c reads `a ? b : c ? d : e` as `(a ? b : c) ? d : e`.
+                let (yes, no) = (self.expr(yes, want, 2), self.expr(no, want, 2));
                 return (format!("{} ? {yes} : {no}", self.expr(cond, Some(&Type::Bool), 2)), 1);
             }
             ExprKind::Cast(operand) => {

@@ -79,6 +79,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         hdr.h.d = (int<16>)(bit<16>)8w3;
         hdr.h.c = meta.flag ? hdr.h.c : 0;
         hdr.h.c = meta.flag ? (x == 1 ? 8w1 : 2) : shift;
+        hdr.h.c = meta.flag ? shift : x == 1 ? hdr.h.c : 3;
         meta.flag = !meta.flag && (x != y || hdr.h.c >= 3) == true;
         meta.array = { 1, 2, 3 };
         meta.array[hdr.h.c] = 4;
