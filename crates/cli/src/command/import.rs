@@ -21,7 +21,7 @@ pub struct Args {
     /// Program of all switches
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
-    /// Send the frames again that the hosts have sent in a lab: the directory of its captures
+    /// Directory of a lab's captures: the RACK.toml sends the frames that the hosts sent in the lab
     #[arg(long, value_name = "DIR")]
     captures: Option<PathBuf>,
     /// Look for programs in this directory first

@@ -61,7 +61,7 @@ struct Options {
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Memory for the programs and entries of all switches; docs/security.md has the default. Each switch may use the same share
+    /// Maximum memory for the programs and entries of all switches, in MiB, divided equally among them; docs/security.md states the default
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..))]
     max_memory: Option<u64>,
     #[command(flatten)]

@@ -35,7 +35,8 @@ pub struct Args {
     /// Regions to check. `marks` checks the rack's own map; any other value checks unmarked regions, each alone, moved to the first device that is not the origin
     #[arg(long, value_enum, default_value = "marks", conflicts_with = "all_cuts")]
     cut: Cut,
-    /// Also run with frames lost between devices, with the plan replaced by an equal one while a frame is between devices, and with a controller that replaces the plan
+    /// Three more kinds of runs: frames are lost between devices; an equal plan takes over while a frame is between devices; and, for the rack's own
+    /// map, the emulated rack's controller replaces the plan while packets are inside
     #[arg(long)]
     lossy: bool,
     /// Output format

@@ -50,7 +50,7 @@ pub struct Args {
     /// Packet size on the wire in bytes, 64 to 1518, or `imix`
     #[arg(long, default_value = "64", value_parser = size)]
     size: Size,
-    /// Print the rates that the project wants next to the measured ones: two workers, in-process ports, C, captures, the emulator
+    /// Print the project's target rates next to the measured ones: two workers, in-process ports, C, captures, the emulator
     #[arg(long, conflicts_with_all = ["engine", "peers", "workers"])]
     targets: bool,
     /// Output format

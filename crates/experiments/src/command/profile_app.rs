@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Show what a program costs for a number of flows: memory, Tofino resources, the device classes that can run it, and the time of a packet
 ///
-/// Tables that grow with the flows are those whose keys have the shard key (`p4rack analyze`); the others have the sizes that the program gives.
+/// Tables whose keys contain the shard key (`p4rack analyze`) grow with the flows; other tables have the sizes that the program gives.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack profile-app examples/apps/vpn.p4

@@ -34,7 +34,7 @@ enum Paper {
     Clip(Clip),
     /// ExoPlane: popular flows on the switch, the others on network cards
     Exoplane(Exoplane),
-    /// P4COM: MapReduce jobs whose pairs are folded by a switch
+    /// P4COM: MapReduce jobs whose key-value pairs are reduced by a switch
     P4com(P4com),
 }
 

@@ -32,11 +32,12 @@ A job file declares data sets, mappers that generate pairs from them, and reduce
  mapper  m3 = program(at = \"10.0.1.3\")                  a program that joins the group of its reducer (p4rack.agg, p4rack_reduce.h)
  reducer counts = add(m1, m2, at = \"10.0.0.1\")          or max, min, or
 
-COLUMN is a column's name in the first line of a CSV file, or its number from 1. Arguments of a reducer, with defaults:
+COLUMN is a column's name in the first line of a CSV file, or its number from 1. Arguments of a reducer; defaults are first, or after `=`:
 
  at = HOST                        host of the reducer
  by = switch | hosts              switch: switches on the path reduce pairs; hosts: all pairs travel to the reducer
- key = hashed | text | number     value = u32 | u64     profile = pipeline | software
+ key = hashed | text | number     value = u32 | u64
+ profile = pipeline | software    switches with a pipeline of stages, or software switches, whose slots hold whole keys
  values = N                       values of a key; default: the number that the mappers generate
  rows = 8192, rounds = 1          rows of slots in a switch, a power of two; slices of the keys, processed in turn
  window = 256                     packets of a mapper in flight

@@ -93,7 +93,7 @@ pub struct Args {
     /// Explain what prevents a region from running on a device, and what would allow it; if nothing does, print the plans in which it runs there
     #[arg(long, value_name = "REGION=DEVICE")]
     why_not: Option<String>,
-    /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices; for plans of flows the memory of each device by app and the latency by the memory of the switch
+    /// Also write the plans as a self-contained HTML page: the Pareto front on parallel axes and each plan on its devices. For apps with `flows`: the memory of each device by app, and the latency by the memory of the switch
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Output format

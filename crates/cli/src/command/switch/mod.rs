@@ -84,8 +84,8 @@ pub struct Args {
     /// etcd://HOST:PORT[,HOST:PORT...]/NAME one leads, and the others wait: when it ends, the next one takes over
     #[arg(long, value_name = "PLACE")]
     state: Option<StatePlace>,
-    /// With `--agent` or `--state`: erase the agents' entries and the saved state at start. By default both are kept, and an agent that runs
-    /// another program is an error, unless the saved state has the program that the agent must run
+    /// With `--agent` or `--state`: erase the agents' entries and the saved state at start. By default both are kept. An agent that runs another
+    /// program then gets the saved program; without a saved state, it is an error
     #[arg(long)]
     fresh: bool,
     /// With `--agent`: seconds between comparisons of the agents' entries with the desired state
