@@ -149,6 +149,7 @@ impl World<'_> {
         let is_sending = |at: &usize| self.mappers[*at].is_busy() && !self.mappers[*at].has_sent_all();
         let sending: Vec<usize> = order.iter().copied().filter(is_sending).collect();
         for at in order {
+            // Mappers far apart in the order of keys would evict each other's pairs: the one ahead waits.
             let apart = APART.max(2 * 1000 / done[at].1);
             let is_ahead = |last: &usize| share(done[at]) > share(done[*last]) + apart;
             if sending.contains(&at) && sending.first().is_some_and(is_ahead) {

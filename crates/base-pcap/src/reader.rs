@@ -213,6 +213,7 @@ fn take_block_ng<'b>(block: &'b Block, interfaces: &mut Vec<Interface>) -> Resul
             let nanos = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX);
             Ok(Some(Frame { nanos, bytes, original }))
         }
+        // A simple packet names no interface and has no time.
         Block::SimplePacket(packet) => {
             let known = interfaces.first().ok_or_else(|| unknown(0))?;
             let kept = if known.snaplen == 0 { u32::MAX } else { known.snaplen };

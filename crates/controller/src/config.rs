@@ -79,6 +79,7 @@ pub(crate) async fn exchange<P: Planner>(
         }
         ended.is_ok() || state.held.is_some()
     };
+    // Merged objects have their values before frames are admitted to the new program.
     if ended.is_ok() && has_totals {
         merge_calls::settle(shared).await;
     }

@@ -277,6 +277,7 @@ impl Builder for Maker {
             Some(KnownProgram { program, map, .. }) => (Arc::clone(program), map.clone()),
             None => self.program(config)?,
         };
+        // All limits are checked before machine code is generated, which takes longest.
         few_externs(&program)?;
         let (edges, groups) = (SentEdge::of_program(&program), SaidGroups::of_program(&program));
         let offered = offered(&program).map_err(|problems| refusal("the program has no P4Info", &problems));

@@ -156,6 +156,7 @@ impl<E: Copy> Network<E> {
         ends: &mut [Option<u32>],
     ) -> Result<(), BuildError> {
         let Link { plugs: [a, b], settings, queue } = link;
+        // Links of large racks are mostly equal: shared settings keep a wire within a few cache lines (docs/emulator.md).
         let before = self.wires.last().map(|wire| &wire.medium.settings);
         let settings = before.filter(|known| ***known == settings).cloned().unwrap_or(Arc::new(settings));
         for (direction, (from, to)) in (0..).zip([(a, b), (b, a)]) {

@@ -18,6 +18,7 @@ impl<'a, A: Arch> Machine<'a, A> {
     /// NoError.
     pub(crate) fn run_parser(&mut self, parser_id: ParserId, parser: &'a Parser) -> Result<(), Stop> {
         self.run(&parser.locals)?;
+        // A loop of states is bounded twice: by the packet's budget, and by the number of states in a row that take no byte.
         let mut at = StateRef::State(StateId(0));
         let mut idle = 0;
         loop {

@@ -255,6 +255,7 @@ impl Hoist<'_> {
         if acts(cond) || stmts_act(update) {
             self.changed = true;
             let mut inner = vec![];
+            // The step comes before the test of every round but the first, so that `continue` does not skip it.
             if !update.is_empty() {
                 let again = build::local(self.vars, "again", Type::Bool, span);
                 let again = build::var_of(self.vars, again).at(span);

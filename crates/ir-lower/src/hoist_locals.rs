@@ -20,6 +20,7 @@ pub fn hoist_locals(program: &mut Program) -> Changed {
         let mut hoist = Hoist { program, into_loops: true, locals: vec![], changed: false };
         match unit {
             Unit::Control(control) => {
+                // One packet may run an action several times.
                 for action in &mut control.actions {
                     hoist.list(&mut control.vars, &mut action.body.stmts, true);
                 }
@@ -92,6 +93,7 @@ impl Hoist<'_> {
             let place = build::var_of(vars, var).at(span);
             match init {
                 Some(init) => stmts.push(build::assign(place, init).at(span)),
+                // Each time the declaration is executed, the variable starts from zero.
                 None if again => {
                     let mut zero = vec![];
                     zero::zero_place(self.program, vars, &place, &mut zero);

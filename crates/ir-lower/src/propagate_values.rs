@@ -61,6 +61,7 @@ fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, u
         known: Known::default(),
         changed: false,
     };
+    // Tables run an action wherever they are applied: nothing is known at its start.
     for action in actions {
         pass.known = Known::default();
         pass.stmts(&mut action.body.stmts);

@@ -67,6 +67,7 @@ fn in_parser(parser: &mut Parser) -> bool {
             }
         }
     }
+    // Liveness at the start of each state, to a fixed point; only then is anything removed.
     let mut open: BTreeSet<usize> = (0..states.len()).collect();
     while let Some(at) = open.pop_last() {
         let mut pass =

@@ -21,6 +21,7 @@ pub fn split_structs(program: &mut Program) -> Changed {
 }
 
 fn one_unit(program: &Program, unit: &mut Unit) -> bool {
+    // Variables that something uses as one value, such as an extern that fills it, stay structs.
     let mut whole = BTreeSet::new();
     each_expr(unit, &mut |expr| uses(program, expr, &mut whole));
     for list in unit.lists_mut().1 {

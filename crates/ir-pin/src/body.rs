@@ -65,6 +65,7 @@ pub fn compute_shard(
     let parts: Vec<Expr> = shards.parts.iter().filter_map(|at| key.get(*at).cloned()).collect();
     let mut stmts = vec![];
     let mut data = parts.clone();
+    // Both directions of a flow get one shard: in one of them, the parts of each pair are swapped.
     if !shards.pairs.is_empty() {
         let mut locals: Vec<Expr> = vec![];
         for part in &parts {

@@ -299,6 +299,7 @@ fn drained(case: &Case, setup: &Setup, inputs: &[Input]) -> Result<Tried, Differ
             return given_up(&mut wholes, &answers, records, tried, why);
         }
         if let Some(record) = records.pop() {
+            // The whole program reads the clock, random numbers and queue depths that the split program has read.
             answers.load(&record.observations, record.steady);
             let whole = &mut wholes[input.origin];
             let Some(expected) = whole.frame(input.port, &input.frame, now) else { return Ok(tried) };

@@ -305,6 +305,7 @@ impl Varying<'_> {
                 }
             }
         }
+        // A full set counts as different from all others (`choose`), so a path that is left out hides no warning.
         while out.len() > MOST_PATHS {
             out.pop_last();
         }

@@ -129,6 +129,7 @@ impl Layout {
         if !refused.is_empty() {
             return Err(refused);
         }
+        // Two numbers beyond those of sections: an unknown hand-over, and, with spares, a frame after which nothing runs.
         let unknown_region = sections.list.len() as u64;
         let ended_region = unknown_region + 1;
         let last_region =

@@ -88,6 +88,7 @@ fn next_to(
     placement: &Placement,
 ) -> BTreeMap<DeviceIndex, DeviceIndex> {
     let origins: Vec<DeviceIndex> = placement.origins().collect();
+    // Ties between paths of equal length: through an origin, then through a device that runs a part anyway.
     let rank = |device: DeviceIndex| {
         let origin = origins.iter().position(|o| *o == device).unwrap_or(origins.len());
         (origin, !parts.contains(&device), device)

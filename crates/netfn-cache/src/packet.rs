@@ -133,6 +133,7 @@ pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Tex
     head[..6].copy_from_slice(&request.link[6..12]);
     head[6..12].copy_from_slice(&request.link[..6]);
     head[12..link].copy_from_slice(&request.link[12..]);
+    // IPv4, UDP, and memcached's frame header: the request's number, datagram 0 of 1.
     let ip = &mut head[link..link + HEAD];
     ip[..12].copy_from_slice(&[0x45, 0, 0, 0, 0, 0, 0x40, 0, 64, 17, 0, 0]);
     ip[12..16].copy_from_slice(&request.destination.0);
@@ -154,6 +155,7 @@ pub fn answer(request: &Datagram<'_>, length: usize, write: impl FnOnce(&mut Tex
     let length = total - IPV4 as u16;
     ip[IPV4 + 4..IPV4 + 6].copy_from_slice(&length.to_be_bytes());
     let check = !folded(u64::from(length) + 17 + sum(&ip[12..]) + text);
+    // 0 would mean that there is no checksum (RFC 768).
     let check = if check == 0 { 0xffff } else { check };
     ip[IPV4 + 6..IPV4 + 8].copy_from_slice(&check.to_be_bytes());
     frame

@@ -111,6 +111,7 @@ impl Compressor {
         let context = &mut contexts[number];
         context.used = now;
         let kept = block.kept();
+        // A frame with other values in the fields that a flow keeps is sent as it is; only several in a row replace the reference.
         match &mut context.flow {
             Some(flow) if flow.kept == kept => flow.misfits = 0,
             Some(flow) if flow.kept.flow() == kept.flow() && flow.misfits + 1 < MISFITS => {
@@ -183,6 +184,7 @@ fn written(
         head.present |= IP_LENGTH;
         out.extend_from_slice(&(length as u16).to_be_bytes());
     }
+    // The link may pad so short a frame.
     if out.len() + payload.len() <= SHORT {
         head.present |= PAYLOAD_LENGTH;
         out.extend_from_slice(&(payload.len() as u16).to_be_bytes());

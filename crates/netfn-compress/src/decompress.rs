@@ -158,6 +158,7 @@ impl Decompressor {
         if crc16(block.bytes()) != head.check {
             return Err(Ended::Mismatched);
         }
+        // Only a frame whose check is right may replace a reference.
         if let Some(reference) = brought {
             if self.ports.len() == PORTS && !self.ports.contains_key(&port) {
                 return Err(Ended::Unknown);

@@ -155,6 +155,7 @@ fn of_app(
         number,
         hold,
     };
+    // Made once for its mistakes, which are reported before anything runs.
     of.moves(&unpinned.entries, 1)?;
     Ok(of)
 }
@@ -219,6 +220,7 @@ pub fn flows_of(
         inside: placement.link_ports(placement.origin()).into_iter().map(|port| port as u32).collect(),
     });
     let moves = own.into_iter().map(|one| (one.at, one.flow.clone(), one.to)).collect();
+    // As the splitter's policy `shard` fills its table: shard n is at helper n modulo their number.
     let shards =
         (0..usize::from(pinned.shards)).filter_map(|shard| helpers.get(shard % helpers.len())).copied();
     let places = (placement.origin(), shards.collect());

@@ -119,6 +119,7 @@ pub fn offers(
     let files = with_own(name, &options.files);
     let from = Sources { program: name, handlers: &wanted, files: &files, sanitize };
     let built = Arc::new(handlers::build(&from, map)?);
+    // A sanitizer ends the process in which it finds a fault.
     let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
     handlers::register(&built, isolation, options.seed, &mut registry);
     Ok(Offers { registry, built: Some(built) })

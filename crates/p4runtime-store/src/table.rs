@@ -79,6 +79,7 @@ fn plan_entry(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> Re
     }
     if how == Type::Insert {
         room(store, table, entry.table_id)?;
+        // MODIFY keeps the key, so the restriction holds already.
         if let Some(restriction) = store.catalog.restrictions().table(entry.table_id) {
             restriction.allows_entry(table, &key.matches, key.priority)?;
         }

@@ -580,11 +580,13 @@ impl<'p> Bound<'p> {
                 forced[at] = Some(forced::along(problem, &known, ahead));
             }
         }
+        // From the last region back: a row bounds what the regions from its level on add.
         for level in (0..problem.order.len()).rev() {
             let node = problem.order[level];
             let classes: Vec<usize> = self.allowed[node].iter().map(|group| self.class[*group]).collect();
             feasible[level] = feasible[level + 1] && !classes.is_empty();
             let least = |of: &dyn Fn(usize) -> i64| classes.iter().map(|class| of(*class)).min().unwrap_or(0);
+            // In parts of the largest device of a class: the sum over regions then bounds the number of devices from below.
             let need = |var: usize| {
                 let size = |class: usize| self.sizes[class][var].first().copied().unwrap_or(0);
                 let part = least(&|class| fraction(self.uses[node][class][var], size(class)));

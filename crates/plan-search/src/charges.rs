@@ -51,6 +51,7 @@ impl Charges {
         };
         let row = |node: usize| (0..classes).map(|class| charged(node, class)).collect();
         let of: Vec<Vec<Vec<i64>>> = (0..problem.nodes.len()).map(row).collect();
+        // Least by objective, over all regions: a lower bound, which no single region has to reach.
         let opening = |class: usize| {
             let charged = of.iter().map(|row: &Vec<Vec<i64>>| &row[class]).filter(|c| !c.is_empty()).cloned();
             charged.reduce(|a, b| a.iter().zip(&b).map(|(a, b)| *a.min(b)).collect())

@@ -265,6 +265,7 @@ impl<'m> Prover<'m> {
                 joined
             };
             found = found.iter().flat_map(|left| proofs.iter().map(move |right| join(left, right))).collect();
+            // Derivations whose bounds exclude each other cover no state.
             found.retain(|derivation| !derivation.admits.is_empty());
         }
         for derivation in &mut found {

@@ -111,6 +111,7 @@ pub fn judge(problem: &Problem, plan: &Plan) -> Option<Judged> {
         violations: vec![],
     };
     let mut runs = vec![0usize; devices];
+    // In topological order: `arrive` reads the states after earlier regions.
     for &node in &problem.order {
         let device = *plan.device.get(node).filter(|d| **d < devices)?;
         runs[device] += 1;
@@ -155,6 +156,8 @@ fn arrive(problem: &Problem, plan: &Plan, node: usize, judged: &mut Judged) -> O
         let (mut at, target) = (plan.device[edge.from], plan.device[node]);
         let mut values = judged.states[edge.from].1.to_vec();
         if at != target {
+            // Passes through the sender's traffic manager come before the links, which see the values after them
+            // (docs/planning.md, Hand-overs).
             let leaves = &problem.model.devices[at];
             route::leave(&problem.roles, edge, leaves, &mut values);
             if leaves.recirculates {
@@ -204,6 +207,7 @@ fn execute(
             return Some(before.clone());
         }
     };
+    // A once variable counts the largest charge on the device, its own included (docs/planning.md, Effects on devices).
     let charged = &mut judged.charged[device];
     problem.charges[device].iter().for_each(|(at, value)| charged[*at] = charged[*at].max(*value));
     if plan.picks[node].len() != offer.needs.len() {

@@ -274,6 +274,7 @@ impl<'p> Packing<'p> {
         let groups = equal.groups;
         let nodes = &self.apps[app];
         let open: Vec<Vec<usize>> = nodes.iter().map(|node| state.groups(equal, *node)).collect();
+        // The shortest path through a region on a device is the earliest end there, forwards, plus the shortest rest, backwards.
         for (&node, here) in nodes.iter().zip(&open) {
             let region = &problem.nodes[node];
             for &group in here {

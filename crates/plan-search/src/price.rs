@@ -507,6 +507,7 @@ impl Graph<'_> {
                         }
                     }
                 };
+                // Regions that are placed already have no multipliers.
                 if self.rank[node] >= of.level {
                     add(What::Region, class, node);
                 }
@@ -515,6 +516,7 @@ impl Graph<'_> {
                 {
                     let to = problem.arcs[arc].to;
                     let at = walk.choice[arc][place] as usize;
+                    // An arm of a branch gets its weight of the mass: the slowest arm counts, and the weights look for it.
                     let (part, of) = self.part(arc, weight);
                     let next = self.allowed[to][at];
                     if next != group {

@@ -466,6 +466,7 @@ impl Search<'_> {
         let canonical: Vec<Canonical> = labels.iter().map(|label| compare.canonical(label)).collect();
         let heads: Vec<Head> = canonical.iter().map(|canonical| compare.head(canonical)).collect();
         let scale = Scale::new(heads.iter());
+        // A label that dominates another one costs no more, so it comes before it in this order: one pass is enough.
         let mut order: Vec<usize> = (0..labels.len()).collect();
         order.sort_by(|a, b| {
             let of = |at: usize| (&canonical[at].cost, &canonical[at].figures, &canonical[at].rows);

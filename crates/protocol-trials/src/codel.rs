@@ -52,6 +52,7 @@ impl Codel {
             self.dropping = true;
             let delta = self.count - self.lastcount;
             self.count = 1;
+            // If dropping ended a short time ago, it goes on at about its last rate (RFC 8289, the dequeue routine).
             if delta > 1 && now - self.drop_next < 16 * INTERVAL {
                 self.count = delta;
             }

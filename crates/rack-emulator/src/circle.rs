@@ -116,6 +116,8 @@ impl Emulator {
             let multiply = now.copies - before.copies > carried / MANY;
             let same = circle(trail.iter().map(|p| (p.digest, p.wire)), &self.network.wires);
             let changing = same.is_none();
+            // Frames that change on each round are recognised by their payload, but only while copies multiply: a single one
+            // ends when its TTL runs out.
             let path = same.or_else(|| {
                 let payloads = trail.iter().map(|p| (p.payload, p.wire));
                 if multiply { circle(payloads, &self.network.wires) } else { None }
@@ -129,6 +131,7 @@ impl Emulator {
                 return;
             }
         }
+        // Far more frames on the wires than were sent: some go round, and the next ones are recorded.
         if carried > MANY * (now.made - before.made) {
             self.circles.trail.get_or_insert_default();
         } else {

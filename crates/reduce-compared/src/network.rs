@@ -305,6 +305,7 @@ impl<S: System> Network<'_, S> {
         };
         let free = self.busy.get(&(at, next)).copied().unwrap_or(Time::ZERO).max(self.now);
         let waits = free.since(self.now);
+        // Hosts wait for their own link; the queues of switches overflow.
         let is_kept = self.system.is_kept(&packet);
         if matches!(at, Node::Switch(_)) && waits > time(self.links.queue) && !is_kept {
             self.course.dropped += 1;

@@ -105,6 +105,7 @@ impl Trial<'_> {
         let mut job = job;
         let course = self.course(&mut job);
         let mut outcome = outcome(&course, job.pairs(), job.wrong(&fold), job.rounds());
+        // Keys that travelled as hashes: their texts come at the end, over the same link.
         let more = job.resolution(self.data);
         outcome.to.bytes += more;
         let time =

@@ -156,6 +156,7 @@ impl Word {
         let rows = left.saturating_mul(u64::from(of.rows_per_100)).div_ceil(100);
         let wanted = u32::try_from(rows.div_ceil(per_block)).unwrap_or(u32::MAX).max(least);
         let most = most.min(free[kind] / self.wide);
+        // As deep as wanted, else as deep as fits together with everything beside it: later stages take the rest.
         let mut depth = wanted.min(most);
         while depth >= least {
             let mut part = *base;

@@ -144,6 +144,7 @@ fn candidacy(
     let mut next = cluster.now() + lead.interval();
     loop {
         if cluster.now() >= next {
+            // The lease may outlive a time in which etcd does not answer.
             match lead.keep(cluster) {
                 Err(EtcdError::Unreachable(_)) | Ok(()) => {}
                 Err(error) => return Err(error),

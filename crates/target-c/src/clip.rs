@@ -173,6 +173,7 @@ fn c(
     let mut out = format!("#include <stdbool.h>\n#include \"{header}\"\n");
     let structs = [("request", Some(request)), ("response", response)];
     for (which, fields) in structs.into_iter().filter_map(|(which, fields)| Some((which, fields?))) {
+        // The accessor's result has the type of the field in C.
         let field = |field: &String| {
             format!("__typeof__({name}_{which}_{field}((const {name}_{which} *)0)) {field};")
         };
@@ -181,6 +182,7 @@ fn c(
     }
     let quoted: String =
         file.chars().flat_map(|c| if c == '"' || c == '\\' { vec!['\\', c] } else { vec![c] }).collect();
+    // Messages of the C compiler name the lines of the program's file.
     let line_of = |at: usize| text[..at].matches('\n').count() + 1;
     for item in &items.all {
         if let Item::Code { body, .. } = item {

@@ -254,6 +254,7 @@ fn table_code(
     let (program, facts) = (blocks.program(), blocks.table(at)?);
     let layout = crate::tables::key_layout(&facts.keys)?;
     let table = control.tables.get(at.1.index())?;
+    // A record: the action, the slot of the entry's counter if there is one, then the action's data in 64-bit words.
     let count = facts.counts.then_some(1);
     let first = 1 + count.iter().len();
     let mut data = vec![];

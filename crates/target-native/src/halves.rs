@@ -201,6 +201,7 @@ impl HalvesAtWork {
         if !packet.make_room(self.ingress.emitted()) {
             return self.all_of(access, packet, now);
         }
+        // The frame as received, for clones and resubmission: the half changes the packet in place.
         self.came.clear();
         self.came.extend_from_slice(packet.frame());
         let start = HalfStart {
@@ -221,6 +222,7 @@ impl HalvesAtWork {
         }
         let [clone, drop, resubmit, group, egress_port, class_of_service] = self.ingress.asked();
         let is_sent = drop == 0 && resubmit == 0 && group == 0 && egress_port != u64::from(PORT_RECIRCULATE);
+        // A packet that is dropped may still be cloned (PSA section 6.2).
         if clone == 0 && drop != 0 {
             access.dropped(DropReason::Ingress, 1);
             packet.drop();

@@ -139,6 +139,7 @@ impl Native {
     ) -> Ran {
         self.table_replicas.follow(access);
         let (queue_depths, other_ports) = self.queue_depths.parts();
+        // Each packet requests the frame of the packet `REQUESTED` places after it; the last ones have none to request.
         let near = packets.len().saturating_sub(REQUESTED);
         let mut context = Context {
             frame: self.memory.address(),

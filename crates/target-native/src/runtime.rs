@@ -482,6 +482,7 @@ impl Job<'_, '_> {
         let layout = self.layout;
         let nodes = layout.block(block);
         let exchange = self.exchange();
+        // Only what the statement touches is converted to values and back.
         let vars: Vec<Value> = nodes
             .iter()
             .enumerate()

@@ -156,6 +156,7 @@ impl Shortcut {
         let old = self.top[slot];
         let chunk = (old & FURTHER != 0).then_some(old & !FURTHER);
         if let Some(chunk) = chunk {
+            // The descents of a chunk are consecutive: the first one and their number are enough.
             let further = self.chunks[chunk as usize].0.iter().filter(|slot| **slot & FURTHER != 0);
             let first = further.clone().min().map_or(0, |slot| slot & !FURTHER);
             self.descents.give(first, further.count() as u32);

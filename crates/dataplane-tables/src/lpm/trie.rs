@@ -248,6 +248,7 @@ impl Tries {
                 left += 1;
             }
         }
+        // Each key advances by one node in turn, so that the waits for memory overlap.
         while left > 0 {
             let mut stay = 0;
             for i in 0..left {

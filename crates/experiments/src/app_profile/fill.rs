@@ -33,6 +33,7 @@ pub fn fill(program: &Arc<Program>, frames: &[Vec<u8>]) -> Result<Filled, Vec<Di
     let (mut writes, mut seen) = (vec![], BTreeSet::new());
     let (mut lookups, mut hits) = (0u64, 0u64);
     for frame in frames.iter().take(FRAMES) {
+        // The action of an added entry may lead to further lookups, so the frame is traced again.
         for depth in 0..=DEPTH {
             probe.process(PORT, frame, Time::ZERO);
             let mut added = false;

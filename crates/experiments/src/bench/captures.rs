@@ -54,6 +54,7 @@ pub fn run(program: &'static Program, settings: &Settings) -> Result<(f64, Strin
         }
         fastest(&mut command)
     };
+    // The difference between a short and a long run leaves out start, compilation and entries.
     let (little, all) = (time(1)?, time(1 + REPEATED)?);
     let packets = (REPEATED * load.packets.len()) as f64;
     let took = all.saturating_sub(little).as_secs_f64();

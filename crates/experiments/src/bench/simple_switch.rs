@@ -185,6 +185,7 @@ impl SimpleSwitch {
         self.fill(&mut process, &thrift, ends, &log_path)?;
         self.setup.fill = clock::wall() - begin;
         let (filled, wall) = (process.cpu(), clock::wall());
+        // The process does not end by itself: it is done when neither its output nor its processor time grows any more.
         let (mut last, mut since) = ((0, filled), clock::wall());
         loop {
             std::thread::sleep(Duration::from_millis(50));

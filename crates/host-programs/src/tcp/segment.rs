@@ -107,6 +107,7 @@ pub(super) fn write(direction: Direction, head: Head, payload: &[u8]) -> Vec<u8>
     let checksums = ChecksumCapabilities::default();
     let mut packet = Ipv4Packet::new_unchecked(&mut bytes);
     ip.emit(&mut packet, &checksums);
+    // smoltcp's representations have no bits of ECN: they are set afterwards, and the checksums computed again.
     if head.ecn != 0 {
         packet.set_ecn(head.ecn);
         packet.fill_checksum();

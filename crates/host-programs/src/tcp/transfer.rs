@@ -179,6 +179,7 @@ impl Transfers {
     pub fn begin(&mut self, size: u32, now: Time) {
         let number = self.begun;
         self.begun += 1;
+        // Drawn for every transfer: the numbers of later ones do not depend on how many are open.
         let isns = [self.chance.next_u64() as u32, self.chance.next_u64() as u32];
         if self.open.len() >= MOST_OPEN {
             return;

@@ -159,6 +159,7 @@ impl Generator<'_> {
         }
         for header in self.packet_headers(Duty::Egress) {
             stmts.push(build::set_valid(header.clone(), false));
+            // A header that becomes valid has zero fields: what the hand-over left in them cannot be read afterwards.
             if self.cut.reads_hidden {
                 stmts.push(build::set_valid(header.clone(), true));
                 stmts.push(build::set_valid(header, false));

@@ -78,6 +78,7 @@ fn always_given(control: &Control, action: ActionId, at: usize) -> Option<VarId>
     };
     let whole = whole_of(uses.first()?)?;
     let params = &control.actions[action.index()].params;
+    // The copy-out of another written parameter could overwrite the control's parameter (P4-16 §6.8).
     let is_alone = |args: &Vec<Option<Expr>>| {
         args.iter().zip(params).enumerate().all(|(other, (arg, param))| {
             let written =

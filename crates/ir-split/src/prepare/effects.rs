@@ -194,6 +194,7 @@ impl Recorder<'_> {
                     stmts.push(build::assign(place.clone(), build::cast(value.clone(), Type::Bit(32))));
                 }
                 stmts.push(build::assign(fields.0.clone(), number_of(&fields.0, number)));
+                // Of several truncations the shortest counts; of other requests, the last.
                 match (wanted == CutCall::Truncate, &fields.1, value_of(call)) {
                     (true, Some(place), Some(value)) => vec![if_less(&fields.0, place, value, stmts)],
                     _ => stmts,

@@ -29,6 +29,7 @@ pub fn normalize(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
         return Ok(());
     }
     ir_lower::check_inlining(program)?;
+    // In the order of ir-lower's pipeline: each pass requires those before it.
     let _ = ir_lower::hoist_effects(program);
     if exits || calls {
         let _ = ir_lower::eliminate_exits(program);

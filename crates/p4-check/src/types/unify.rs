@@ -24,6 +24,7 @@ impl Checker {
             (Type::Error | Type::Any, _) | (_, Type::Error | Type::Any) => true,
             (Type::Infer(var), other) | (other, Type::Infer(var)) => {
                 let other = self.infer.resolve(other);
+                // A type that contains itself would have no end.
                 if other.any(&mut |t| t == &Type::Infer(*var)) {
                     return false;
                 }

@@ -126,6 +126,7 @@ impl<'a> Flow<'a> {
         let mut entry: Vec<Option<State>> = vec![None; parser.states.len()];
         entry[start] = Some(self.state.clone());
         let mut work = vec![start];
+        // First a fixed point without warnings, then each state once with what holds on all paths to it.
         self.silent += 1;
         let mut budget = 16 * parser.states.len() + 64;
         while let Some(i) = work.pop() {

@@ -107,6 +107,7 @@ fn latencies(out: &mut String, emulator: &Emulator, report: &RunReport) {
 /// Charts over time: packets received by workload, bytes by link, and the faults.
 fn over_time(out: &mut String, report: &RunReport, timeline: &Timeline) {
     let moments = timeline.moments();
+    // The time after the last change is not drawn.
     let still = moments.iter().rev().zip(moments.iter().rev().skip(1)).take_while(|(a, b)| a == b).count();
     let moments = &moments[..moments.len() - still];
     let each = moments.len().div_ceil(POINTS).max(1);

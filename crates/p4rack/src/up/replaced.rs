@@ -107,6 +107,7 @@ fn prove_with(racked: &mut Racked, effort: &Effort, timing: Timing) -> Result<Ve
     };
     let replaces = replaces(&map, packets.len());
     let changing = Rack { replaces, faults: vec![losses], ..steady.clone() };
+    // If frames depend on the speed of links, a replacement, which takes time, may change them, too.
     let quicker = quiet(&racked.rack, QUICK, packets.len());
     let (expected, _) = run(racked, steady, &packets, TIMING)?;
     let (other, _) = run(racked, quicker, &packets, TIMING)?;

@@ -233,6 +233,7 @@ impl Store {
     ) -> Result<bool> {
         match part {
             Part::Cells(of, cells, wanted, before) => {
+                // Cells in `before` were read ahead of a write that changed them: they are skipped.
                 let next_before = before.first().copied().unwrap_or(u64::MAX);
                 let some = cells.start..cells.end.min(cells.start.saturating_add(*room)).min(next_before);
                 *room -= some.end - some.start;

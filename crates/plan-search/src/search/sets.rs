@@ -47,6 +47,7 @@ impl Search<'_> {
             self.wait(&counts, &root, &mut waiting);
         }
         self.dive_into(&waiting);
+        // Sets that few labels suffice for need no multipliers.
         while let Some(((turn, counts), end)) = waiting.pop_first() {
             if !self.covers(&end) && !self.run_few(&counts, &root) {
                 waiting.insert((turn, counts), end);
@@ -59,6 +60,7 @@ impl Search<'_> {
             self.bound.merge_places(true);
             left = self.run_near(waiting.clone(), &root);
             self.bound.merge_places(false);
+            // Every plan is within `near` of a plan found: the search goes on exactly, and starts again with all sets.
             if left.is_empty() {
                 (self.slack, proven) = (0, self.switches.near);
             }
@@ -86,6 +88,7 @@ impl Search<'_> {
             if self.covers(&end) {
                 continue;
             }
+            // If the last set needed few labels, the next ones probably do, too, and need no bound of their own.
             if do_few_suffice {
                 do_few_suffice = self.run_few(&counts, root);
                 if do_few_suffice {
@@ -102,6 +105,8 @@ impl Search<'_> {
                 rest = self.search_set(&searched, &goals, root, u64::MAX);
                 let took = self.progress.labels - before;
                 do_few_suffice = took < self.switches.few;
+                // Additional devices of classes that do not decide are allowed together with this set if that takes at most
+                // twice its labels. Otherwise each class gets sets of its own.
                 let most = (2 * took).max(FEW);
                 sets += 1;
                 let is_tried = classes.len() < all.len() && sets > self.switches.alone && !self.stopped;
@@ -175,6 +180,7 @@ impl Search<'_> {
             let (Some(at), Some(end)) = (self.worst(), self.bound.end(root, 0)) else {
                 return (classes, true);
             };
+            // A class does not decide if the bound without it falls by less than an eighth of its distance to the goal.
             let far = goals[at].map_or(end[at] / 16, |goal| goal - end[at]);
             ends[at] = Some(end[at] - far / 8);
         }

@@ -44,6 +44,7 @@ pub(super) fn generated(
     beyond: &[Beyond],
     classes: &[DeviceClass],
 ) -> Vec<Rule> {
+    // A rule of the user's replaces the generated one (docs/planning.md, A rack).
     let is_proved = |prop: &str| model.rules.iter().any(|rule| rule.head == prop);
     let rule = |name: &str, head: &str, needs: Vec<Prop>, effects: Vec<Effect>| Rule {
         name: name.into(),

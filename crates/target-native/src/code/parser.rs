@@ -36,6 +36,7 @@ impl<'a> Code<'a, '_> {
         self.reject = Some(done);
         self.stmts(&parser.locals)?;
         let states: Vec<Block> = parser.states.iter().map(|_| self.b.create_block()).collect();
+        // A loop of states is bounded twice: by the packet's budget, and by the number of states in a row that take no byte.
         let cyclic = is_cyclic(parser);
         self.begin_deposits();
         let idle = self.b.declare_var(types::I32);

@@ -303,6 +303,7 @@ impl<'a> Code<'a, '_> {
             }
             return Ok(true);
         }
+        // A header that is valid already keeps its fields; one that becomes valid has zero fields.
         let siblings = self.places().siblings(expr);
         self.branch(
             was,

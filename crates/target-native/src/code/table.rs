@@ -64,6 +64,7 @@ impl<'a> Code<'a, '_> {
             .into_iter()
             .map(|word| word.unwrap_or_else(|| self.b.ins().iconst(types::I64, 0)))
             .collect();
+        // A run ahead may go wrong: tables whose memory cannot be requested for a key count as missed.
         let applied = match words.as_slice() {
             _ if self.ahead && (facts.has_profile || facts.layout.order() == Order::Priority) => {
                 self.nothing_applied()

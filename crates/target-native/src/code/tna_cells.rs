@@ -62,6 +62,7 @@ impl<'a> Code<'a, '_> {
             _ => None,
         };
         let Some(cell) = cell else { return Ok(false) };
+        // The first field has the highest bits of the cell.
         let mut below = width;
         for (index, part) in parts.into_iter().zip(widths) {
             below -= part;
@@ -224,6 +225,7 @@ impl<'a> Code<'a, '_> {
                 at += kind.width();
             }
         }
+        // The metadata of the port has a fixed size on each chip; T may be smaller.
         let room = p4_arch::tna::port_metadata_bits(device::tna::generation(self.program));
         let behind = self.b.ins().iadd_imm_s(cursor, bits.max(room.into()).div_ceil(8) as i64);
         let behind = self.b.ins().umin(behind, end);

@@ -139,6 +139,7 @@ impl EdgePolicy for Group {
         let known = by_site(&|site| build::cast(site.fact.of(g.metadata(stage)), Type::Bit(flow_bits)));
         let number = by_site(&|site| build::bits(EDGE_BITS, site.number));
         let last_bucket = by_site(&|site| build::bits(wire::BUCKET_BITS, site.fact.count - 1));
+        // A hand-over of the program has no receiver yet; frames of servers and instructions name theirs.
         let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
         let flow = known.map(|known| build::assign(common(FLOW), known)).into_iter().collect();
         let mut args: Vec<Expr> = number.into_iter().chain(last_bucket).collect();

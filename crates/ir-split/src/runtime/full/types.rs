@@ -72,6 +72,7 @@ impl Generator<'_> {
         let mut fields =
             vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
         let packed = (self.recirculates() && self.sends_around()).then(|| {
+            // A recirculated packet keeps only the fields of a field list: this one is for the mark alone.
             let list = unused_list(&self.out, &self.metadata_type);
             let kept = field_list(vec![ir::AnnotationValue::Int(list.into())]);
             let field = struct_field(&self.own("packed"), Type::Bit(1));
@@ -91,6 +92,7 @@ impl Generator<'_> {
         let copied =
             self.cut.policies.iter().flat_map(|policy| policy.keeps_in_clones(self.cut, self.device));
         let copied: Vec<_> = copied.collect();
+        // Clones, too, keep only the fields of a field list.
         if !copied.is_empty() {
             self.clone_list = unused_list(&self.out, &self.metadata_type);
         }

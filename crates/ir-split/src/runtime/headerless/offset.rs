@@ -80,6 +80,7 @@ pub fn check(a: &Analysis<'_>, cuts: &BTreeMap<SectionId, AtSection>, layout: &L
     }
     let (mut lacks_header, mut has_offset) = (false, false);
     for (&id, AtSection { facts, .. }) in cuts {
+        // One cut is reported: the remedy, a condition, usually serves the others, too.
         if lacks_header || has_offset {
             break;
         }

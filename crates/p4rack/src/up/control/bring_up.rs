@@ -139,6 +139,7 @@ impl Control {
             let call = Call::Start(Box::default(), updates.clone());
             outputs.extend(self.domains[domain].call(domain, now, call));
         }
+        // Messages may be lost (`[control]`), so a start that times out is tried again.
         let mut tries = vec![1; starts.len()];
         loop {
             while let Some((domain, output)) = outputs.pop_front() {
