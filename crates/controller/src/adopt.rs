@@ -21,6 +21,7 @@ use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::merge_rows::Stored;
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
+use crate::stale::Mark;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update};
@@ -43,6 +44,7 @@ pub(crate) async fn adopt<P: Planner>(
         None => shared.state().server.prepare_empty()?,
     };
     let rollout = Arc::clone(&prepared.target().rollout);
+    let asked = shared.state().stale.last();
     let held = holdings(shared, &rollout).await?;
     let runs = |(_, held): &(&usize, &Holdings)| held.config.is_some();
     if !held.iter().any(|one| runs(&one)) {
@@ -85,7 +87,7 @@ pub(crate) async fn adopt<P: Planner>(
         !holders.is_empty() && holders.iter().all(is_new)
     };
     prepared.fill(&updates.iter().filter(is_missing).cloned().collect::<Vec<_>>())?;
-    take_over(shared, prepared, &held, None).await
+    take_over(shared, prepared, (asked, &held), None).await
 }
 
 /// True if a device runs its part of the program, by this plan or another.
@@ -98,6 +100,7 @@ fn runs_ours(rollout: &Rollout, device: usize, held: &Holdings) -> bool {
 pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) -> Result<(), Status> {
     let mut prepared = shared.state().server.prepare(state.config.unwrap_or_default())?;
     let rollout = Arc::clone(&prepared.target().rollout);
+    let asked = shared.state().stale.last();
     let mut held = holdings(shared, &rollout).await?;
     // Counts of another program's data planes have another meaning.
     held.retain(|device, held| runs_ours(&rollout, *device, held));
@@ -112,15 +115,16 @@ pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) ->
     let counted = merged.into_iter().filter_map(counts).filter(|entity| !is_stored(entity));
     let totals = entities_of(&rollout, &stored.totals(&rollout));
     prepared.resume(kept, counted.chain(totals).collect())?;
-    take_over(shared, prepared, &held, Some(stored)).await
+    take_over(shared, prepared, (asked, &held), Some(stored)).await
 }
 
 /// Runs a program that devices may run already, with its entities. Devices with merged copies restart, unless their earlier
-/// messages are `stored`: without these, their own counts cannot be distinguished from merged ones.
+/// messages are `stored`: without these, their own counts cannot be distinguished from merged ones. `asked` is the last mark before the devices were asked
+/// for what they hold: a device that has been marked since may have lost it.
 async fn take_over<P: Planner>(
     shared: &Shared<P>,
     prepared: Prepared<Plans<P>>,
-    held: &BTreeMap<usize, Holdings>,
+    (asked, held): (Mark, &BTreeMap<usize, Holdings>),
     stored: Option<Stored>,
 ) -> Result<(), Status> {
     let rollout = Arc::clone(&prepared.target().rollout);
@@ -140,8 +144,7 @@ async fn take_over<P: Planner>(
         state.edges.adopt(&rollout.edges);
         let (span, at) = (state.timing.merge, state.merge_time());
         state.merged.resume(&rollout, &stored, span, at);
-        state.stale.clear();
-        state.idle.clear();
+        state.all_are_right(asked);
     }
     for (device, held) in held {
         audit_one(shared, &rollout, *device, held)?;
@@ -152,7 +155,7 @@ async fn take_over<P: Planner>(
 /// Compares a device's entities with the desired ones; a device that differs is marked stale, and repaired.
 pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
     let Some(rollout) = shared.state().rollout() else { return Ok(()) };
-    if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains_key(&device) {
+    if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains(device) {
         return Ok(());
     }
     match shared.ask(device, Ask::Holdings(Kinds::Written)).await {
@@ -178,8 +181,9 @@ fn audit_one<P: Planner>(
         None => {
             let mut state = shared.state();
             // It may be stale for another reason than its entries.
-            if !state.stale.contains_key(&device) {
-                state.is_right(device);
+            if !state.stale.contains(device) {
+                let now = state.stale.last();
+                state.is_right(device, now);
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::merge_calls;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::spread::{Spread, spread};
+use crate::stale::Mark;
 use crate::task::Shared;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
@@ -67,13 +68,12 @@ pub(crate) async fn exchange<P: Planner>(
     let releases = {
         let mut state = shared.state();
         match ended {
-            Ok(()) => {
+            Ok(loaded) => {
                 state.server.install(prepared);
                 state.edges.fill(&new.edges);
                 let (span, at) = (state.timing.merge, state.merge_time());
                 state.merged.fill(&new, totals, span, at);
-                state.stale.clear();
-                state.idle.clear();
+                state.all_are_right(loaded);
             }
             Err(_) => state.server.give_back(prepared),
         }
@@ -86,15 +86,17 @@ pub(crate) async fn exchange<P: Planner>(
     if releases {
         shared.release(new.origin).await;
     }
-    ended
+    ended.map(drop)
 }
 
+/// Returns the last mark before the commits. A device that restarts before it commits refuses to commit; one that is marked later may have lost the
+/// program.
 async fn try_exchange<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
     new: &Rollout,
     (prepared, totals): (&mut Prepared<Plans<P>>, &mut Totals),
-) -> Result<(), Status> {
+) -> Result<Mark, Status> {
     // In slices, so that other calls and messages go on between.
     while !shared.state().server.replay(prepared)? {
         shared.pause().await;
@@ -122,7 +124,8 @@ async fn commit<P: Planner>(
     new: &Rollout,
     mut updates: Spread,
     found: &Found,
-) -> Result<(), Status> {
+) -> Result<Mark, Status> {
+    let loaded = shared.state().stale.last();
     let mut answers = vec![];
     let mut ended = Ok(());
     for last in [false, true] {
@@ -137,7 +140,7 @@ async fn commit<P: Planner>(
             break;
         }
     }
-    let (Err(cause), Some(old)) = (&mut ended, old) else { return ended };
+    let (Err(cause), Some(old)) = (&mut ended, old) else { return ended.map(|()| loaded) };
     for (device, answer) in answers {
         let is_old = matches!(answer, Answer::Refused(_)) && !is_unknown(&answer);
         if is_old || old.parts.get(device).is_none_or(Option::is_none) {
@@ -149,5 +152,5 @@ async fn commit<P: Planner>(
             cause.message += &format!("; and `{}` could not be rolled back: {why}", old.name(device));
         }
     }
-    ended
+    ended.map(|()| loaded)
 }

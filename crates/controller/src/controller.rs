@@ -10,6 +10,7 @@ use crate::idle::Idle;
 use crate::merged::{MergeState, MergeTraffic, Merged};
 use crate::part::{Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
+use crate::stale::Marks;
 use crate::state::State;
 use crate::task::{Shared, Task, go_on};
 use crate::timing::Timing;
@@ -90,7 +91,7 @@ impl<P: Planner + 'static> Controller<P> {
             patience: BTreeMap::new(),
             asks: 0,
             held: None,
-            stale: BTreeMap::new(),
+            stale: Marks::default(),
             idle: Idle::default(),
             edges: Edges::default(),
             merged: Merged::default(),
@@ -343,7 +344,7 @@ impl<P: Planner + 'static> Controller<P> {
     /// The devices that are not known to be as they should be, and why.
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
-        state.stale.iter().map(|(device, stale)| (DeviceId(*device), stale.why.clone())).collect()
+        state.stale.iter().map(|(device, stale)| (DeviceId(device), stale.why.clone())).collect()
     }
 
     /// The edges with spares.
@@ -540,7 +541,7 @@ impl<P: Planner + 'static> Controller<P> {
         let stale: Vec<usize> = {
             let state = self.shared.state();
             let is_cared_for = |device: &usize| state.schedule.is_alone_at(*device);
-            state.stale.keys().copied().filter(|device| !is_cared_for(device)).collect()
+            state.stale.iter().map(|(device, _)| device).filter(|device| !is_cared_for(device)).collect()
         };
         for device in stale {
             self.again = Some(now + AGAIN);

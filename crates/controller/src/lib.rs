@@ -42,6 +42,7 @@ mod patience;
 mod repair;
 mod schedule;
 mod spread;
+mod stale;
 mod state;
 mod steer;
 mod task;

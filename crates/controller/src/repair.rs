@@ -8,7 +8,7 @@ use crate::gather::Gathered;
 use crate::merge_calls;
 use crate::part::{Part, Planner, Rollout};
 use crate::spread::{Spread, spread, to_one};
-use crate::state::Stale;
+use crate::stale::{Mark, Stale};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -252,14 +252,14 @@ pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Resu
 /// stale replace those that can be read. Its data plane changes once; counts made during the repair are lost. If it
 /// cannot be repaired, it stays stale and is tried again later. No other task may have a request in progress there.
 pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
-    let stale = shared.state().stale.get(&device).cloned();
+    let stale = shared.state().stale.get(device).cloned();
     // Another task may have brought it back.
     let Some(Stale { before, .. }) = stale else { return Ok(()) };
     let rollout = shared.state().rollout();
     let Some(rollout) = rollout.filter(|rollout| rollout.parts.get(device).is_some_and(Option::is_some))
     else {
         // Nothing is wanted of it.
-        shared.state().stale.remove(&device);
+        shared.state().stale.forget(device);
         return Ok(());
     };
     let mut now = None;
@@ -280,8 +280,7 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
         set(shared, &rollout, device, own).await
     };
     let ended = shared.insist(attempt).await;
-    note(shared, device, &ended, vec![]);
-    ended
+    note(shared, device, ended, vec![])
 }
 
 /// Brings a device back to the desired state after it may have got another one, with its counts from before.
@@ -293,37 +292,42 @@ pub(crate) async fn restore<P: Planner>(
 ) -> Result<(), Status> {
     let own = Own { now: vec![], before };
     let ended = shared.insist(async || set(shared, rollout, device, own.clone()).await).await;
-    note(shared, device, &ended, own.before);
-    ended
+    note(shared, device, ended, own.before)
 }
 
-/// How an attempt to bring a device to the desired state has ended.
-fn note<P: Planner>(shared: &Shared<P>, device: usize, ended: &Result<(), Status>, before: Vec<Entity>) {
+/// How an attempt to bring a device to the desired state has ended: with the last mark before its commit, or with an error.
+fn note<P: Planner>(
+    shared: &Shared<P>,
+    device: usize,
+    ended: Result<Mark, Status>,
+    before: Vec<Entity>,
+) -> Result<(), Status> {
     let mut state = shared.state();
-    match ended {
-        Ok(()) => state.is_right(device),
+    match &ended {
+        Ok(loaded) => state.is_right(device, *loaded),
         Err(why) => state.stale(device, &why.message, before),
     }
+    ended.map(drop)
 }
 
-/// Gives a device its program and desired entities, and runs it.
+/// Gives a device its program and desired entities, and runs it. Returns the last mark before its commit: a device that restarts before that refuses to
+/// commit.
 async fn set<P: Planner>(
     shared: &Shared<P>,
     rollout: &Arc<Rollout>,
     device: usize,
     own: Own,
-) -> Result<(), Status> {
+) -> Result<Mark, Status> {
     let contents = contents_of(shared, rollout, device, own)?;
     load(shared, rollout, [(device, contents)].into()).await?;
+    let loaded = shared.state().stale.last();
     let committed = shared.ask(device, Ask::Commit(vec![])).await;
     // Even if its answer is lost.
     shared.state().merged.restarted(device);
     all_done(rollout, vec![(device, committed)])?;
-    match device == rollout.origin {
-        true => {
-            let ask = if shared.state().stopped { Ask::Hold(None) } else { Ask::Release };
-            all_done(rollout, vec![(device, shared.ask(device, ask).await)])
-        }
-        false => Ok(()),
+    if device == rollout.origin {
+        let ask = if shared.state().stopped { Ask::Hold(None) } else { Ask::Release };
+        all_done(rollout, vec![(device, shared.ask(device, ask).await)])?;
     }
+    Ok(loaded)
 }

@@ -11,6 +11,7 @@ use crate::merged::Merged;
 use crate::part::{Planner, Rollout};
 use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
+use crate::stale::{Mark, Marks};
 use crate::timing::Timing;
 use base_time::{Duration, Time};
 use p4runtime_proto::p4::v1::{Entity, Update};
@@ -42,7 +43,7 @@ pub(crate) struct State<P: Planner> {
     /// The device that holds frames for a task, and the time at which its lease is extended.
     pub(crate) held: Option<(usize, Time)>,
     /// Devices whose state may differ from the desired state.
-    pub(crate) stale: BTreeMap<usize, Stale>,
+    pub(crate) stale: Marks,
     pub(crate) idle: Idle,
     pub(crate) edges: Edges,
     pub(crate) merged: Merged,
@@ -73,14 +74,6 @@ pub(crate) struct Asked {
     answer: Option<Answer>,
 }
 
-/// A device that must be repaired.
-#[derive(Clone, Debug)]
-pub(crate) struct Stale {
-    pub(crate) why: String,
-    /// Counts of the entities of a failed write, read before the write: repair restores them.
-    pub(crate) before: Vec<Entity>,
-}
-
 impl<P: Planner> State<P> {
     /// Unix time in seconds, modulo 2^32.
     pub(crate) fn seconds(&self) -> u32 {
@@ -95,23 +88,31 @@ impl<P: Planner> State<P> {
 
     /// Marks a device stale, and keeps it out of edges with spares. If it was stale already, its counts known from before stay.
     pub(crate) fn stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
-        self.mark_stale(device, why, before);
+        self.stale.mark(device, why, before, true);
         self.edges.bar(device, self.now);
     }
 
     /// The same without a change of edges.
-    pub(crate) fn mark_stale(&mut self, device: usize, why: &str, mut before: Vec<Entity>) {
-        let known = self.stale.entry(device).or_insert_with(|| Stale { why: String::new(), before: vec![] });
-        // Of duplicates, the last counts.
-        before.append(&mut known.before);
-        known.before = before;
-        known.why = why.to_string();
+    pub(crate) fn mark_stale(&mut self, device: usize, why: &str, before: Vec<Entity>) {
+        self.stale.mark(device, why, before, false);
     }
 
-    /// Marks a device as equal to the desired state.
-    pub(crate) fn is_right(&mut self, device: usize) {
-        self.stale.remove(&device);
-        self.edges.is_right(device, self.now);
+    /// A device had the desired state after the mark `until`: it is stale no longer, unless it has been marked since.
+    pub(crate) fn is_right(&mut self, device: usize, until: Mark) {
+        if self.stale.clear(device, until) {
+            self.edges.is_right(device, self.now);
+        }
+    }
+
+    /// All devices run a new program with the desired state, and had not failed at the mark `until`.
+    pub(crate) fn all_are_right(&mut self, until: Mark) {
+        for (device, stale) in self.stale.clear_all(until) {
+            // The edges of the new program do not know it yet.
+            if stale.is_barred {
+                self.edges.bar(device, self.now);
+            }
+        }
+        self.idle.clear();
     }
 
     /// Moves the values that the current task has gathered into the desired state, or out of it: other tasks do not see

@@ -64,7 +64,7 @@ pub(crate) async fn set<P: Planner>(shared: &Shared<P>, to: &v1::Thresholds) -> 
     let changed: Vec<_> = changed.filter(|(_, updates)| !updates.is_empty()).collect();
     for (device, updates) in changed {
         // A stale device gets them with everything else.
-        let is_stale = shared.state().stale.contains_key(&device);
+        let is_stale = shared.state().stale.contains(device);
         if is_stale || shared.done(device, Ask::Write(updates)).await {
             continue;
         }

@@ -6,7 +6,7 @@ use crate::task::Shared;
 
 /// Reads the edges of a sender and writes the targets that it may use. A failed step is repeated the next time.
 pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
-    if shared.state().stale.contains_key(&sender) {
+    if shared.state().stale.contains(sender) {
         return;
     }
     let queries = shared.state().edges.queries(sender);

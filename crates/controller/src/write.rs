@@ -192,15 +192,15 @@ fn within_reach<P: Planner>(
     rollout: &Rollout,
     updates: &[Lowered<'_>],
 ) -> Result<(), Status> {
-    let stale = shared.state().stale.clone();
-    let touched = |device: &usize| {
-        let holds = |entity| rollout.holders(entity).contains(device);
+    let state = shared.state();
+    let touched = |device: usize| {
+        let holds = |entity| rollout.holders(entity).contains(&device);
         known(updates).filter_map(|update| update.entity.as_ref()).any(holds)
     };
-    match stale.iter().find(|(device, _)| touched(device)) {
+    match state.stale.iter().find(|(device, _)| touched(*device)) {
         None => Ok(()),
         Some((device, stale)) => {
-            let name = rollout.name(*device);
+            let name = rollout.name(device);
             let why = format!("device `{name}` is out of sync and is being repaired: {}", stale.why);
             Err(Status::new(Code::Unavailable, why))
         }

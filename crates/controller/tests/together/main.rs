@@ -3,3 +3,4 @@
 mod overlap;
 mod rig;
 mod serial;
+mod windows;

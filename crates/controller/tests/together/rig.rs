@@ -250,6 +250,18 @@ impl Rig {
         self.send(Message::BeganAnew(DeviceId(device)));
     }
 
+    /// A device restarts, and the controller hears that before the answers that are under way.
+    pub fn restart_at_once(&mut self, device: usize) {
+        self.agents[device].restart();
+        let outputs = self.controller.restarted(self.now, DeviceId(device));
+        self.take(outputs);
+    }
+
+    /// The program, as controllers push it.
+    pub fn config() -> ForwardingPipelineConfig {
+        ForwardingPipelineConfig { p4info: Some(whole()), ..ForwardingPipelineConfig::default() }
+    }
+
     /// How a call has ended.
     pub fn ended(&self, ticket: Ticket) -> std::result::Result<(), Status> {
         match &self.replies.get(&ticket).expect("a reply").1 {
@@ -296,7 +308,8 @@ impl Rig {
         self.replies.len() < self.tickets as usize
     }
 
-    fn step_while(&mut self, goes_on: impl Fn(&Rig) -> bool) {
+    /// Goes on as long as this is true.
+    pub fn step_while(&mut self, goes_on: impl Fn(&Rig) -> bool) {
         let mut steps = 0;
         while goes_on(self) {
             steps += 1;
