@@ -20,6 +20,7 @@ pub const WARNINGS: &[(&str, &str)] = &[
     ("keys", "a table entry or select case that never matches"),
     ("macro-redefined", "a macro is redefined differently"),
     ("missing-case", "a switch or select on an enum or bool without all its values"),
+    ("nested-conditional", "a conditional in the last part of another one, which p4c reads differently"),
     ("not-in-bmv2", "a part that needs what `simple_switch` lacks"),
     ("nothing-arrived", "a workload without a packet that arrived"),
     ("overflow", "a constant that does not fit its type"),

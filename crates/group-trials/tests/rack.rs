@@ -14,8 +14,11 @@ fn programs(change: &dyn Fn(String) -> String) -> Programs {
     Programs::new(SERVERS, change).unwrap_or_else(|why| panic!("{why}"))
 }
 
+/// `P4RACK_GROUP_SEEDS` says how many, from `P4RACK_GROUP_FIRST` on.
 fn seeds(short: u64) -> std::ops::Range<u64> {
-    if std::env::var_os("P4RACK_ALL").is_some() { 0..short * 100 } else { 0..short }
+    let count = if std::env::var_os("P4RACK_ALL").is_some() { short * 100 } else { short };
+    let first = features::setting("P4RACK_GROUP_FIRST", 0);
+    first..first + features::setting("P4RACK_GROUP_SEEDS", count)
 }
 
 /// Traffic over a group that changes; `deaths`: servers die and restart, too. Gives the rack and the number of deaths.

@@ -8,9 +8,13 @@
 //!         `meta.snat_flow = 1w0 ++ q.address ++ q.port; if (q.block != 0) { meta.snat_flow = 1w1 ++ 38w0 ++ q.block; } @region("snat") ...`, with
 //!         `@flow("snat", 1024) @blocks("snat", 1024) bit<49> snat_flow;`. A block that is not 0 is at the server that it is leased to.
 //!
+//! If the program uses its metadata as one value, the field is in a struct around it: `wrap-whole-structs` (`prepare/wrap.rs`).
+//!
 //! Why: the policy `group` finds the server of a packet at the switch, before the call (`policy/group`).
 
 use crate::arch;
+use crate::prepare::bind::bind_whole_arguments;
+use crate::prepare::wrap::wrap_whole;
 use crate::prepare::{add_metadata, role_type};
 use base_diag::{Diagnostic, Span, codes::group as codes};
 use ir::{
@@ -37,6 +41,11 @@ pub struct FlowsOf {
 
 /// Adds the fields and the assignments.
 pub fn name_flows(program: &mut Program, all: &[FlowsOf]) -> Result<(), Vec<Diagnostic>> {
+    if !all.is_empty() {
+        bind_whole_arguments(program);
+        let name = free_type(program);
+        wrap_whole(program, Role::Metadata, &name);
+    }
     let mut wrong = vec![];
     for flows in all {
         if let Err(problem) = name_one(program, flows) {
@@ -182,6 +191,14 @@ fn metadata(program: &Program, id: ControlId) -> Option<Expr> {
     let position = stage.roles.iter().position(|role| *role == Role::Metadata)?;
     let control = program.control(id);
     Some(build::var_of(&control.vars, *control.params.get(position)?))
+}
+
+/// A name for the struct around the metadata.
+fn free_type(program: &Program) -> Name {
+    let numbered = (2..).map(|n| format!("flow_metadata{n}"));
+    let mut names = std::iter::once("flow_metadata".to_string()).chain(numbered);
+    let is_free = |name: &String| !crate::names::all(program).iter().any(|known| *known == name.as_str());
+    names.find(is_free).unwrap_or_default().into()
 }
 
 fn free_name(program: &Program, region: &Name) -> String {

@@ -4,14 +4,14 @@ use ir::{Name, Program, Type, TypeId};
 
 /// Prefix of the runtime's names in a split of `program`: the first free one of `p4rack`, `p4rack2`, ...
 pub fn prefix(program: &Program) -> String {
-    let used = all_names(program);
+    let used = all(program);
     let numbered = (2..).map(|n| format!("p4rack{n}"));
     let free = |candidate: &String| !used.iter().any(|name| name.starts_with(candidate.as_str()));
     std::iter::once("p4rack".to_string()).chain(numbered).find(free).unwrap_or_default()
 }
 
 /// Every name that one of the runtime's could meet.
-fn all_names(program: &Program) -> Vec<&Name> {
+pub fn all(program: &Program) -> Vec<&Name> {
     let mut names: Vec<&Name> = program.types.iter().map(|t| &t.name).collect();
     for index in 0..program.types.len() {
         names.extend(program.fields(&Type::Named(TypeId::from(index))).iter().map(|f| &f.name));

@@ -70,8 +70,12 @@ impl Checker {
             Ast::Struct { fields, dots } => self.record(fields, *dots, want, span),
             Ast::Unary { op, operand } => self.unary(*op, operand, span),
             Ast::Binary { op, op_span, left, right } => self.binary(*op, *op_span, left, right, span),
-            Ast::Ternary { condition, then, otherwise } => {
-                self.ternary(condition, then, otherwise, want, span)
+            Ast::Ternary { condition, then, otherwise, chained } => {
+                let made = self.ternary(condition, then, otherwise, want, span);
+                if *chained && made.ty == Type::Bool {
+                    self.warn_chained(otherwise.span);
+                }
+                made
             }
             Ast::Cast { ty, operand } => self.cast(ty, operand, span),
             Ast::Call { callee, type_args, args } => self.call(callee, type_args, args, want, span),
@@ -244,6 +248,18 @@ impl Checker {
         }
         let ty = a.ty.clone();
         Expr { kind: ExprKind::Ternary(Box::new(condition), Box::new(a), Box::new(b)), ty, span }
+    }
+
+    /// Both readings of `a ? b : c ? d : e` have types if all values are `bool`.
+    fn warn_chained(&mut self, last: Span) {
+        let title = "p4c reads a nested `?:` differently";
+        let label =
+            "p4rack takes this as the last part; p4c takes all before the second `?` as its condition";
+        self.report(
+            Diagnostic::warning(codes::NESTED_CONDITIONAL, "nested-conditional", title)
+                .at(last, label)
+                .help("put parentheses around the inner conditional"),
+        );
     }
 
     /// A `bool`.

@@ -3,6 +3,7 @@
 //! Each has a name, one of [`base_diag::WARNINGS`], under which it can be switched off or made an error:
 //! `unused`, `uninitialized-use`, `uninitialized-out-param`, `invalid-header`, `unreachable`, `parser-transition`,
 //! `missing-case`, `keys`, `deprecated` here, `shadow` and `overflow` where names are bound and numbers converted,
+//! `nested-conditional` with the types of `?:`,
 //! `control-name` and `entry-mask` with the checks of control-plane names and entries.
 //! `@noWarn("name")` on a declaration switches it off for that declaration.
 

@@ -294,7 +294,7 @@ impl Edit {
                 self.expr(left);
                 self.expr(right);
             }
-            ExprKind::Ternary { condition, then, otherwise } => {
+            ExprKind::Ternary { condition, then, otherwise, .. } => {
                 self.expr(condition);
                 self.expr(then);
                 self.expr(otherwise);
@@ -336,7 +336,7 @@ fn parts(expr: &Expr) -> Vec<Expr> {
         ExprKind::Slice { base, .. } | ExprKind::PlusSlice { base, .. } => vec![base],
         ExprKind::Unary { operand, .. } | ExprKind::Cast { operand, .. } => vec![operand],
         ExprKind::Binary { left, right, .. } => vec![left, right],
-        ExprKind::Ternary { condition, then, otherwise } => vec![then, otherwise, condition],
+        ExprKind::Ternary { condition, then, otherwise, .. } => vec![then, otherwise, condition],
         ExprKind::Call { args, .. } => args.iter().map(|a| &a.value).collect(),
         ExprKind::List(items) => items.iter().collect(),
         _ => vec![],

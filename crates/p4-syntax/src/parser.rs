@@ -50,6 +50,8 @@ struct Parser<'a> {
     depth: u32,
     /// The height of the expression, type or statement parsed last.
     height: u32,
+    /// The expression parsed last is a conditional without parentheses.
+    is_conditional: bool,
     /// A `>` ends the expression: it stands between angle brackets.
     no_greater: bool,
     /// Position of the last reported error; at most one is reported for each token.
@@ -68,6 +70,7 @@ impl<'a> Parser<'a> {
             names: Names::default(),
             depth: 0,
             height: 0,
+            is_conditional: false,
             no_greater: false,
             reported: None,
         }

@@ -19,7 +19,7 @@ fn grouped(e: &Expr) -> String {
     match &e.kind {
         ExprKind::Binary { op, left, right, .. } => format!("({} {op:?} {})", grouped(left), grouped(right)),
         ExprKind::Unary { op, operand } => format!("({op:?} {})", grouped(operand)),
-        ExprKind::Ternary { condition, then, otherwise } => {
+        ExprKind::Ternary { condition, then, otherwise, .. } => {
             format!("({} ? {} : {})", grouped(condition), grouped(then), grouped(otherwise))
         }
         ExprKind::Cast { operand, .. } => format!("(cast {})", grouped(operand)),

@@ -97,4 +97,6 @@ codes! {
     SHADOW = 0268,
     /// A `switch` or `select` on an enum or `bool` without all its values.
     MISSING_CASE = 0269,
+    /// A conditional in the last part of another one, which p4c reads differently.
+    NESTED_CONDITIONAL = 0270,
 }

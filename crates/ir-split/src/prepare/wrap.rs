@@ -3,7 +3,7 @@
 //! Before: `saved = meta; meta.x = 1;`
 //! After:  `saved = meta.program; meta.program.x = 1;`
 //!
-//! Why: the runtime adds its fields to these structs. A program that uses one of them as one value would see them, or
+//! Why: the runtime adds its fields to these structs, and so does `name-flows`. A program that uses one of them as one value would see them, or
 //! overwrite them. Programs that name only the fields stay as they are.
 
 use super::role_type;
@@ -16,9 +16,14 @@ use ir::{
 /// Wraps the structs that are used as one value.
 pub fn wrap_whole_structs(program: &mut Program, prefix: &str) {
     for (role, name) in [(Role::Headers, "headers"), (Role::Metadata, "metadata")] {
-        if is_used_whole(program, role) {
-            wrap(program, role, &format!("{prefix}_{name}").into());
-        }
+        wrap_whole(program, role, &format!("{prefix}_{name}").into());
+    }
+}
+
+/// Wraps the struct of a role if it is used as one value; `name` is that of the new struct.
+pub fn wrap_whole(program: &mut Program, role: Role, name: &Name) {
+    if is_used_whole(program, role) {
+        wrap(program, role, name);
     }
 }
 
@@ -34,7 +39,8 @@ fn is_used_whole(program: &Program, role: Role) -> bool {
     each_stage_var(&mut program, role, &mut |_, var, walk| {
         let (mut all, mut fields) = (0usize, 0usize);
         walk(&mut |e| {
-            let is_it = |e: &Expr| matches!(e.kind, ExprKind::Var(v) if v == var);
+            // Locals of the type may be compared with each other.
+            let is_it = |e: &Expr| matches!(e.kind, ExprKind::Var(v) if v == var || e.ty == ty);
             visit::subexprs(e, &mut |e| {
                 all += usize::from(is_it(e));
                 fields += usize::from(matches!(&e.kind, ExprKind::Field(base, _) if is_it(base)));

@@ -310,6 +310,31 @@ fn missing_case() {
 }
 
 #[test]
+fn nested_conditionals() {
+    check(expect![[r#"
+        #define PARENS(x) (x)
+        #define LAST c ? d : a
+                     ^^^^^^^^^ nested-conditional: p4c reads a nested `?:` differently -- p4rack takes this as the last part; p4c takes all before the second `?` as its condition
+        action x(in bool a, in bool b, in bool c, in bool d, in bit<8> n, in bit<8> m, out bool y, out bit<8> z) {
+            y = a ? b : c ? d : a;
+                        ^^^^^^^^^ nested-conditional: p4c reads a nested `?:` differently -- p4rack takes this as the last part; p4c takes all before the second `?` as its condition
+            y = a ? b : LAST;
+            y = a ? b : c ? d : b ? c : d;
+                        ^^^^^^^^^^^^^^^^^ nested-conditional: p4c reads a nested `?:` differently -- p4rack takes this as the last part; p4c takes all before the second `?` as its condition
+                                ^^^^^^^^^ nested-conditional: p4c reads a nested `?:` differently -- p4rack takes this as the last part; p4c takes all before the second `?` as its condition
+            y = a ? b : (c ? d : a);
+            y = a ? b : PARENS(c ? d : a);
+            y = (a ? b : c) ? d : a;
+            y = a ? b ? c : d : a;
+            y = a ? b : !(c ? d : a);
+            y = a ? b : (c) ? d : (a);
+                        ^^^^^^^^^^^^^ nested-conditional: p4c reads a nested `?:` differently -- p4rack takes this as the last part; p4c takes all before the second `?` as its condition
+            z = a ? n : c ? m : 1;
+        }
+    "#]]);
+}
+
+#[test]
 fn action_data_that_nothing_reads() {
     check(expect![[r#"
         action a(inout bit<8> x, bit<8> read, bit<8> unread, bit<8> _mute) { x = read; }

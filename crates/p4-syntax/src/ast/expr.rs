@@ -102,6 +102,8 @@ pub enum ExprKind {
         then: Box<Expr>,
         /// The value if false.
         otherwise: Box<Expr>,
+        /// `otherwise` is another conditional without parentheses.
+        chained: bool,
     },
     /// `(T) x`, and `(T) { ... }`
     Cast {

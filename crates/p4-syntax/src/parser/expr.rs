@@ -24,6 +24,7 @@ impl Parser<'_> {
     fn ternary(&mut self) -> Expr {
         let condition = self.binary(1);
         if !self.at(TokenKind::Question) {
+            self.is_conditional = false;
             return condition;
         }
         let mut height = self.height;
@@ -32,10 +33,12 @@ impl Parser<'_> {
         height = height.max(self.height);
         self.expect(TokenKind::Colon);
         let otherwise = self.expr();
+        let chained = self.is_conditional && matches!(otherwise.kind, ExprKind::Ternary { .. });
         self.raise(height.max(self.height));
         let span = self.since(condition.span);
         let (condition, then, otherwise) = (Box::new(condition), Box::new(then), Box::new(otherwise));
-        Expr { kind: ExprKind::Ternary { condition, then, otherwise }, span }
+        self.is_conditional = true;
+        Expr { kind: ExprKind::Ternary { condition, then, otherwise, chained }, span }
     }
 
     fn binary(&mut self, min: Level) -> Expr {

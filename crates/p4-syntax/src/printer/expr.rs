@@ -119,12 +119,12 @@ impl Printer {
                 self.push(" ");
                 self.operand(right, of + 1);
             }
-            ExprKind::Ternary { condition, then, otherwise } => {
+            ExprKind::Ternary { condition, then, otherwise, chained } => {
                 self.operand(condition, ANY + 1);
                 self.push(" ? ");
                 self.expr(then);
                 self.push(" : ");
-                self.expr(otherwise);
+                self.operand(otherwise, if *chained { ANY } else { ANY + 1 });
             }
             ExprKind::Cast { ty, operand } => {
                 self.push("(");
