@@ -182,8 +182,7 @@ fn every_segment_gets_the_verdict_that_its_sender_knows() {
     assert!(overtaken[2] > 30 && overtaken[1] == 0 && overtaken[3] == 0, "{overtaken:?}");
     let lost = run(3, 0, 20, 0);
     assert!(lost[3] > 30 && lost[1] == 0 && lost[2] == 0, "{lost:?}");
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 50 } else { 3 };
-    for seed in 4..4 + seeds {
+    for seed in features::seeds(3, 50) {
         let all = run(seed, 20, 10, 10);
         assert!(all[1] > 10 && all[2] > 20 && all[3] > 10, "{all:?}");
     }
