@@ -94,9 +94,8 @@ const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4,
 
 #[test]
 fn results_are_exact_whatever_happens_to_packets() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 200 };
     let mut programs = Programs::default();
-    for seed in 0..seeds {
+    for seed in features::seeds(200, 10_000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         // Word count and flow statistics add, ranks take the maximum, sets of flags OR.
@@ -130,9 +129,8 @@ fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
 
 #[test]
 fn trees_are_exact_whatever_happens_to_packets() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 100 };
     let mut programs = Programs::default();
-    for seed in 0..seeds {
+    for seed in features::seeds(100, 10_000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");

@@ -10,13 +10,9 @@ use base_time::Rng;
 /// Few slots, so that many pairs collide.
 const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
 
-fn seeds() -> u64 {
-    if std::env::var_os("P4RACK_ALL").is_some() { 3000 } else { 150 }
-}
-
 #[test]
 fn results_are_exact_whatever_happens_to_packets() {
-    for seed in 0..seeds() {
+    for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         let op = *rng.pick(&Op::ALL).expect("there are some");
@@ -51,7 +47,7 @@ fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
 /// Whatever the first reducer has left in the switches, and whatever of it is still under way.
 #[test]
 fn a_reducer_follows_another_at_any_event() {
-    for seed in 0..seeds() {
+    for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let layout = Layout { window: 4, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, Op::Add, 2, 40, 2, &mut rng);
@@ -68,7 +64,7 @@ fn a_reducer_follows_another_at_any_event() {
 
 #[test]
 fn machines_reduce_again_and_again() {
-    for seed in 0..seeds() / 2 {
+    for seed in features::seeds(75, 1500) {
         let mut rng = Rng::new(seed);
         let layout = Layout { window: 4, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, Op::Add, 3, 60, 1, &mut rng);
@@ -87,7 +83,7 @@ fn machines_reduce_again_and_again() {
 
 #[test]
 fn several_switches_each_fold_their_channels() {
-    for seed in 0..seeds() / 3 {
+    for seed in features::seeds(50, 1000) {
         let mut rng = Rng::new(seed);
         let mut world = World::new(SMALL, Op::Add, 4, 100, 2, &mut rng);
         world.switches(2);
@@ -98,7 +94,7 @@ fn several_switches_each_fold_their_channels() {
 
 #[test]
 fn a_switch_folds_what_others_have_left() {
-    for seed in 0..seeds() {
+    for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         let op = *rng.pick(&Op::ALL).expect("there are some");

@@ -524,8 +524,7 @@ fn moves_by_hand_break_nothing() {
 
 #[test]
 fn faults_of_network_and_switch_break_nothing() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 1000 } else { 12 };
-    for seed in 0..seeds {
+    for seed in features::seeds(12, 1000) {
         let mut rng = Rng::new(seed).split("faults");
         let faults = Faults {
             lost: [0, 20, 100][rng.index(3)],
@@ -551,8 +550,7 @@ fn one_seed_has_one_outcome() {
 
 #[test]
 fn ten_thousand_flows_take_turns_at_a_hundred_places() {
-    let (flows, packets) =
-        if std::env::var_os("P4RACK_ALL").is_some() { (10_000, 40_000) } else { (2_000, 12_000) };
+    let (flows, packets) = if features::is_long() { (10_000, 40_000) } else { (2_000, 12_000) };
     let mut world = World::new(3, Faults { room: 160, flows: 100, ..SOUND });
     world.run(flows, packets, Duration::from_ms(6000));
     let Counters { promoted, evicted, full, .. } = world.flows.counters();

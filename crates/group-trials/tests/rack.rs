@@ -14,13 +14,6 @@ fn programs(change: &dyn Fn(String) -> String) -> Programs {
     Programs::new(SERVERS, change).unwrap_or_else(|why| panic!("{why}"))
 }
 
-/// `P4RACK_GROUP_SEEDS` says how many, from `P4RACK_GROUP_FIRST` on.
-fn seeds(short: u64) -> std::ops::Range<u64> {
-    let count = if std::env::var_os("P4RACK_ALL").is_some() { short * 100 } else { short };
-    let first = features::setting("P4RACK_GROUP_FIRST", 0);
-    first..first + features::setting("P4RACK_GROUP_SEEDS", count)
-}
-
 /// Traffic over a group that changes; `deaths`: servers die and restart, too. Gives the rack and the number of deaths.
 fn run<'p>(programs: &'p Programs, seed: u64, ticks: u64, deaths: bool) -> Result<(Rack<'p>, u32), String> {
     let mut rack = Rack::new(programs, &[Member(0), Member(1)], seed)?;
@@ -94,7 +87,7 @@ fn difference(rack: &Rack<'_>) -> Option<String> {
 fn a_group_that_changes_does_what_one_device_does() {
     let programs = programs(&|text| text);
     let (mut hops, mut packets) = (0, 0);
-    for seed in seeds(3) {
+    for seed in features::seeds(3, 300) {
         let (rack, _) = run(&programs, seed, 3000, false).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(difference(&rack), None, "seed {seed}");
         let (more, drops) = rack.extra_hops_and_drops();
@@ -108,7 +101,7 @@ fn a_group_that_changes_does_what_one_device_does() {
 fn the_death_of_a_server_costs_its_own_flows_alone() {
     let programs = programs(&|text| text);
     let (mut deaths, mut compared) = (0, 0);
-    for seed in seeds(3) {
+    for seed in features::seeds(3, 300) {
         let (rack, died) =
             run(&programs, seed, 3000, true).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(difference(&rack), None, "seed {seed}: {died} died");
@@ -178,7 +171,7 @@ fn dispatch(programs: &Programs, seed: u64) -> Option<String> {
 #[test]
 fn the_printed_switch_dispatches_as_the_model_does() {
     let programs = programs(&|text| text);
-    for seed in seeds(5) {
+    for seed in features::seeds(5, 500) {
         assert_eq!(dispatch(&programs, seed), None, "seed {seed}");
     }
 }

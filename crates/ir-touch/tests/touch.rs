@@ -77,7 +77,7 @@ fn lookups(events: &[Event]) -> Vec<(Touched, Option<Hit>)> {
 
 #[test]
 fn what_packets_look_up_is_in_the_touch_set_of_their_flow() {
-    let packets = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 30 };
+    let packets = if features::is_long() { 2000 } else { 30 };
     for (name, source) in APPS {
         let program = compiled(source);
         let keys = keys(&program);

@@ -61,11 +61,11 @@ impl Counts {
 
 #[test]
 fn random_programs_do_the_same_when_pinned() {
-    let all = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 40 };
-    let all = features::setting("P4RACK_PINNED", all);
     with_stack(move || {
         let mut counts = Counts::default();
-        for seed in 1..=all {
+        let seeds = features::seeds(40, 2000);
+        let all = seeds.end - seeds.start;
+        for seed in seeds {
             let config = Config { packets: 40, plain: 50, ..Config::default() };
             let made = program(&generate(seed, &config).source).expect("a program");
             let made = Arc::new(tamed(&made));
@@ -129,7 +129,6 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
     with_stack(|| {
         let mut paths = vec![];
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &mut paths);
-        let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 40 } else { 2 };
         let mut counts = Counts::default();
         let mut pinned = 0;
         for path in paths {
@@ -140,7 +139,7 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
             }
             let made = Arc::new(tamed(&made));
             let before = counts.same;
-            for seed in 1..=seeds {
+            for seed in features::seeds(2, 40) {
                 let mut request = request(&made, seed);
                 if seed == 1 {
                     let key = ir_keys::keys(&made).key;

@@ -208,7 +208,7 @@ fn fields(data: Option<&Value>) -> Vec<u128> {
 
 /// The long form has a million packets.
 fn many(few: u64, all: u64) -> u64 {
-    if std::env::var_os("P4RACK_ALL").is_some() { all } else { few }
+    if features::is_long() { all } else { few }
 }
 
 /// Runs a trial on a rack whose first helper fails half way. Packets went to the switch and both helpers, and flows moved.

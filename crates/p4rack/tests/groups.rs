@@ -518,17 +518,10 @@ fn random(seed: u64, deaths: bool) -> Racked {
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
 }
 
-/// `P4RACK_GROUP_SEEDS` says how many, from `P4RACK_GROUP_FIRST` on.
-fn seeds(short: u64) -> std::ops::Range<u64> {
-    let count = if std::env::var_os("P4RACK_ALL").is_some() { short * 50 } else { short };
-    let first = features::setting("P4RACK_GROUP_FIRST", 0);
-    first..first + features::setting("P4RACK_GROUP_SEEDS", count)
-}
-
 #[test]
 fn a_group_that_changes_is_the_one_device() {
     let mut extra_hops = 0;
-    for seed in seeds(2) {
+    for seed in features::seeds(2, 100) {
         let racked = random(seed, false);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);
@@ -545,7 +538,7 @@ fn a_group_that_changes_is_the_one_device() {
 #[test]
 fn the_death_of_a_server_costs_its_own_flows_alone() {
     let (mut deaths, mut compared) = (0, 0);
-    for seed in seeds(2) {
+    for seed in features::seeds(2, 100) {
         let racked = random(seed, true);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);

@@ -54,10 +54,9 @@ fn a_tree_saves_more_than_its_leaves_could() {
 
 #[test]
 fn losses_doubles_and_restarts_change_nothing() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 200 } else { 4 };
     let mut racked = tree();
     let mut restarts = 0;
-    for seed in 1..=seeds {
+    for seed in features::seeds(4, 200) {
         let mut rng = Rng::new(seed);
         racked.rack.seed = seed;
         for link in &mut racked.rack.links {

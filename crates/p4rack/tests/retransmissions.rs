@@ -182,19 +182,12 @@ fn every_segment_gets_the_verdict_that_its_sender_knows() {
     assert!(overtaken[2] > 30 && overtaken[1] == 0 && overtaken[3] == 0, "{overtaken:?}");
     let lost = run(3, 0, 20, 0);
     assert!(lost[3] > 30 && lost[1] == 0 && lost[2] == 0, "{lost:?}");
-    let (mut all, range) = ([0; 5], seeds(3));
-    let count = range.end - range.start;
-    for seed in range {
+    let (mut all, seeds) = ([0; 5], features::seeds(3, 50));
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
         run(4 + seed, 20, 10, 10).into_iter().zip(&mut all).for_each(|(more, sum)| *sum += more);
     }
     assert!(all[1] > 10 * count && all[2] > 20 * count && all[3] > 10 * count, "{all:?}");
-}
-
-/// `P4RACK_GROUP_SEEDS` says how many, from `P4RACK_GROUP_FIRST` on.
-fn seeds(short: u64) -> std::ops::Range<u64> {
-    let count = if std::env::var_os("P4RACK_ALL").is_some() { short * 17 } else { short };
-    let first = features::setting("P4RACK_GROUP_FIRST", 0);
-    first..first + features::setting("P4RACK_GROUP_SEEDS", count)
 }
 
 /// Counts of a device after these segments of one flow: time in microseconds, sequence number, length, flags.
@@ -271,7 +264,7 @@ fn a_call_over_a_cut_is_the_call_inline() {
     let mut map = SourceMap::new();
     let racked = rack::load(&example().join("RACK.toml"), &[], &mut map);
     let racked = racked.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
-    for seed in seeds(1) {
+    for seed in features::seeds(1, 17) {
         let effort = Effort { packets: 200, seed: 1 + seed, ..Effort::default() };
         let proved = prove_app(&racked.apps[0], &Trial { effort, lossy: false });
         match proved.unwrap_or_else(|found| panic!("{found:?}")).outcome {

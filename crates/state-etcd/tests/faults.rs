@@ -1,7 +1,5 @@
 //! Three controllers with one state, in virtual time: calls and answers are lost, late and repeated, controllers stand still or are killed at any call. No
 //! acknowledged batch is lost, none is kept in part, and no two controllers lead at one time.
-//!
-//! `P4RACK_ETCD_SEEDS` says how many worlds; `P4RACK_ALL` has 1,000.
 
 use crate::world::{Connection, Faults, World};
 use base_time::Rng;
@@ -238,11 +236,10 @@ fn minute(seed: u64, faults: Faults) -> Stats {
 
 #[test]
 fn no_acknowledged_batch_is_lost_and_one_controller_leads() {
-    let all = std::env::var_os("P4RACK_ALL").is_some();
-    let seeds = features::setting("P4RACK_ETCD_SEEDS", if all { 1000 } else { 24 });
-    let first = features::setting("P4RACK_ETCD_FIRST", 1);
+    let seeds = features::seeds(24, 1000);
+    let tried = seeds.end - seeds.start;
     let mut sum = Stats::default();
-    for seed in first..first + seeds {
+    for seed in seeds {
         let hard = Faults { lost: 60, repeated: 100, late: 60, paused: 10 };
         let faults = [Faults { lost: 0, repeated: 0, late: 0, paused: 0 }, hard][(seed % 4 != 0) as usize];
         let stats = minute(seed, faults);
@@ -253,9 +250,9 @@ fn no_acknowledged_batch_is_lost_and_one_controller_leads() {
         sum.found += stats.found;
         sum.kills += stats.kills;
     }
-    eprintln!("{seeds} worlds of a minute: {sum:?}");
+    eprintln!("{tried} worlds of a minute: {sum:?}");
     // Each kind of trouble has come.
     let Stats { leaders, acknowledged, large, failed, found, kills } = sum;
-    assert!(leaders > seeds && acknowledged > 100 * seeds && large > seeds && kills > seeds);
+    assert!(leaders > tried && acknowledged > 100 * tried && large > tried && kills > tried);
     assert!(failed > 0 && found > 0);
 }

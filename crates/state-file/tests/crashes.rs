@@ -146,7 +146,5 @@ fn try_sequence(seed: u64) {
 /// Each sequence of writes stops at each of its steps, some 60 of them. `./test --all` tries 150 sequences.
 #[test]
 fn what_was_kept_is_there_wherever_the_machine_stops() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 150 } else { 3 };
-    let seeds = features::setting("P4RACK_SEEDS", seeds);
-    (0..seeds).for_each(try_sequence);
+    features::seeds(3, 150).for_each(try_sequence);
 }

@@ -90,10 +90,6 @@ fn holds_at_all(model: &Model) {
     }
 }
 
-fn is_long() -> bool {
-    std::env::var_os("P4RACK_ALL").is_some()
-}
-
 #[test]
 fn small_configurations_hold() {
     holds(&Model { restarts: 1, ..lossy(short_rounds()) }, 2_067);
@@ -102,7 +98,7 @@ fn small_configurations_hold() {
 
 #[test]
 fn large_configurations_hold() {
-    if !is_long() {
+    if !features::is_long() {
         return;
     }
     holds(&Model { restarts: 2, ..lossy(short_rounds()) }, 33_587);
@@ -117,7 +113,7 @@ fn large_configurations_hold() {
 #[test]
 fn eviction_with_a_shadow_holds() {
     holds(&Model { window: 2, ..lossy(evicting()) }, 24_639);
-    if is_long() {
+    if features::is_long() {
         holds(&Model { restarts: 1, aborts: 1, evicts: true, ..lossy(singles()) }, 531_200);
     }
 }
@@ -126,7 +122,7 @@ fn eviction_with_a_shadow_holds() {
 fn rows_that_are_read_at_different_times_hold() {
     holds_at_all(&lossy(rows()));
     holds_at_all(&Model { restarts: 1, ..rows() });
-    if is_long() {
+    if features::is_long() {
         holds_at_all(&Model { restarts: 1, aborts: 1, ..lossy(rows()) });
     }
 }
@@ -136,7 +132,7 @@ fn rows_that_are_read_by_one_request_hold() {
     let rows = || Model { passes: true, ..rows() };
     holds_at_all(&lossy(rows()));
     holds_at_all(&Model { restarts: 1, ..rows() });
-    if is_long() {
+    if features::is_long() {
         holds_at_all(&Model { restarts: 1, aborts: 1, answers: true, ..lossy(rows()) });
     }
 }
@@ -149,7 +145,7 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     holds_at_all(&answered(lossy(Model { window: 2, ..three() })));
     holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
     holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
-    if is_long() {
+    if features::is_long() {
         holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..lossy(singles()) }));
         holds_at_all(&answered(Model { restarts: 1, ..lossy(two_by_two()) }));
         holds_at_all(&answered(Model { banks: 2, restarts: 1, ..lossy(rounds()) }));
@@ -161,7 +157,7 @@ fn two_banks_hold() {
     holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
     holds_at_all(&Model { banks: 2, aborts: 1, ..lossy(short_rounds()) });
     holds_at_all(&Model { banks: 2, ..lossy(rounds()) });
-    if is_long() {
+    if features::is_long() {
         holds_at_all(&Model { banks: 2, restarts: 1, ..lossy(short_rounds()) });
         holds_at_all(&Model { banks: 2, restarts: 1, ..lossy(rounds()) });
         holds_at_all(&Model { banks: 2, restarts: 1, aborts: 1, ..lossy(short_rounds()) });

@@ -11,7 +11,7 @@ fn device(app: &str, engine: Engine) -> OneDevice {
 
 /// The long form has a million packets of each app.
 fn many(few: u64) -> u64 {
-    if std::env::var_os("P4RACK_ALL").is_some() { 1_000_000 } else { few }
+    if features::is_long() { 1_000_000 } else { few }
 }
 
 fn both() -> [(Engine, u64); 2] {

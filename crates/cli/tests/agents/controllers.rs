@@ -283,8 +283,7 @@ fn a_controller_and_an_agent_that_are_lost_together_lose_what_that_agent_held() 
 /// `P4RACK_KILLS` says how often; `./test --all` does it 200 times.
 #[test]
 fn no_acknowledged_write_is_lost_in_many_kills() {
-    let kills =
-        features::setting("P4RACK_KILLS", if std::env::var_os("P4RACK_ALL").is_some() { 200 } else { 4 });
+    let kills = features::setting("P4RACK_KILLS", if features::is_long() { 200 } else { 4 });
     let mut rack = Rack::with_controller(&["--audit", "1"]);
     let mut rng = Rng::new(29);
     let mut there: BTreeSet<u8> = [1].into();
@@ -501,8 +500,7 @@ fn a_batch_that_a_device_refuses_leaves_everything_as_it_was() {
         }
         update
     };
-    let sizes: &[u32] =
-        if std::env::var_os("P4RACK_ALL").is_some() { &[101, 201, 1001, 3901] } else { &[101, 201, 1001] };
+    let sizes: &[u32] = if features::is_long() { &[101, 201, 1001, 3901] } else { &[101, 201, 1001] };
     for (round, size) in sizes.iter().enumerate() {
         let updates: Vec<Update> = (81..=*size).map(group).chain((100..180).map(large)).collect();
         let refused = client.write_all(updates).unwrap_err();

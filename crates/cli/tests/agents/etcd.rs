@@ -207,7 +207,7 @@ fn kills(place: &str, kills: u64, mut members: Option<&mut Members>) {
 }
 
 fn count(usual: u64) -> u64 {
-    let all = std::env::var_os("P4RACK_ALL").is_some();
+    let all = features::is_long();
     features::setting("P4RACK_KILLS", if all { 200 } else { usual })
 }
 

@@ -18,7 +18,7 @@ fn file(name: &str) -> String {
 }
 
 fn kills(usual: u64) -> u64 {
-    let all = std::env::var_os("P4RACK_ALL").is_some();
+    let all = features::is_long();
     features::setting("P4RACK_KILLS", if all { 200 } else { usual })
 }
 

@@ -28,7 +28,7 @@ pub const LARGE: [&str; 2] = ["--max-memory", "4096"];
 
 /// True for `./test --all`: attacks are as large as they were when they were found.
 pub fn at_length() -> bool {
-    std::env::var_os("P4RACK_ALL").is_some()
+    features::is_long()
 }
 
 /// One attack at a time, since the whole machine is measured.

@@ -6,14 +6,12 @@ use base_time::Duration;
 use features::setting;
 
 /// Runs that must all be exact, of each number of helpers. The long form takes minutes for each number: one, `P4RACK_HELPERS`, may be
-/// chosen, and the first seed, `P4RACK_SEED`.
+/// chosen.
 fn exact(text: &str, faults: Faults, steps: u64) {
-    let all = std::env::var_os("P4RACK_ALL").is_some();
-    let seeds = setting("P4RACK_SEEDS", if all { 240 } else { 3 });
     let only = setting("P4RACK_HELPERS", 0);
     let mut restarts = 0;
     for helpers in [1, 2, 3, 4, 16].into_iter().filter(|n| only == 0 || only == u64::from(*n)) {
-        for seed in setting("P4RACK_SEED", 0)..seeds {
+        for seed in features::seeds(3, 240) {
             let mut rig = Rig::new(text, helpers, seed);
             let ended = rig.run(faults, steps);
             ended.unwrap_or_else(|error| panic!("seed {seed}, {helpers} helpers: {error}"));

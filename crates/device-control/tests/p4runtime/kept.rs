@@ -134,8 +134,6 @@ fn try_sequence(seed: u64, bare: &dyn Fn() -> Bench) {
 /// `./test --all` tries 500 sequences on a device, and 500 on a rack.
 #[test]
 fn a_switch_that_goes_on_from_its_notes_is_as_the_one_that_has_ended() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 500 } else { 6 };
-    let seeds = features::setting("P4RACK_SEEDS", seeds);
     // Of one device, and of a rack.
     for which in 0..2 {
         let bare = || {
@@ -143,7 +141,7 @@ fn a_switch_that_goes_on_from_its_notes_is_as_the_one_that_has_ended() {
             both_bare(|bench| benches.borrow_mut().push(bench));
             benches.into_inner().swap_remove(which)
         };
-        (0..seeds).for_each(|seed| try_sequence(seed, &bare));
+        features::seeds(6, 500).for_each(|seed| try_sequence(seed, &bare));
     }
 }
 
