@@ -499,182 +499,180 @@ control AggIngress(inout headers_t hdr,
         }
         bool is_asked = hdr.agg.isValid() && (hdr.agg.type == OPEN || hdr.agg.type == CLOSE || hdr.agg.type == READ || hdr.agg.type == CLEAR);
         bool is_data = hdr.agg.isValid() && hdr.agg.type == DATA;
-        if (!is_asked && !is_data || !jobs.apply().hit) {
-            // Ordinary traffic, and packets between hosts.
-            if (hdr.ipv4.isValid()) {
-                routes.apply();
-            } else {
-                drop();
-            }
-            return;
-        }
-        if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.agg.valid[31:24] != 0) {
-            refuse();
-            return;
-        }
-        if (is_asked && hdr.agg.channel != meta.number) {
-            // For another switch of the job.
-            routes.apply();
-            return;
-        }
-        generations.read(generation, meta.bank);
-        opens.read(is_open, meta.bank);
-        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
-        task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
-        // The packet comes back with the rows that it has read.
-        bool is_again = standard_metadata.instance_type == 4;
-        bit<16> length = 32;
-        meta.map = 0;
-        meta.pairs = 0;
-        bool is_new = false;
-        bool is_folded = false;
-        if (is_data) {
-            if (senders.apply().miss) {
-                return;
-            }
-            if (generation != hdr.agg.generation || is_open == 0) {
-                report_boot();
-            } else {
-                task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
-                cells.read(cell, task.cell);
-                if (hdr.agg.seq < cell) {
-                    drop();
-                    return;
-                }
-                if (hdr.agg.seq > cell) {
-                    cells.write(task.cell, hdr.agg.seq);
-                    task.what = FOLD;
-                    is_new = true;
-                } else {
-                    overflows.read(meta.map, task.cell);
-                    is_folded = meta.map == 0;
-                    meta.map = meta.map & (hdr.agg.valid);
-                }
-            }
-        } else {
-            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
+        // Ordinary traffic, packets between hosts, and requests to other switches of the job only pass.
+        bool is_ours = false;
+        if ((is_asked || is_data) && jobs.apply().hit) {
+            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.agg.valid[31:24] != 0) {
                 refuse();
                 return;
             }
-            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
-                drop();
-                return;
-            }
-            if (hdr.agg.boot != meta.boot) {
-                report_boot();
-            } else if (hdr.agg.type == OPEN) {
-                if (hdr.agg.generation < generation) {
+            is_ours = is_data || hdr.agg.channel == meta.number;
+        }
+        if (is_ours && is_data && senders.apply().miss) {
+            return;
+        }
+        if (is_ours) {
+            generations.read(generation, meta.bank);
+            opens.read(is_open, meta.bank);
+            bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+            task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
+            // The packet comes back with the rows that it has read.
+            bool is_again = standard_metadata.instance_type == 4;
+            bit<16> length = 32;
+            meta.map = 0;
+            meta.pairs = 0;
+            bool is_new = false;
+            bool is_folded = false;
+            if (is_data) {
+                if (generation != hdr.agg.generation || is_open == 0) {
+                    report_boot();
+                } else {
+                    task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
+                    cells.read(cell, task.cell);
+                    if (hdr.agg.seq < cell) {
+                        drop();
+                        return;
+                    }
+                    if (hdr.agg.seq > cell) {
+                        cells.write(task.cell, hdr.agg.seq);
+                        task.what = FOLD;
+                        is_new = true;
+                    } else {
+                        overflows.read(meta.map, task.cell);
+                        is_folded = meta.map == 0;
+                        meta.map = meta.map & (hdr.agg.valid);
+                    }
+                }
+            } else {
+                if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
+                    refuse();
+                    return;
+                }
+                if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
                     drop();
                     return;
                 }
-                if (hdr.agg.generation > generation) {
-                    generations.write(meta.bank, hdr.agg.generation);
-                    opens.write(meta.bank, 1);
+                if (hdr.agg.boot != meta.boot) {
+                    report_boot();
+                } else if (hdr.agg.type == OPEN) {
+                    if (hdr.agg.generation < generation) {
+                        drop();
+                        return;
+                    }
+                    if (hdr.agg.generation > generation) {
+                        generations.write(meta.bank, hdr.agg.generation);
+                        opens.write(meta.bank, 1);
+                    }
+                    hdr.agg.type = OPENED;
+                } else if (generation != hdr.agg.generation) {
+                    report_boot();
+                } else if (hdr.agg.type == CLOSE) {
+                    opens.write(meta.bank, 0);
+                    hdr.agg.type = CLOSED;
+                } else if (is_open == 1) {
+                    drop();
+                    return;
+                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.agg.valid != 0)) {
+                    drop();
+                    return;
+                } else if (hdr.agg.type == READ) {
+                    task.what = FETCH;
+                } else {
+                    task.what = EMPTY;
                 }
-                hdr.agg.type = OPENED;
-            } else if (generation != hdr.agg.generation) {
-                report_boot();
-            } else if (hdr.agg.type == CLOSE) {
-                opens.write(meta.bank, 0);
-                hdr.agg.type = CLOSED;
-            } else if (is_open == 1) {
-                drop();
-                return;
-            } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.agg.valid != 0)) {
-                drop();
-                return;
-            } else if (hdr.agg.type == READ) {
-                task.what = FETCH;
+            }
+            fold_0.apply(hdr.lane_0, task, sent_0);
+            fold_1.apply(hdr.lane_1, task, sent_1);
+            fold_2.apply(hdr.lane_2, task, sent_2);
+            fold_3.apply(hdr.lane_3, task, sent_3);
+            fold_4.apply(hdr.lane_4, task, sent_4);
+            fold_5.apply(hdr.lane_5, task, sent_5);
+            fold_6.apply(hdr.lane_6, task, sent_6);
+            fold_7.apply(hdr.lane_7, task, sent_7);
+            fold_8.apply(hdr.lane_8, task, sent_8);
+            fold_9.apply(hdr.lane_9, task, sent_9);
+            fold_10.apply(hdr.lane_10, task, sent_10);
+            fold_11.apply(hdr.lane_11, task, sent_11);
+            fold_12.apply(hdr.lane_12, task, sent_12);
+            fold_13.apply(hdr.lane_13, task, sent_13);
+            fold_14.apply(hdr.lane_14, task, sent_14);
+            fold_15.apply(hdr.lane_15, task, sent_15);
+            fold_16.apply(hdr.lane_16, task, sent_16);
+            fold_17.apply(hdr.lane_17, task, sent_17);
+            fold_18.apply(hdr.lane_18, task, sent_18);
+            fold_19.apply(hdr.lane_19, task, sent_19);
+            fold_20.apply(hdr.lane_20, task, sent_20);
+            fold_21.apply(hdr.lane_21, task, sent_21);
+            fold_22.apply(hdr.lane_22, task, sent_22);
+            fold_23.apply(hdr.lane_23, task, sent_23);
+            if (task.what == FOLD || task.what == FETCH) {
+                meta.map = (map_t)((((sent_23 ++ sent_22 ++ sent_21 ++ sent_20) ++ (sent_19 ++ sent_18 ++ sent_17 ++ sent_16)) ++ ((sent_15 ++ sent_14 ++ sent_13 ++ sent_12) ++ (sent_11 ++ sent_10 ++ sent_9 ++ sent_8))) ++
+                        ((sent_7 ++ sent_6 ++ sent_5 ++ sent_4) ++ (sent_3 ++ sent_2 ++ sent_1 ++ sent_0)));
+            }
+            if (is_new) {
+                overflows.write(task.cell, meta.map);
+                is_folded = meta.map == 0;
+            }
+            if (task.what == FETCH) {
+                if (is_again) {
+                    length = hdr.udp.len;
+                }
+                if (meta.map != 0) {
+                    if (hdr.agg.valid != 0) {
+                        hdr.row.setValid();
+                        hdr.row = { hdr.agg.valid };
+                        length = length + 4;
+                    }
+                    hdr.agg.valid = meta.map;
+                }
             } else {
-                task.what = EMPTY;
-            }
-        }
-        fold_0.apply(hdr.lane_0, task, sent_0);
-        fold_1.apply(hdr.lane_1, task, sent_1);
-        fold_2.apply(hdr.lane_2, task, sent_2);
-        fold_3.apply(hdr.lane_3, task, sent_3);
-        fold_4.apply(hdr.lane_4, task, sent_4);
-        fold_5.apply(hdr.lane_5, task, sent_5);
-        fold_6.apply(hdr.lane_6, task, sent_6);
-        fold_7.apply(hdr.lane_7, task, sent_7);
-        fold_8.apply(hdr.lane_8, task, sent_8);
-        fold_9.apply(hdr.lane_9, task, sent_9);
-        fold_10.apply(hdr.lane_10, task, sent_10);
-        fold_11.apply(hdr.lane_11, task, sent_11);
-        fold_12.apply(hdr.lane_12, task, sent_12);
-        fold_13.apply(hdr.lane_13, task, sent_13);
-        fold_14.apply(hdr.lane_14, task, sent_14);
-        fold_15.apply(hdr.lane_15, task, sent_15);
-        fold_16.apply(hdr.lane_16, task, sent_16);
-        fold_17.apply(hdr.lane_17, task, sent_17);
-        fold_18.apply(hdr.lane_18, task, sent_18);
-        fold_19.apply(hdr.lane_19, task, sent_19);
-        fold_20.apply(hdr.lane_20, task, sent_20);
-        fold_21.apply(hdr.lane_21, task, sent_21);
-        fold_22.apply(hdr.lane_22, task, sent_22);
-        fold_23.apply(hdr.lane_23, task, sent_23);
-        if (task.what == FOLD || task.what == FETCH) {
-            meta.map = (map_t)(sent_23 ++ sent_22 ++ sent_21 ++ sent_20 ++ sent_19 ++ sent_18 ++ sent_17 ++ sent_16 ++ sent_15 ++ sent_14 ++ sent_13 ++ sent_12 ++ 
-                    sent_11 ++ sent_10 ++ sent_9 ++ sent_8 ++ sent_7 ++ sent_6 ++ sent_5 ++ sent_4 ++ sent_3 ++ sent_2 ++ sent_1 ++ sent_0);
-        }
-        if (is_new) {
-            overflows.write(task.cell, meta.map);
-            is_folded = meta.map == 0;
-        }
-        if (task.what == FETCH) {
-            if (is_again) {
-                length = hdr.udp.len;
-            }
-            if (meta.map != 0) {
-                if (hdr.agg.valid != 0) {
-                    hdr.row.setValid();
-                    hdr.row = { hdr.agg.valid };
-                    length = length + 4;
-                }
                 hdr.agg.valid = meta.map;
             }
-        } else {
-            hdr.agg.valid = meta.map;
-        }
-        bool is_stream = hdr.agg.type == DATA;
-        // The mapper sends what is left past the switches.
-        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
-        if (is_answer) {
-            // The mapper has the lanes that are left.
-            meta.map = 0;
-        }
-        quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
-        quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
-        quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
-        quad_3.apply(hdr.lane_12, hdr.lane_13, hdr.lane_14, hdr.lane_15, meta.map[15:12], meta.pairs);
-        quad_4.apply(hdr.lane_16, hdr.lane_17, hdr.lane_18, hdr.lane_19, meta.map[19:16], meta.pairs);
-        quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
-        set_length(length);
-        if (is_asked) {
-            if (task.what != NOTHING) {
-                hdr.agg.aux = hdr.agg.aux + 0x10000;
-                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
-                    meta.again = 1;
-                    standard_metadata.egress_spec = meta.reducer_port;
-                    return;
-                }
-                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+            bool is_stream = hdr.agg.type == DATA;
+            // The mapper sends what is left past the switches.
+            bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+            if (is_answer) {
+                // The mapper has the lanes that are left.
+                meta.map = 0;
             }
-            turn();
-            // A packet that has come back has no ingress port.
-            standard_metadata.egress_spec = meta.reducer_port;
-            return;
+            quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
+            quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
+            quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
+            quad_3.apply(hdr.lane_12, hdr.lane_13, hdr.lane_14, hdr.lane_15, meta.map[15:12], meta.pairs);
+            quad_4.apply(hdr.lane_16, hdr.lane_17, hdr.lane_18, hdr.lane_19, meta.map[19:16], meta.pairs);
+            quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
+            set_length(length);
+            if (is_asked) {
+                if (task.what != NOTHING) {
+                    hdr.agg.aux = hdr.agg.aux + 0x10000;
+                    if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
+                        meta.again = 1;
+                        standard_metadata.egress_spec = meta.reducer_port;
+                        return;
+                    }
+                    hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+                }
+                turn();
+                // A packet that has come back has no ingress port.
+                standard_metadata.egress_spec = meta.reducer_port;
+                return;
+            }
+            if (is_answer) {
+                hdr.agg.type = ACK;
+                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
+                turn();
+                return;
+            }
+            if (is_stream) {
+                hdr.agg.type = OVERFLOW;
+            }
         }
-        if (is_answer) {
-            hdr.agg.type = ACK;
-            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-            turn();
-            return;
+        // The only place of this table: BMv2 cannot apply a table at two places of a path.
+        if (hdr.ipv4.isValid()) {
+            routes.apply();
+        } else {
+            drop();
         }
-        if (is_stream) {
-            hdr.agg.type = OVERFLOW;
-        }
-        routes.apply();
     }
 }
 

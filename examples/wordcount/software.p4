@@ -731,232 +731,228 @@ control AggIngress(inout headers_t hdr,
         }
         bool is_asked = hdr.agg.isValid() && (hdr.agg.type == OPEN || hdr.agg.type == CLOSE || hdr.agg.type == READ || hdr.agg.type == CLEAR);
         bool is_data = hdr.agg.isValid() && hdr.agg.type == DATA;
-        if (!is_asked && !is_data || !jobs.apply().hit) {
-            // Ordinary traffic, and packets between hosts.
-            if (hdr.ipv4.isValid()) {
-                routes.apply();
-            } else {
-                drop();
-            }
-            return;
-        }
-        if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.more.valid[95:32] != 0) {
-            refuse();
-            return;
-        }
-        if (is_asked && hdr.agg.channel != meta.number) {
-            // For another switch of the job.
-            routes.apply();
-            return;
-        }
-        generations.read(generation, meta.bank);
-        opens.read(is_open, meta.bank);
-        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
-        task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
-        // The packet comes back with the rows that it has read.
-        bool is_again = standard_metadata.instance_type == 4;
-        bit<16> length = 44;
-        meta.map = 0;
-        meta.pairs = 0;
-        bool is_new = false;
-        bool is_folded = false;
-        if (is_data) {
-            if (senders.apply().miss) {
-                return;
-            }
-            if (generation != hdr.agg.generation || is_open == 0) {
-                report_boot();
-            } else {
-                task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
-                cells.read(cell, task.cell);
-                if (hdr.agg.seq < cell) {
-                    drop();
-                    return;
-                }
-                if (hdr.agg.seq > cell) {
-                    cells.write(task.cell, hdr.agg.seq);
-                    task.what = FOLD;
-                    is_new = true;
-                } else {
-                    overflows.read(meta.map, task.cell);
-                    is_folded = meta.map == 0;
-                    meta.map = meta.map & (hdr.more.valid ++ hdr.agg.valid);
-                }
-            }
-        } else {
-            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
+        // Ordinary traffic, packets between hosts, and requests to other switches of the job only pass.
+        bool is_ours = false;
+        if ((is_asked || is_data) && jobs.apply().hit) {
+            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.more.valid[95:32] != 0) {
                 refuse();
                 return;
             }
-            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
-                drop();
-                return;
-            }
-            if (hdr.agg.boot != meta.boot) {
-                report_boot();
-            } else if (hdr.agg.type == OPEN) {
-                if (hdr.agg.generation < generation) {
+            is_ours = is_data || hdr.agg.channel == meta.number;
+        }
+        if (is_ours && is_data && senders.apply().miss) {
+            return;
+        }
+        if (is_ours) {
+            generations.read(generation, meta.bank);
+            opens.read(is_open, meta.bank);
+            bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+            task = { NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 };
+            // The packet comes back with the rows that it has read.
+            bool is_again = standard_metadata.instance_type == 4;
+            bit<16> length = 44;
+            meta.map = 0;
+            meta.pairs = 0;
+            bool is_new = false;
+            bool is_folded = false;
+            if (is_data) {
+                if (generation != hdr.agg.generation || is_open == 0) {
+                    report_boot();
+                } else {
+                    task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
+                    cells.read(cell, task.cell);
+                    if (hdr.agg.seq < cell) {
+                        drop();
+                        return;
+                    }
+                    if (hdr.agg.seq > cell) {
+                        cells.write(task.cell, hdr.agg.seq);
+                        task.what = FOLD;
+                        is_new = true;
+                    } else {
+                        overflows.read(meta.map, task.cell);
+                        is_folded = meta.map == 0;
+                        meta.map = meta.map & (hdr.more.valid ++ hdr.agg.valid);
+                    }
+                }
+            } else {
+                if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {
+                    refuse();
+                    return;
+                }
+                if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {
                     drop();
                     return;
                 }
-                if (hdr.agg.generation > generation) {
-                    generations.write(meta.bank, hdr.agg.generation);
-                    opens.write(meta.bank, 1);
+                if (hdr.agg.boot != meta.boot) {
+                    report_boot();
+                } else if (hdr.agg.type == OPEN) {
+                    if (hdr.agg.generation < generation) {
+                        drop();
+                        return;
+                    }
+                    if (hdr.agg.generation > generation) {
+                        generations.write(meta.bank, hdr.agg.generation);
+                        opens.write(meta.bank, 1);
+                    }
+                    hdr.agg.type = OPENED;
+                } else if (generation != hdr.agg.generation) {
+                    report_boot();
+                } else if (hdr.agg.type == CLOSE) {
+                    opens.write(meta.bank, 0);
+                    hdr.agg.type = CLOSED;
+                } else if (is_open == 1) {
+                    drop();
+                    return;
+                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.more.valid ++ hdr.agg.valid != 0)) {
+                    drop();
+                    return;
+                } else if (hdr.agg.type == READ) {
+                    task.what = FETCH;
+                } else {
+                    task.what = EMPTY;
                 }
-                hdr.agg.type = OPENED;
-            } else if (generation != hdr.agg.generation) {
-                report_boot();
-            } else if (hdr.agg.type == CLOSE) {
-                opens.write(meta.bank, 0);
-                hdr.agg.type = CLOSED;
-            } else if (is_open == 1) {
-                drop();
-                return;
-            } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.more.valid ++ hdr.agg.valid != 0)) {
-                drop();
-                return;
-            } else if (hdr.agg.type == READ) {
-                task.what = FETCH;
+            }
+            fold_0.apply(hdr.lane_0, task, meta.map[0:0], sent_0);
+            fold_1.apply(hdr.lane_1, task, meta.map[1:1], sent_1);
+            fold_2.apply(hdr.lane_2, task, meta.map[2:2], sent_2);
+            fold_3.apply(hdr.lane_3, task, meta.map[3:3], sent_3);
+            fold_4.apply(hdr.lane_4, task, meta.map[4:4], sent_4);
+            fold_5.apply(hdr.lane_5, task, meta.map[5:5], sent_5);
+            fold_6.apply(hdr.lane_6, task, meta.map[6:6], sent_6);
+            fold_7.apply(hdr.lane_7, task, meta.map[7:7], sent_7);
+            fold_8.apply(hdr.lane_8, task, meta.map[8:8], sent_8);
+            fold_9.apply(hdr.lane_9, task, meta.map[9:9], sent_9);
+            fold_10.apply(hdr.lane_10, task, meta.map[10:10], sent_10);
+            fold_11.apply(hdr.lane_11, task, meta.map[11:11], sent_11);
+            fold_12.apply(hdr.lane_12, task, meta.map[12:12], sent_12);
+            fold_13.apply(hdr.lane_13, task, meta.map[13:13], sent_13);
+            fold_14.apply(hdr.lane_14, task, meta.map[14:14], sent_14);
+            fold_15.apply(hdr.lane_15, task, meta.map[15:15], sent_15);
+            fold_16.apply(hdr.lane_16, task, meta.map[16:16], sent_16);
+            fold_17.apply(hdr.lane_17, task, meta.map[17:17], sent_17);
+            fold_18.apply(hdr.lane_18, task, meta.map[18:18], sent_18);
+            fold_19.apply(hdr.lane_19, task, meta.map[19:19], sent_19);
+            fold_20.apply(hdr.lane_20, task, meta.map[20:20], sent_20);
+            fold_21.apply(hdr.lane_21, task, meta.map[21:21], sent_21);
+            fold_22.apply(hdr.lane_22, task, meta.map[22:22], sent_22);
+            fold_23.apply(hdr.lane_23, task, meta.map[23:23], sent_23);
+            fold_24.apply(hdr.lane_24, task, meta.map[24:24], sent_24);
+            fold_25.apply(hdr.lane_25, task, meta.map[25:25], sent_25);
+            fold_26.apply(hdr.lane_26, task, meta.map[26:26], sent_26);
+            fold_27.apply(hdr.lane_27, task, meta.map[27:27], sent_27);
+            fold_28.apply(hdr.lane_28, task, meta.map[28:28], sent_28);
+            fold_29.apply(hdr.lane_29, task, meta.map[29:29], sent_29);
+            fold_30.apply(hdr.lane_30, task, meta.map[30:30], sent_30);
+            fold_31.apply(hdr.lane_31, task, meta.map[31:31], sent_31);
+            fold_32.apply(hdr.lane_32, task, meta.map[32:32], sent_32);
+            fold_33.apply(hdr.lane_33, task, meta.map[33:33], sent_33);
+            fold_34.apply(hdr.lane_34, task, meta.map[34:34], sent_34);
+            fold_35.apply(hdr.lane_35, task, meta.map[35:35], sent_35);
+            fold_36.apply(hdr.lane_36, task, meta.map[36:36], sent_36);
+            fold_37.apply(hdr.lane_37, task, meta.map[37:37], sent_37);
+            fold_38.apply(hdr.lane_38, task, meta.map[38:38], sent_38);
+            fold_39.apply(hdr.lane_39, task, meta.map[39:39], sent_39);
+            fold_40.apply(hdr.lane_40, task, meta.map[40:40], sent_40);
+            fold_41.apply(hdr.lane_41, task, meta.map[41:41], sent_41);
+            fold_42.apply(hdr.lane_42, task, meta.map[42:42], sent_42);
+            fold_43.apply(hdr.lane_43, task, meta.map[43:43], sent_43);
+            fold_44.apply(hdr.lane_44, task, meta.map[44:44], sent_44);
+            fold_45.apply(hdr.lane_45, task, meta.map[45:45], sent_45);
+            fold_46.apply(hdr.lane_46, task, meta.map[46:46], sent_46);
+            fold_47.apply(hdr.lane_47, task, meta.map[47:47], sent_47);
+            fold_48.apply(hdr.lane_48, task, meta.map[48:48], sent_48);
+            fold_49.apply(hdr.lane_49, task, meta.map[49:49], sent_49);
+            fold_50.apply(hdr.lane_50, task, meta.map[50:50], sent_50);
+            fold_51.apply(hdr.lane_51, task, meta.map[51:51], sent_51);
+            fold_52.apply(hdr.lane_52, task, meta.map[52:52], sent_52);
+            fold_53.apply(hdr.lane_53, task, meta.map[53:53], sent_53);
+            fold_54.apply(hdr.lane_54, task, meta.map[54:54], sent_54);
+            fold_55.apply(hdr.lane_55, task, meta.map[55:55], sent_55);
+            fold_56.apply(hdr.lane_56, task, meta.map[56:56], sent_56);
+            fold_57.apply(hdr.lane_57, task, meta.map[57:57], sent_57);
+            fold_58.apply(hdr.lane_58, task, meta.map[58:58], sent_58);
+            fold_59.apply(hdr.lane_59, task, meta.map[59:59], sent_59);
+            fold_60.apply(hdr.lane_60, task, meta.map[60:60], sent_60);
+            fold_61.apply(hdr.lane_61, task, meta.map[61:61], sent_61);
+            fold_62.apply(hdr.lane_62, task, meta.map[62:62], sent_62);
+            fold_63.apply(hdr.lane_63, task, meta.map[63:63], sent_63);
+            if (task.what == FOLD || task.what == FETCH) {
+                meta.map = (map_t)(((((sent_63 ++ sent_62 ++ sent_61 ++ sent_60) ++ (sent_59 ++ sent_58 ++ sent_57 ++ sent_56)) ++ ((sent_55 ++ sent_54 ++ sent_53 ++ sent_52) ++ (sent_51 ++ sent_50 ++ sent_49 ++ sent_48))) ++
+                        (((sent_47 ++ sent_46 ++ sent_45 ++ sent_44) ++ (sent_43 ++ sent_42 ++ sent_41 ++ sent_40)) ++ ((sent_39 ++ sent_38 ++ sent_37 ++ sent_36) ++ (sent_35 ++ sent_34 ++ sent_33 ++ sent_32)))) ++
+                        ((((sent_31 ++ sent_30 ++ sent_29 ++ sent_28) ++ (sent_27 ++ sent_26 ++ sent_25 ++ sent_24)) ++ ((sent_23 ++ sent_22 ++ sent_21 ++ sent_20) ++ (sent_19 ++ sent_18 ++ sent_17 ++ sent_16))) ++
+                        (((sent_15 ++ sent_14 ++ sent_13 ++ sent_12) ++ (sent_11 ++ sent_10 ++ sent_9 ++ sent_8)) ++ ((sent_7 ++ sent_6 ++ sent_5 ++ sent_4) ++ (sent_3 ++ sent_2 ++ sent_1 ++ sent_0)))));
+            }
+            if (is_new) {
+                overflows.write(task.cell, meta.map);
+                is_folded = meta.map == 0;
+            }
+            if (task.what == FETCH) {
+                if (is_again) {
+                    length = hdr.udp.len;
+                }
+                if (meta.map != 0) {
+                    if (hdr.more.valid ++ hdr.agg.valid != 0) {
+                        hdr.row.setValid();
+                        hdr.row = { hdr.agg.valid, hdr.more.valid };
+                        length = length + 16;
+                    }
+                    hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
+                }
             } else {
-                task.what = EMPTY;
-            }
-        }
-        fold_0.apply(hdr.lane_0, task, meta.map[0:0], sent_0);
-        fold_1.apply(hdr.lane_1, task, meta.map[1:1], sent_1);
-        fold_2.apply(hdr.lane_2, task, meta.map[2:2], sent_2);
-        fold_3.apply(hdr.lane_3, task, meta.map[3:3], sent_3);
-        fold_4.apply(hdr.lane_4, task, meta.map[4:4], sent_4);
-        fold_5.apply(hdr.lane_5, task, meta.map[5:5], sent_5);
-        fold_6.apply(hdr.lane_6, task, meta.map[6:6], sent_6);
-        fold_7.apply(hdr.lane_7, task, meta.map[7:7], sent_7);
-        fold_8.apply(hdr.lane_8, task, meta.map[8:8], sent_8);
-        fold_9.apply(hdr.lane_9, task, meta.map[9:9], sent_9);
-        fold_10.apply(hdr.lane_10, task, meta.map[10:10], sent_10);
-        fold_11.apply(hdr.lane_11, task, meta.map[11:11], sent_11);
-        fold_12.apply(hdr.lane_12, task, meta.map[12:12], sent_12);
-        fold_13.apply(hdr.lane_13, task, meta.map[13:13], sent_13);
-        fold_14.apply(hdr.lane_14, task, meta.map[14:14], sent_14);
-        fold_15.apply(hdr.lane_15, task, meta.map[15:15], sent_15);
-        fold_16.apply(hdr.lane_16, task, meta.map[16:16], sent_16);
-        fold_17.apply(hdr.lane_17, task, meta.map[17:17], sent_17);
-        fold_18.apply(hdr.lane_18, task, meta.map[18:18], sent_18);
-        fold_19.apply(hdr.lane_19, task, meta.map[19:19], sent_19);
-        fold_20.apply(hdr.lane_20, task, meta.map[20:20], sent_20);
-        fold_21.apply(hdr.lane_21, task, meta.map[21:21], sent_21);
-        fold_22.apply(hdr.lane_22, task, meta.map[22:22], sent_22);
-        fold_23.apply(hdr.lane_23, task, meta.map[23:23], sent_23);
-        fold_24.apply(hdr.lane_24, task, meta.map[24:24], sent_24);
-        fold_25.apply(hdr.lane_25, task, meta.map[25:25], sent_25);
-        fold_26.apply(hdr.lane_26, task, meta.map[26:26], sent_26);
-        fold_27.apply(hdr.lane_27, task, meta.map[27:27], sent_27);
-        fold_28.apply(hdr.lane_28, task, meta.map[28:28], sent_28);
-        fold_29.apply(hdr.lane_29, task, meta.map[29:29], sent_29);
-        fold_30.apply(hdr.lane_30, task, meta.map[30:30], sent_30);
-        fold_31.apply(hdr.lane_31, task, meta.map[31:31], sent_31);
-        fold_32.apply(hdr.lane_32, task, meta.map[32:32], sent_32);
-        fold_33.apply(hdr.lane_33, task, meta.map[33:33], sent_33);
-        fold_34.apply(hdr.lane_34, task, meta.map[34:34], sent_34);
-        fold_35.apply(hdr.lane_35, task, meta.map[35:35], sent_35);
-        fold_36.apply(hdr.lane_36, task, meta.map[36:36], sent_36);
-        fold_37.apply(hdr.lane_37, task, meta.map[37:37], sent_37);
-        fold_38.apply(hdr.lane_38, task, meta.map[38:38], sent_38);
-        fold_39.apply(hdr.lane_39, task, meta.map[39:39], sent_39);
-        fold_40.apply(hdr.lane_40, task, meta.map[40:40], sent_40);
-        fold_41.apply(hdr.lane_41, task, meta.map[41:41], sent_41);
-        fold_42.apply(hdr.lane_42, task, meta.map[42:42], sent_42);
-        fold_43.apply(hdr.lane_43, task, meta.map[43:43], sent_43);
-        fold_44.apply(hdr.lane_44, task, meta.map[44:44], sent_44);
-        fold_45.apply(hdr.lane_45, task, meta.map[45:45], sent_45);
-        fold_46.apply(hdr.lane_46, task, meta.map[46:46], sent_46);
-        fold_47.apply(hdr.lane_47, task, meta.map[47:47], sent_47);
-        fold_48.apply(hdr.lane_48, task, meta.map[48:48], sent_48);
-        fold_49.apply(hdr.lane_49, task, meta.map[49:49], sent_49);
-        fold_50.apply(hdr.lane_50, task, meta.map[50:50], sent_50);
-        fold_51.apply(hdr.lane_51, task, meta.map[51:51], sent_51);
-        fold_52.apply(hdr.lane_52, task, meta.map[52:52], sent_52);
-        fold_53.apply(hdr.lane_53, task, meta.map[53:53], sent_53);
-        fold_54.apply(hdr.lane_54, task, meta.map[54:54], sent_54);
-        fold_55.apply(hdr.lane_55, task, meta.map[55:55], sent_55);
-        fold_56.apply(hdr.lane_56, task, meta.map[56:56], sent_56);
-        fold_57.apply(hdr.lane_57, task, meta.map[57:57], sent_57);
-        fold_58.apply(hdr.lane_58, task, meta.map[58:58], sent_58);
-        fold_59.apply(hdr.lane_59, task, meta.map[59:59], sent_59);
-        fold_60.apply(hdr.lane_60, task, meta.map[60:60], sent_60);
-        fold_61.apply(hdr.lane_61, task, meta.map[61:61], sent_61);
-        fold_62.apply(hdr.lane_62, task, meta.map[62:62], sent_62);
-        fold_63.apply(hdr.lane_63, task, meta.map[63:63], sent_63);
-        if (task.what == FOLD || task.what == FETCH) {
-            meta.map = (map_t)(sent_63 ++ sent_62 ++ sent_61 ++ sent_60 ++ sent_59 ++ sent_58 ++ sent_57 ++ sent_56 ++ sent_55 ++ sent_54 ++ sent_53 ++ sent_52 ++ 
-                    sent_51 ++ sent_50 ++ sent_49 ++ sent_48 ++ sent_47 ++ sent_46 ++ sent_45 ++ sent_44 ++ sent_43 ++ sent_42 ++ sent_41 ++ sent_40 ++ 
-                    sent_39 ++ sent_38 ++ sent_37 ++ sent_36 ++ sent_35 ++ sent_34 ++ sent_33 ++ sent_32 ++ sent_31 ++ sent_30 ++ sent_29 ++ sent_28 ++ 
-                    sent_27 ++ sent_26 ++ sent_25 ++ sent_24 ++ sent_23 ++ sent_22 ++ sent_21 ++ sent_20 ++ sent_19 ++ sent_18 ++ sent_17 ++ sent_16 ++ 
-                    sent_15 ++ sent_14 ++ sent_13 ++ sent_12 ++ sent_11 ++ sent_10 ++ sent_9 ++ sent_8 ++ sent_7 ++ sent_6 ++ sent_5 ++ sent_4 ++ 
-                    sent_3 ++ sent_2 ++ sent_1 ++ sent_0);
-        }
-        if (is_new) {
-            overflows.write(task.cell, meta.map);
-            is_folded = meta.map == 0;
-        }
-        if (task.what == FETCH) {
-            if (is_again) {
-                length = hdr.udp.len;
-            }
-            if (meta.map != 0) {
-                if (hdr.more.valid ++ hdr.agg.valid != 0) {
-                    hdr.row.setValid();
-                    hdr.row = { hdr.agg.valid, hdr.more.valid };
-                    length = length + 16;
-                }
                 hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
             }
-        } else {
-            hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
-        }
-        bool is_stream = hdr.agg.type == DATA;
-        // The mapper sends what is left past the switches.
-        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
-        quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
-        quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
-        quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
-        quad_3.apply(hdr.lane_12, hdr.lane_13, hdr.lane_14, hdr.lane_15, meta.map[15:12], meta.pairs);
-        quad_4.apply(hdr.lane_16, hdr.lane_17, hdr.lane_18, hdr.lane_19, meta.map[19:16], meta.pairs);
-        quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
-        quad_6.apply(hdr.lane_24, hdr.lane_25, hdr.lane_26, hdr.lane_27, meta.map[27:24], meta.pairs);
-        quad_7.apply(hdr.lane_28, hdr.lane_29, hdr.lane_30, hdr.lane_31, meta.map[31:28], meta.pairs);
-        quad_8.apply(hdr.lane_32, hdr.lane_33, hdr.lane_34, hdr.lane_35, meta.map[35:32], meta.pairs);
-        quad_9.apply(hdr.lane_36, hdr.lane_37, hdr.lane_38, hdr.lane_39, meta.map[39:36], meta.pairs);
-        quad_10.apply(hdr.lane_40, hdr.lane_41, hdr.lane_42, hdr.lane_43, meta.map[43:40], meta.pairs);
-        quad_11.apply(hdr.lane_44, hdr.lane_45, hdr.lane_46, hdr.lane_47, meta.map[47:44], meta.pairs);
-        quad_12.apply(hdr.lane_48, hdr.lane_49, hdr.lane_50, hdr.lane_51, meta.map[51:48], meta.pairs);
-        quad_13.apply(hdr.lane_52, hdr.lane_53, hdr.lane_54, hdr.lane_55, meta.map[55:52], meta.pairs);
-        quad_14.apply(hdr.lane_56, hdr.lane_57, hdr.lane_58, hdr.lane_59, meta.map[59:56], meta.pairs);
-        quad_15.apply(hdr.lane_60, hdr.lane_61, hdr.lane_62, hdr.lane_63, meta.map[63:60], meta.pairs);
-        set_length(length);
-        if (is_asked) {
-            if (task.what != NOTHING) {
-                hdr.agg.aux = hdr.agg.aux + 0x10000;
-                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
-                    meta.again = 1;
-                    standard_metadata.egress_spec = meta.reducer_port;
-                    return;
+            bool is_stream = hdr.agg.type == DATA;
+            // The mapper sends what is left past the switches.
+            bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+            quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
+            quad_1.apply(hdr.lane_4, hdr.lane_5, hdr.lane_6, hdr.lane_7, meta.map[7:4], meta.pairs);
+            quad_2.apply(hdr.lane_8, hdr.lane_9, hdr.lane_10, hdr.lane_11, meta.map[11:8], meta.pairs);
+            quad_3.apply(hdr.lane_12, hdr.lane_13, hdr.lane_14, hdr.lane_15, meta.map[15:12], meta.pairs);
+            quad_4.apply(hdr.lane_16, hdr.lane_17, hdr.lane_18, hdr.lane_19, meta.map[19:16], meta.pairs);
+            quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
+            quad_6.apply(hdr.lane_24, hdr.lane_25, hdr.lane_26, hdr.lane_27, meta.map[27:24], meta.pairs);
+            quad_7.apply(hdr.lane_28, hdr.lane_29, hdr.lane_30, hdr.lane_31, meta.map[31:28], meta.pairs);
+            quad_8.apply(hdr.lane_32, hdr.lane_33, hdr.lane_34, hdr.lane_35, meta.map[35:32], meta.pairs);
+            quad_9.apply(hdr.lane_36, hdr.lane_37, hdr.lane_38, hdr.lane_39, meta.map[39:36], meta.pairs);
+            quad_10.apply(hdr.lane_40, hdr.lane_41, hdr.lane_42, hdr.lane_43, meta.map[43:40], meta.pairs);
+            quad_11.apply(hdr.lane_44, hdr.lane_45, hdr.lane_46, hdr.lane_47, meta.map[47:44], meta.pairs);
+            quad_12.apply(hdr.lane_48, hdr.lane_49, hdr.lane_50, hdr.lane_51, meta.map[51:48], meta.pairs);
+            quad_13.apply(hdr.lane_52, hdr.lane_53, hdr.lane_54, hdr.lane_55, meta.map[55:52], meta.pairs);
+            quad_14.apply(hdr.lane_56, hdr.lane_57, hdr.lane_58, hdr.lane_59, meta.map[59:56], meta.pairs);
+            quad_15.apply(hdr.lane_60, hdr.lane_61, hdr.lane_62, hdr.lane_63, meta.map[63:60], meta.pairs);
+            set_length(length);
+            if (is_asked) {
+                if (task.what != NOTHING) {
+                    hdr.agg.aux = hdr.agg.aux + 0x10000;
+                    if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
+                        meta.again = 1;
+                        standard_metadata.egress_spec = meta.reducer_port;
+                        return;
+                    }
+                    hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
                 }
-                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+                turn();
+                // A packet that has come back has no ingress port.
+                standard_metadata.egress_spec = meta.reducer_port;
+                return;
             }
-            turn();
-            // A packet that has come back has no ingress port.
-            standard_metadata.egress_spec = meta.reducer_port;
-            return;
+            if (is_answer) {
+                hdr.agg.type = ACK;
+                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
+                turn();
+                return;
+            }
+            if (is_stream) {
+                hdr.agg.type = OVERFLOW;
+            }
         }
-        if (is_answer) {
-            hdr.agg.type = ACK;
-            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-            turn();
-            return;
+        // The only place of this table: BMv2 cannot apply a table at two places of a path.
+        if (hdr.ipv4.isValid()) {
+            routes.apply();
+        } else {
+            drop();
         }
-        if (is_stream) {
-            hdr.agg.type = OVERFLOW;
-        }
-        routes.apply();
     }
 }
 

@@ -232,7 +232,7 @@ const MUTANTS: [(&str, &str); 17] = [
     ("hdr.agg.boot != meta.boot", "false"),
     ("first_bank + (bit<32>)hdr.agg.generation[0:0]", "first_bank"),
     ("hdr.agg.generation[0:0] == 1 ? ROWS : 0", "0"),
-    ("is_open == 1) {\n                drop();", "false) {\n                drop();"),
+    ("is_open == 1) {\n                    drop();", "false) {\n                    drop();"),
     ("slots.write(task.first_slot + task.row, 32w0 ++ 32w0);", ""),
     ("held > lane.value ? held", "held < lane.value ? held"),
     ("hdr.ipv4.ecn == 3 ? 32w1 : 0", "0"),
@@ -244,7 +244,7 @@ const MUTANTS: [(&str, &str); 17] = [
 const OF_PARENTS: [(&str, &str); 3] = [
     ("hdr.agg.type == OVERFLOW && hdr.agg.aux == 0", "hdr.agg.type == OVERFLOW"),
     ("hdr.agg.type == DATA || hdr.agg.type == OVERFLOW", "hdr.agg.type == DATA"),
-    ("hdr.agg.channel != meta.number", "false"),
+    ("is_data || hdr.agg.channel == meta.number", "true"),
 ];
 
 /// The same of programs that evict.

@@ -10,18 +10,19 @@ pub(super) fn ingress(program: &Program) -> String {
     let locals = each(program, |lane| format!("    bit<1> sent_{lane};"));
     let was = |lane| if layout.evict { format!("meta.map[{lane}:{lane}], ") } else { String::new() };
     let applies = each(program, |lane| {
-        format!("        fold_{lane}.apply(hdr.lane_{lane}, task, {}sent_{lane});", was(lane))
+        format!("            fold_{lane}.apply(hdr.lane_{lane}, task, {}sent_{lane});", was(lane))
     });
     let kept: String = (0..layout.lanes / 4)
         .map(|quad| {
             let lane = |at| format!("hdr.lane_{}, ", 4 * quad + at);
             let four: String = (0..4).map(lane).collect();
             let (high, low) = (4 * quad + 3, 4 * quad);
-            format!("quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n        ")
+            format!("quad_{quad}.apply({four}meta.map[{high}:{low}], meta.pairs);\n            ")
         })
         .collect();
     let bits: Vec<String> = lanes(program).rev().map(|lane| format!("sent_{lane}")).collect();
-    let map = wrap(&bits, " ++ ", "                    ");
+    let quads_of_bits = bits.chunks(4).map(|four| four.join(" ++ ")).collect();
+    let map = concatenated(quads_of_bits, "                        ");
     let present = if layout.has_extension() { "hdr.more.valid ++ hdr.agg.valid" } else { "hdr.agg.valid" };
     let (set_map, unused) = if layout.has_extension() {
         let unused = match layout.lanes {
@@ -50,25 +51,24 @@ pub(super) fn ingress(program: &Program) -> String {
         ""
     } else {
         "if (is_answer) {
-            // The mapper has the lanes that are left.
-            meta.map = 0;
-        }
-        "
+                // The mapper has the lanes that are left.
+                meta.map = 0;
+            }
+            "
     };
     let (is_data, unplanned, missed, is_stream) = if program.is_parent {
         (
             "(hdr.agg.type == DATA || hdr.agg.type == READREPLY || hdr.agg.type == OVERFLOW && hdr.agg.aux == 0)",
             "NoAction",
             "if (hdr.agg.type == DATA) {
-                    refuse();
-                } else {
-                    routes.apply();
-                }
-                ",
+                refuse();
+                return;
+            }
+            is_ours = false;",
             "hdr.agg.type == DATA || hdr.agg.type == OVERFLOW",
         )
     } else {
-        ("hdr.agg.type == DATA", "refuse", "", "hdr.agg.type == DATA")
+        ("hdr.agg.type == DATA", "refuse", "return;", "hdr.agg.type == DATA")
     };
     format!(
         "control AggIngress(inout headers_t hdr,
@@ -172,147 +172,145 @@ pub(super) fn ingress(program: &Program) -> String {
         }}
         bool is_asked = hdr.agg.isValid() && (hdr.agg.type == OPEN || hdr.agg.type == CLOSE || hdr.agg.type == READ || hdr.agg.type == CLEAR);
         bool is_data = hdr.agg.isValid() && {is_data};
-        if (!is_asked && !is_data || !jobs.apply().hit) {{
-            // Ordinary traffic, and packets between hosts.
-            if (hdr.ipv4.isValid()) {{
-                routes.apply();
-            }} else {{
-                drop();
-            }}
-            return;
-        }}
-        if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || {known}{unused}) {{
-            refuse();
-            return;
-        }}
-        if (is_asked && hdr.agg.channel != meta.number) {{
-            // For another switch of the job.
-            routes.apply();
-            return;
-        }}
-        generations.read(generation, meta.bank);
-        opens.read(is_open, meta.bank);
-        bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
-        task = {{ NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 }};
-        // The packet comes back with the rows that it has read.
-        bool is_again = standard_metadata.instance_type == 4;
-        bit<16> length = {header};
-        meta.map = 0;
-        meta.pairs = 0;
-        bool is_new = false;
-        bool is_folded = false;
-        if (is_data) {{
-            if (senders.apply().miss) {{
-                {missed}return;
-            }}
-            if (generation != hdr.agg.generation || is_open == 0) {{
-                report_boot();
-            }} else {{
-                task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
-                cells.read(cell, task.cell);
-                if (hdr.agg.seq < cell) {{
-                    drop();
-                    return;
-                }}
-                if (hdr.agg.seq > cell) {{
-                    cells.write(task.cell, hdr.agg.seq);
-                    task.what = FOLD;
-                    is_new = true;
-                }} else {{
-                    overflows.read(meta.map, task.cell);
-                    is_folded = meta.map == 0;
-                    meta.map = meta.map & ({present});
-                }}
-            }}
-        }} else {{
-            if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {{
+        // Ordinary traffic, packets between hosts, and requests to other switches of the job only pass.
+        bool is_ours = false;
+        if ((is_asked || is_data) && jobs.apply().hit) {{
+            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || {known}{unused}) {{
                 refuse();
                 return;
             }}
-            if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {{
-                drop();
-                return;
-            }}
-            if (hdr.agg.boot != meta.boot) {{
-                report_boot();
-            }} else if (hdr.agg.type == OPEN) {{
-                if (hdr.agg.generation < generation) {{
+            is_ours = is_data || hdr.agg.channel == meta.number;
+        }}
+        if (is_ours && is_data && senders.apply().miss) {{
+            {missed}
+        }}
+        if (is_ours) {{
+            generations.read(generation, meta.bank);
+            opens.read(is_open, meta.bank);
+            bit<32> row = hdr.agg.seq + (bit<32>)hdr.agg.aux[31:16];
+            task = {{ NOTHING, hdr.agg.op, meta.first_slot, row & (ROWS - 1), 0 }};
+            // The packet comes back with the rows that it has read.
+            bool is_again = standard_metadata.instance_type == 4;
+            bit<16> length = {header};
+            meta.map = 0;
+            meta.pairs = 0;
+            bool is_new = false;
+            bool is_folded = false;
+            if (is_data) {{
+                if (generation != hdr.agg.generation || is_open == 0) {{
+                    report_boot();
+                }} else {{
+                    task.cell = meta.first_cell + (hdr.agg.seq & (WINDOW - 1));
+                    cells.read(cell, task.cell);
+                    if (hdr.agg.seq < cell) {{
+                        drop();
+                        return;
+                    }}
+                    if (hdr.agg.seq > cell) {{
+                        cells.write(task.cell, hdr.agg.seq);
+                        task.what = FOLD;
+                        is_new = true;
+                    }} else {{
+                        overflows.read(meta.map, task.cell);
+                        is_folded = meta.map == 0;
+                        meta.map = meta.map & ({present});
+                    }}
+                }}
+            }} else {{
+                if (!is_again && standard_metadata.ingress_port != meta.reducer_port) {{
+                    refuse();
+                    return;
+                }}
+                if (is_again && (hdr.agg.boot != meta.boot || generation != hdr.agg.generation)) {{
                     drop();
                     return;
                 }}
-                if (hdr.agg.generation > generation) {{
-                    generations.write(meta.bank, hdr.agg.generation);
-                    opens.write(meta.bank, 1);
+                if (hdr.agg.boot != meta.boot) {{
+                    report_boot();
+                }} else if (hdr.agg.type == OPEN) {{
+                    if (hdr.agg.generation < generation) {{
+                        drop();
+                        return;
+                    }}
+                    if (hdr.agg.generation > generation) {{
+                        generations.write(meta.bank, hdr.agg.generation);
+                        opens.write(meta.bank, 1);
+                    }}
+                    hdr.agg.type = OPENED;
+                }} else if (generation != hdr.agg.generation) {{
+                    report_boot();
+                }} else if (hdr.agg.type == CLOSE) {{
+                    opens.write(meta.bank, 0);
+                    hdr.agg.type = CLOSED;
+                }} else if (is_open == 1) {{
+                    drop();
+                    return;
+                }} else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || {present} != 0)) {{
+                    drop();
+                    return;
+                }} else if (hdr.agg.type == READ) {{
+                    task.what = FETCH;
+                }} else {{
+                    task.what = EMPTY;
                 }}
-                hdr.agg.type = OPENED;
-            }} else if (generation != hdr.agg.generation) {{
-                report_boot();
-            }} else if (hdr.agg.type == CLOSE) {{
-                opens.write(meta.bank, 0);
-                hdr.agg.type = CLOSED;
-            }} else if (is_open == 1) {{
-                drop();
-                return;
-            }} else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || {present} != 0)) {{
-                drop();
-                return;
-            }} else if (hdr.agg.type == READ) {{
-                task.what = FETCH;
+            }}
+{applies}            if (task.what == FOLD || task.what == FETCH) {{
+                meta.map = (map_t)({map});
+            }}
+            if (is_new) {{
+                overflows.write(task.cell, meta.map);
+                is_folded = meta.map == 0;
+            }}
+            if (task.what == FETCH) {{
+                if (is_again) {{
+                    length = hdr.udp.len;
+                }}
+                if (meta.map != 0) {{
+                    if ({present} != 0) {{
+                        hdr.row.setValid();
+                        {set_row}
+                        length = length + {block};
+                    }}
+                    {set_map}
+                }}
             }} else {{
-                task.what = EMPTY;
-            }}
-        }}
-{applies}        if (task.what == FOLD || task.what == FETCH) {{
-            meta.map = (map_t)({map});
-        }}
-        if (is_new) {{
-            overflows.write(task.cell, meta.map);
-            is_folded = meta.map == 0;
-        }}
-        if (task.what == FETCH) {{
-            if (is_again) {{
-                length = hdr.udp.len;
-            }}
-            if (meta.map != 0) {{
-                if ({present} != 0) {{
-                    hdr.row.setValid();
-                    {set_row}
-                    length = length + {block};
-                }}
                 {set_map}
             }}
-        }} else {{
-            {set_map}
-        }}
-        bool is_stream = {is_stream};
-        // The mapper sends what is left past the switches.
-        bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
-        {leave}{kept}set_length(length);
-        if (is_asked) {{
-            if (task.what != NOTHING) {{
-                hdr.agg.aux = hdr.agg.aux + 0x10000;
-                if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {{
-                    meta.again = 1;
-                    standard_metadata.egress_spec = meta.reducer_port;
-                    return;
+            bool is_stream = {is_stream};
+            // The mapper sends what is left past the switches.
+            bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
+            {leave}{kept}set_length(length);
+            if (is_asked) {{
+                if (task.what != NOTHING) {{
+                    hdr.agg.aux = hdr.agg.aux + 0x10000;
+                    if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {{
+                        meta.again = 1;
+                        standard_metadata.egress_spec = meta.reducer_port;
+                        return;
+                    }}
+                    hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
                 }}
-                hdr.agg.type = task.what == FETCH ? READREPLY : CLEARED;
+                turn();
+                // A packet that has come back has no ingress port.
+                standard_metadata.egress_spec = meta.reducer_port;
+                return;
             }}
-            turn();
-            // A packet that has come back has no ingress port.
-            standard_metadata.egress_spec = meta.reducer_port;
-            return;
+            if (is_answer) {{
+                hdr.agg.type = ACK;
+                hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
+                turn();
+                return;
+            }}
+            if (is_stream) {{
+                hdr.agg.type = OVERFLOW;
+            }}
         }}
-        if (is_answer) {{
-            hdr.agg.type = ACK;
-            hdr.agg.aux = hdr.ipv4.ecn == 3 ? 32w1 : 0;
-            turn();
-            return;
+        // The only place of this table: BMv2 cannot apply a table at two places of a path.
+        if (hdr.ipv4.isValid()) {{
+            routes.apply();
+        }} else {{
+            drop();
         }}
-        if (is_stream) {{
-            hdr.agg.type = OVERFLOW;
-        }}
-        routes.apply();
     }}
 }}
 ",
@@ -321,8 +319,17 @@ pub(super) fn ingress(program: &Program) -> String {
     )
 }
 
-/// A list over several lines.
-fn wrap(items: &[String], join: &str, indent: &str) -> String {
-    let lines: Vec<String> = items.chunks(12).map(|line| line.join(join)).collect();
-    lines.join(&format!("{join}\n{indent}"))
+/// Concatenates parts pair by pair, four to a line. A chain of as many operators would nest as deeply, and readers of BMv2's JSON limit the depth.
+fn concatenated(parts: Vec<String>, indent: &str) -> String {
+    let (mut parts, mut each) = (parts, 1);
+    while parts.len() > 1 {
+        each *= 2;
+        let join = if each > 4 { format!(" ++\n{indent}") } else { " ++ ".into() };
+        let pair = |two: &[String]| match two {
+            [one, other] => format!("({one}){join}({other})"),
+            rest => rest.concat(),
+        };
+        parts = parts.chunks(2).map(pair).collect();
+    }
+    parts.concat()
 }
