@@ -613,3 +613,23 @@ fn compile_mistakes() {
     check_mistake(&["compile", program, "-o", &format!("{empty}/made")], &["cannot be created"]);
     assert!(!to.exists());
 }
+
+#[test]
+fn convert_makes_a_program_for_v1model() {
+    let out = directory("convert");
+    let path = |name: &str| out.join(name).display().to_string();
+    let source = "crates/ir-interp/testdata/tna_profiles.p4";
+    let (program, entries) = (path("profiles.p4"), path("profiles.toml"));
+    let converted = p4rack(&["convert", source, "--to", "v1model", "-o", &program, "--entries", &entries]);
+    assert!(converted.status.success(), "{}", stderr(&converted));
+    assert!(stderr(&converted).contains("note: packets pass the pipeline twice"), "{}", stderr(&converted));
+    let checked = p4rack(&["check", &program]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    let ran = p4rack(&["run", &program, "--packet", "1:0200000500000010"]);
+    assert_eq!(stdout(&ran), stdout(&p4rack(&["run", source, "--packet", "1:0200000500000010"])));
+
+    let registers = "crates/ir-interp/testdata/tna_registers.p4";
+    let refused = p4rack(&["convert", registers, "--to", "v1model"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("P4R1803"), "{}", stderr(&refused));
+}

@@ -76,6 +76,7 @@ const NOT_RUN: &[(u16, &str)] = &[
     (1609, "workers read data while a job runs: `tests/job.rs` runs one without data"),
     (1610, "a worker vanishes while a job runs: `tests/job.rs` runs one without workers"),
     (1801, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
+    (1803, "the example is a part of a program: `target-v1model/tests/refusals.rs` has whole ones"),
     (1802, "the example is a part of a program: `ir-interp/tests/tna.rs` has whole ones"),
 ];
 

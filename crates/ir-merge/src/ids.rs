@@ -9,9 +9,13 @@ use ir::{
 /// New number of each of an app's declarations, by old number.
 #[derive(Default)]
 pub struct Ids {
+    /// Types.
     pub types: Vec<TypeId>,
+    /// Errors.
     pub errors: Vec<ErrorId>,
+    /// Extern objects.
     pub externs: Vec<ExternId>,
+    /// Extern functions.
     pub extern_functions: Vec<ExternFunctionId>,
     /// Added to the old numbers.
     pub functions: u32,
@@ -19,10 +23,12 @@ pub struct Ids {
     pub instances: u32,
     /// Some blocks become part of others and have none.
     pub parsers: Vec<Option<ParserId>>,
+    /// See `parsers`.
     pub controls: Vec<Option<ControlId>>,
 }
 
 impl Ids {
+    /// In a type.
     pub fn ty(&self, ty: &mut Type) {
         match ty {
             Type::Named(id) => *id = self.types.get(id.index()).copied().unwrap_or(*id),
@@ -47,11 +53,13 @@ impl Ids {
         }
     }
 
+    /// In a signature.
     pub fn signature(&self, signature: &mut Signature) {
         signature.params.iter_mut().for_each(|param| self.ty(&mut param.ty));
         self.ty(&mut signature.returns);
     }
 
+    /// New number of an instance.
     pub fn instance(&self, id: InstanceId) -> InstanceId {
         InstanceId(id.0 + self.instances)
     }
@@ -60,6 +68,7 @@ impl Ids {
         FunctionId(id.0 + self.functions)
     }
 
+    /// In a constant.
     pub fn constant(&self, value: &mut Const) {
         match value {
             Const::Error(id) => *id = self.errors.get(id.index()).copied().unwrap_or(*id),
@@ -68,6 +77,7 @@ impl Ids {
         }
     }
 
+    /// In an expression.
     pub fn expr(&self, expr: &mut Expr) {
         visit::subexprs_mut(expr, &mut |e| {
             self.ty(&mut e.ty);
@@ -94,10 +104,12 @@ impl Ids {
         }
     }
 
+    /// In a block.
     pub fn block(&self, block: &mut Block) {
         self.stmts(&mut block.stmts);
     }
 
+    /// In statements, nested ones included.
     pub fn stmts(&self, stmts: &mut [Stmt]) {
         for stmt in stmts {
             self.stmt(stmt);
@@ -121,6 +133,7 @@ impl Ids {
         visit::exprs_mut(stmt, &mut |e| self.expr(e));
     }
 
+    /// In a keyset.
     pub fn keyset(&self, keyset: &mut Keyset) {
         match keyset {
             Keyset::Value(a) => self.expr(a),
@@ -132,6 +145,7 @@ impl Ids {
         }
     }
 
+    /// In a transition.
     pub fn transition(&self, transition: &mut Transition) {
         if let Transition::Select(select) = transition {
             select.exprs.iter_mut().for_each(|e| self.expr(e));
@@ -139,6 +153,7 @@ impl Ids {
         }
     }
 
+    /// In a table.
     pub fn table(&self, table: &mut Table) {
         table.keys.iter_mut().for_each(|key| self.expr(&mut key.expr));
         table.actions.iter_mut().flat_map(|run| &mut run.args).for_each(|arg| self.expr(arg));

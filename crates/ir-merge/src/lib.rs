@@ -36,5 +36,7 @@ mod substitute;
 mod types;
 
 pub use app::App;
+pub use ids::Ids;
 pub use merge::{Merged, merge};
 pub use share::{Numbers, Share, TooLarge, Traffic};
+pub use substitute::Substitution;

@@ -18,6 +18,7 @@ impl Substitution {
         }
     }
 
+    /// In an expression.
     pub fn expr(&self, expr: &mut Expr) {
         if let ExprKind::Var(var) = expr.kind
             && let Some(new) = self.vars.get(var.index())
@@ -39,10 +40,12 @@ impl Substitution {
         }
     }
 
+    /// In statements, nested ones included.
     pub fn stmts(&self, stmts: &mut [Stmt]) {
         stmts.iter_mut().for_each(|stmt| self.stmt(stmt));
     }
 
+    /// In a block.
     pub fn block(&self, block: &mut Block) {
         self.stmts(&mut block.stmts);
     }
@@ -68,6 +71,7 @@ impl Substitution {
         visit::blocks_mut(stmt, &mut |block| self.block(block));
     }
 
+    /// In a transition.
     pub fn transition(&self, transition: &mut Transition) {
         if let Transition::Select(select) = transition {
             select.exprs.iter_mut().for_each(|e| self.expr(e));

@@ -5,4 +5,6 @@ codes! {
     PIPES = 1801,
     /// An extern, or a method of one, that does not run.
     EXTERN = 1802,
+    /// A construct of TNA that v1model has not.
+    CONVERT = 1803,
 }

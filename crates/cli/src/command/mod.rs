@@ -7,6 +7,7 @@ pub mod cli;
 pub mod compare;
 pub mod compile;
 pub mod completions;
+pub mod convert;
 pub mod ctl;
 pub mod doctor;
 pub mod experiments;

@@ -1,0 +1,5 @@
+//! Converted programs beside the originals.
+
+mod packets;
+mod refusals;
+mod sources;
