@@ -147,6 +147,7 @@ impl World {
                 window: Duration::from_ms(100),
                 write: Duration::from_ms(2),
                 writes: 3,
+                together: 1,
                 idle: Duration::from_ms(300),
             },
         };
@@ -524,8 +525,7 @@ fn moves_by_hand_break_nothing() {
 
 #[test]
 fn faults_of_network_and_switch_break_nothing() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 1000 } else { 12 };
-    for seed in 0..seeds {
+    for seed in features::seeds(12, 1000) {
         let mut rng = Rng::new(seed).split("faults");
         let faults = Faults {
             lost: [0, 20, 100][rng.index(3)],

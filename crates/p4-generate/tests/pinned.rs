@@ -61,11 +61,11 @@ impl Counts {
 
 #[test]
 fn random_programs_do_the_same_when_pinned() {
-    let all = if std::env::var_os("P4RACK_ALL").is_some() { 2000 } else { 40 };
-    let all = features::setting("P4RACK_PINNED", all);
+    let seeds = features::seeds(40, 2000);
+    let all = seeds.end - seeds.start;
     with_stack(move || {
         let mut counts = Counts::default();
-        for seed in 1..=all {
+        for seed in seeds {
             let config = Config { packets: 40, plain: 50, ..Config::default() };
             let made = program(&generate(seed, &config).source).expect("a program");
             let made = Arc::new(tamed(&made));

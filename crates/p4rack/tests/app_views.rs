@@ -397,14 +397,14 @@ fn trial(seed: u64) -> (usize, usize) {
 
 #[test]
 fn controllers_of_apps_find_what_they_find_on_a_switch_of_their_own() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 100 } else { 3 };
+    let seeds = features::seeds(3, 100);
     let (mut refused, mut digests) = (0, 0);
-    for seed in 0..seeds {
+    for seed in seeds.clone() {
         let (more_refused, more_digests) = trial(seed);
         refused += more_refused;
         digests += more_digests;
     }
-    println!("{seeds} racks: {refused} writes refused, {digests} digests");
+    println!("seeds {seeds:?}: {refused} writes refused, {digests} digests");
     assert!(refused > 0 && digests > 0, "{refused} {digests}");
 }
 

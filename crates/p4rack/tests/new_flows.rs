@@ -163,9 +163,10 @@ impl Trial {
 
 #[test]
 fn packets_of_new_flows_wait_for_their_entry_and_come_in_in_order() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 100 } else { 4 };
     let (mut new, mut expired, mut dropped, mut released) = (0, 0, 0, 0);
-    for seed in 0..seeds {
+    let range = features::seeds(4, 100);
+    let seeds = range.end - range.start;
+    for seed in range {
         let mut rng = Rng::new(seed).split("new flows");
         let mut trial = Trial::new(seed, &mut rng);
         if trial.flows.is_empty() {

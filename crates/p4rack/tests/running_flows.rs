@@ -394,15 +394,11 @@ fn apply(changed: &Write<Name>, before: &mut Switch, there: &mut Vec<Write<Name>
     }
 }
 
-fn seeds(few: u64, many: u64) -> u64 {
-    if std::env::var_os("P4RACK_ALL").is_some() { many } else { few }
-}
-
 #[test]
 fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write() {
     for (app, (name, _)) in APPS.iter().enumerate() {
         let mut sum = Outcome::default();
-        for seed in 0..seeds(2, 100) {
+        for seed in features::seeds(2, 100) {
             sum.add(trial(app, seed, Direct, |_| (), true));
             let lose = |channel: &mut Lossy| channel.0 = Some(Rng::new(seed));
             sum.add(trial(app, seed, Lossy::default(), lose, false));

@@ -141,9 +141,10 @@ fn trial(seed: u64) -> Result<(Vec<PinnedReport>, String), String> {
 
 #[test]
 fn apps_that_share_a_switch_do_what_each_does_alone_while_flows_move() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 150 } else { 3 };
+    let range = features::seeds(3, 150);
+    let seeds = range.end - range.start;
     let (mut at_switch, mut done) = ([0; 3], [0; 3]);
-    for seed in 0..seeds {
+    for seed in range {
         let (reports, _) = trial(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(reports.len(), 3, "{reports:#?}");
         for (app, report) in reports.iter().enumerate() {

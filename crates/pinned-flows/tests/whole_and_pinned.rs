@@ -31,6 +31,7 @@ const COSTS: Costs = Costs {
     window: Duration::from_ms(100),
     write: Duration::from_ms(1),
     writes: 8,
+    together: 1,
     idle: Duration::from_s(2),
 };
 
@@ -403,10 +404,11 @@ fn run(app: usize, seed: u64, fault: Fault) -> Result<Outcome, String> {
 
 #[test]
 fn packets_have_the_full_tables_results_while_flows_move() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 400 } else { 12 };
+    let range = features::seeds(12, 400);
+    let seeds = range.end - range.start;
     for (app, (name, _)) in APPS.iter().enumerate() {
         let (mut packets, mut resident, mut moves, mut written, mut full) = (0, 0, 0, 0, 0);
-        for seed in 0..seeds {
+        for seed in range.clone() {
             let outcome = run(app, seed, Fault::None).unwrap_or_else(|why| panic!("{why}"));
             packets += outcome.packets;
             resident += outcome.resident;
