@@ -31,7 +31,7 @@
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
 //! class = "ipv4.dst in 10.1.0.0/16"   # the app's packets, if several apps share a device; default: the packets of no other app
 //! priority = 1                  # of overlapping classes, the one with the largest number gets the packet
-//! parsers = "own"              # "share": one parser, and one set of headers, with other apps of the device that share theirs and whose parsers agree
+//! parsers = "own"               # "share": one parser, and one set of headers, with other apps of the device that share theirs and whose parsers agree
 //! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
 //! ```
 //!
