@@ -75,6 +75,11 @@ enum Command {
   p4rack reproduce --help
   p4rack reproduce flightplan fig11")]
     Reproduce(command::experiments::Args),
+    /// Write a capture of packets of many flows, with Zipf's popularity and the packet sizes of a kind of network
+    #[command(after_help = "Examples:
+  p4rack traffic --help
+  p4rack traffic --flows 1000000 --skew 0.99 -o traffic.pcap")]
+    Traffic(command::experiments::Args),
     Doctor(command::doctor::Args),
     Explain(command::explain::Args),
     Completions(command::completions::Args),
@@ -119,6 +124,7 @@ pub fn run<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) -> u8 {
         Command::Profile(args) => command::experiments::run("profile", &args),
         Command::ProfileApp(args) => command::experiments::run("profile-app", &args),
         Command::Reproduce(args) => command::experiments::run("reproduce", &args),
+        Command::Traffic(args) => command::experiments::run("traffic", &args),
         Command::Doctor(args) => command::doctor::run(&args),
         Command::Explain(args) => command::explain::run(&args),
         Command::Completions(args) => command::completions::run(&args, Cli::command()),

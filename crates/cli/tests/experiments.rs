@@ -1,4 +1,4 @@
-//! `p4rack bench`, `p4rack profile`, `p4rack profile-app` and `p4rack reproduce` run the program `p4rack-experiments`.
+//! `p4rack bench`, `p4rack profile`, `p4rack profile-app`, `p4rack reproduce` and `p4rack traffic` run the program `p4rack-experiments`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -33,7 +33,7 @@ fn the_program_beside_the_command_gets_all_arguments() {
     let (beside, path) = (directory("beside"), directory("second"));
     program(&beside, "beside");
     program(&path, "path");
-    for command in ["bench", "profile", "profile-app", "reproduce"] {
+    for command in ["bench", "profile", "profile-app", "reproduce", "traffic"] {
         let output =
             alone(&beside, &path, &[command, "flightplan", "--help", "-x", "--format=json", "--", "a b"]);
         let expected = format!("beside {command} flightplan --help -x --format=json -- a b\n");
@@ -53,7 +53,7 @@ fn the_program_may_be_on_the_path() {
 #[test]
 fn a_missing_program_is_reported_with_its_build() {
     let (beside, path) = (directory("nothing"), directory("nowhere"));
-    for command in ["bench", "profile", "profile-app", "reproduce"] {
+    for command in ["bench", "profile", "profile-app", "reproduce", "traffic"] {
         let output = alone(&beside, &path, &[command, "--help"]);
         let reported = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{reported}");

@@ -7,6 +7,9 @@
 //!                        └──> Moved { flow, to, when it was asked for, how long it took, how it ended }
 //! ```
 //!
+//! Steps that can be done at one time are one call, so ten flows that are promoted together cost the round trips of one. If the call is refused, each step is tried
+//! alone.
+//!
 //! **Invariant**: nothing of a flow is written by anybody else. A write that may or may not have been done is repaired by the
 //! controller, which knows what it desires, and then tried again.
 
@@ -21,7 +24,7 @@ use ir_merge::Share;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::entity::Entity as Kind;
-use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
+use p4runtime_proto::p4::v1::{Entity, FieldMatch, Update, WriteRequest, update::Type};
 use p4runtime_server::Status;
 use p4runtime_store::{Change, Described, Store};
 use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, StepId, Work, WriteNumber};
@@ -45,6 +48,9 @@ const MOST_REFUSALS: u32 = 8;
 
 /// Calls under way, at most: the controller has room for them.
 const MOST_CALLS: usize = 256;
+
+/// Updates of a call in which steps are joined, at most.
+const MOST_UPDATES: usize = 256;
 
 /// Moves that were asked for and have not ended, at most.
 const MOST_ASKED: usize = 4096;
@@ -104,13 +110,43 @@ pub struct FlowMoves {
     /// Id of the device that the controller presents.
     device: u64,
     tickets: u64,
-    /// Steps under way, each with the number of earlier tries.
-    sent: BTreeMap<Ticket, (Step, u32)>,
+    /// Steps under way, by call, each with the number of earlier tries.
+    sent: BTreeMap<Ticket, Vec<(Step, u32)>>,
     /// Steps that are tried again, by time.
     again: BTreeMap<(Time, StepId), (Step, u32)>,
     asked: BTreeMap<Flow, Vec<Asked>>,
     count: usize,
     ended: Vec<Moved>,
+}
+
+/// Steps as one call.
+#[derive(Default)]
+struct Joined {
+    steps: Vec<(Step, u32)>,
+    updates: Vec<Update>,
+}
+
+impl Joined {
+    /// True if these updates may follow: they are few enough, and no entity of theirs is written already, since they were made for the desired state
+    /// before all of the call.
+    fn has_room_for(&self, more: &[Update]) -> bool {
+        let is_written = |update: &Update| {
+            self.updates.iter().any(|known| match (target(known), target(update)) {
+                (Some(known), Some(new)) => known == new,
+                _ => true,
+            })
+        };
+        self.updates.is_empty()
+            || self.updates.len() + more.len() <= MOST_UPDATES && !more.iter().any(is_written)
+    }
+}
+
+/// Table, key and priority of an entry.
+fn target(update: &Update) -> Option<(u32, &[FieldMatch], i32)> {
+    match update.entity.as_ref()?.entity.as_ref()? {
+        Kind::TableEntry(entry) => Some((entry.table_id, &entry.r#match, entry.priority)),
+        _ => None,
+    }
 }
 
 impl FlowMoves {
@@ -273,36 +309,47 @@ impl FlowMoves {
 
     /// Calls that are due. `desired` is the desired state of the controller that gets them.
     pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
-        let mut calls = vec![];
-        while self.sent.len() < MOST_CALLS {
+        let (mut calls, mut joined) = (vec![], Joined::default());
+        while self.sent.len() + usize::from(!joined.steps.is_empty()) < MOST_CALLS {
             let again = self.again.first_entry().filter(|first| first.key().0 <= now);
             let again = again.map(|first| first.remove());
+            let is_again = again.is_some();
             let Some((step, tries)) = again.or_else(|| Some((self.flows.next_step()?, 0))) else { break };
             let updates = match &step.work {
                 // A packet passes ingress, where all copies are, at one moment, and none comes to ingress again.
                 Work::Flush => Some(vec![]),
                 Work::Write(writes) => self.updates(writes, desired),
             };
-            let updates = match updates {
-                Some(updates) if updates.is_empty() => {
-                    self.flows.ended(step.id, Ended::Done);
-                    continue;
+            match updates {
+                Some(updates) if updates.is_empty() => self.flows.ended(step.id, Ended::Done),
+                Some(updates) if is_again => {
+                    let alone = Joined { steps: vec![(step, tries)], updates };
+                    calls.push(self.call(alone));
                 }
-                Some(updates) => updates,
+                Some(updates) => {
+                    if !joined.has_room_for(&updates) {
+                        calls.push(self.call(std::mem::take(&mut joined)));
+                    }
+                    joined.steps.push((step, tries));
+                    joined.updates.extend(updates);
+                }
                 // P4Runtime cannot express it: the flow cannot be at the switch.
-                None => {
-                    self.flows.ended(step.id, Ended::Full);
-                    continue;
-                }
-            };
-            let ticket = Ticket(self.tickets);
-            self.tickets += 1;
-            let request = WriteRequest { device_id: self.device, updates, ..WriteRequest::default() };
-            calls.push((ticket, Call::Operate(Box::new(request))));
-            self.sent.insert(ticket, (step, tries));
+                None => self.flows.ended(step.id, Ended::Full),
+            }
+        }
+        if !joined.steps.is_empty() {
+            calls.push(self.call(joined));
         }
         self.hear(now);
         calls
+    }
+
+    fn call(&mut self, Joined { steps, updates }: Joined) -> (Ticket, Call) {
+        let ticket = Ticket(self.tickets);
+        self.tickets += 1;
+        let request = WriteRequest { device_id: self.device, updates, ..WriteRequest::default() };
+        self.sent.insert(ticket, steps);
+        (ticket, Call::Operate(Box::new(request)))
     }
 
     /// True for the ticket of a call of these moves.
@@ -312,15 +359,20 @@ impl FlowMoves {
 
     /// The reply to a call. False if the ticket is somebody else's.
     pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
-        let Some((step, tries)) = self.sent.remove(&ticket) else { return self.is_own(ticket) };
-        let stays_away = |status: &Status| is_full(status) || tries >= MOST_REFUSALS && is_final(status);
-        match reply {
-            Reply::Done(Err(status)) if !step.may_be_full || !stays_away(status) => {
-                let wait = (AGAIN * (1 << tries.min(7))).min(LATEST);
-                self.again.insert((now + wait, step.id), (step, tries.saturating_add(1)));
+        let Some(steps) = self.sent.remove(&ticket) else { return self.is_own(ticket) };
+        let is_joined = steps.len() > 1;
+        for (step, tries) in steps {
+            let stays_away = |status: &Status| is_full(status) || tries >= MOST_REFUSALS && is_final(status);
+            match reply {
+                // One of the steps is refused, or all: alone, each has its own answer.
+                Reply::Done(Err(_)) if is_joined => drop(self.again.insert((now, step.id), (step, tries))),
+                Reply::Done(Err(status)) if !step.may_be_full || !stays_away(status) => {
+                    let wait = (AGAIN * (1 << tries.min(7))).min(LATEST);
+                    self.again.insert((now + wait, step.id), (step, tries.saturating_add(1)));
+                }
+                Reply::Done(Err(_)) => self.flows.ended(step.id, Ended::Full),
+                _ => self.flows.ended(step.id, Ended::Done),
             }
-            Reply::Done(Err(_)) => self.flows.ended(step.id, Ended::Full),
-            _ => self.flows.ended(step.id, Ended::Done),
         }
         self.hear(now);
         true

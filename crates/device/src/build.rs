@@ -71,7 +71,7 @@ pub(crate) fn value_sets(program: &Program, keep: &mut dyn FnMut(Diagnostic)) ->
         ValueSet::new(set.control_plane_name.clone(), keys, set.size)
     };
     let by_parser = program.parsers.iter().map(|p| p.value_sets.iter().map(&mut build).collect()).collect();
-    ValueSets { by_parser }
+    ValueSets { by_parser, ..ValueSets::default() }
 }
 
 /// Makes an architecture's object of an instance; `None` for an unknown type.

@@ -7,7 +7,7 @@ use crate::objects::Object;
 use crate::objects::meter::{Meter, MeterArray};
 use crate::objects::profile::{Member, Profile};
 use crate::switch::Switch;
-use crate::table::{self, DirectCells, EntryOf, IdleTimer, Run, action_data};
+use crate::table::{self, DirectCells, EntryOf, Run, action_data};
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use control_writes::{Count, GroupMember, Rates};
@@ -63,14 +63,16 @@ impl Switch {
         timeout: Duration,
         now: Time,
     ) -> Result<(), EntryError> {
-        self.entry_mut(of)?.idle = Some(Box::new(IdleTimer::new(timeout, now)));
+        if let Some(timer) = &self.entry_mut(of)?.idle {
+            timer.set(Some(timeout), now);
+        }
         self.core.state.tables.by_name(of.table)?.notes_hits.store(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Restarts the idle timer of an entry.
     pub fn entry_restart(&mut self, of: EntryOf<'_>, now: Time) -> Result<(), EntryError> {
-        if let Some(timer) = &mut self.entry_mut(of)?.idle {
+        if let Some(timer) = &self.entry_mut(of)?.idle {
             timer.restart(now);
         }
         Ok(())

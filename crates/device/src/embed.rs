@@ -14,13 +14,15 @@ use base_bits::Bits;
 use base_time::Time;
 use control_writes::EntryKey;
 use dataplane_api::DropReason;
-use ir::{ControlId, InstanceId, TableId, Type};
+use ir::{ControlId, InstanceId, ParserId, TableId, Type, ValueSetId};
 use ir_value::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 pub use crate::objects::counter::SharedCells;
 pub use crate::objects::direct_counter::{CountSlot, CountSlots};
+pub use crate::table::IdleTimer;
+pub use crate::value_set::MOST_WIDTH as MOST_VALUE_SET_BITS;
 
 /// An entry of a table as compiled code sees it.
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ pub struct EntryView {
     pub key: EntryKey,
     /// Counter slot, if the table has a direct counter and the entry exists.
     pub count: Option<Arc<CountSlot>>,
+    /// Timer to restart at each hit, if entries of the table can time out and the entry exists.
+    pub timer: Option<Arc<IdleTimer>>,
     /// Action and data; `None` if the entry refers to a member or group of a profile.
     pub run: Option<ActionView>,
 }
@@ -78,6 +82,8 @@ pub struct TableFacts {
     pub constant: Option<Constant>,
     /// True if hits are metered, or recorded for a timeout: then code must call [`Core::looked_up`].
     pub notes_hits: bool,
+    /// True if all that a hit changes beside counts is [`EntryView::timer`]: then code must call [`Core::looked_up`] only at the timer's limit.
+    pub only_restarts: bool,
     /// The entries have cells of a meter.
     pub has_meters: bool,
 }
@@ -134,6 +140,7 @@ impl Table {
             constant: self.constant(),
             has_meters: self.meters.is_some(),
             notes_hits: self.meters.is_some() || self.registers.is_some() || self.idle_timeouts,
+            only_restarts: self.meters.is_none() && self.registers.is_none() && self.idle_timeouts,
         }
     }
 
@@ -171,7 +178,8 @@ impl Table {
             _ => None,
         };
         let count = self.counters.and(entry).map(|entry| entry.direct.count.share(&self.count_slots));
-        EntryView { key: key.clone(), count, run }
+        let timer = entry.and_then(|entry| entry.idle.clone());
+        EntryView { key: key.clone(), count, timer, run }
     }
 
     fn default_view(&self) -> ActionView {
@@ -220,6 +228,16 @@ impl Core {
             Object::Counter(counter) => Some(counter.share(worker)),
             _ => None,
         }
+    }
+
+    /// A bit for each value of a value set's key, in words: those that are in it. Its key has few bits.
+    pub fn value_set_bits(&self, parser: ParserId, set: ValueSetId) -> Option<Vec<u64>> {
+        self.state.value_sets.get(parser, set)?.bits()
+    }
+
+    /// Number of writes to value sets; equal numbers mean that nothing has changed.
+    pub fn value_set_writes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.state.value_sets.writes)
     }
 
     /// Frames were received, and frames were sent.

@@ -6,6 +6,8 @@ use base_bits::Bits;
 use control_writes::Match;
 use dataplane_api::EntryError;
 use ir::{Name, ParserId, ValueSetId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A value set.
 #[derive(Clone, Debug)]
@@ -53,6 +55,18 @@ impl ValueSet {
         masked.iter().any(|member| values.iter().zip(member).all(fits))
     }
 
+    /// A bit for each value of the only key, in words, if that has at most [`MOST_WIDTH`] bits.
+    pub(crate) fn bits(&self) -> Option<Vec<u64>> {
+        let [key] = self.keys.as_slice() else { return None };
+        let values = 1u64 << Some(key.width).filter(|width| *width <= MOST_WIDTH)?;
+        let mut words = vec![0; values.div_ceil(64) as usize];
+        for value in 0..values {
+            let is_in = self.has(&[Bits::new(key.width, u128::from(value))]);
+            words[value as usize / 64] |= u64::from(is_in) << (value % 64);
+        }
+        Some(words)
+    }
+
     /// A member in normal form as values and masks.
     fn masked(&self, member: &[Match]) -> Option<Vec<(u128, u128)>> {
         let one = |(spec, want): (&KeySpec, &Match)| {
@@ -97,10 +111,15 @@ impl ValueSet {
     }
 }
 
+/// Maximum width of a key whose values get a bit each.
+pub const MOST_WIDTH: u32 = 12;
+
 /// All value sets of a program, by parser.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct ValueSets {
     pub(crate) by_parser: Vec<Vec<ValueSet>>,
+    /// Number of writes, for compiled code with copies.
+    pub(crate) writes: Arc<AtomicU64>,
 }
 
 impl ValueSets {
@@ -109,8 +128,9 @@ impl ValueSets {
         self.by_parser.get(parser.index())?.get(set.index())
     }
 
-    /// The value set that the user means.
+    /// The value set that the user means, for a write.
     pub(crate) fn by_name_mut(&mut self, name: &str) -> Result<&mut ValueSet, EntryError> {
+        self.writes.fetch_add(1, Relaxed);
         let names: Vec<Name> =
             self.by_parser.iter().flatten().map(|s| s.control_plane_name.clone()).collect();
         let index = crate::names::resolve("value set", name, names.iter().map(Name::as_str))?;

@@ -1,4 +1,4 @@
-//! The program `p4rack-experiments`: the commands `bench`, `profile`, `profile-app` and `reproduce`, which `p4rack` hands over to it.
+//! The program `p4rack-experiments`: the commands `bench`, `profile`, `profile-app`, `reproduce` and `traffic`, which `p4rack` hands over to it.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -25,6 +25,7 @@ enum Command {
     Profile(command::profile::Args),
     ProfileApp(command::profile_app::Args),
     Reproduce(command::reproduce::Args),
+    Traffic(command::traffic::Args),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Profile(args) => command::profile::run(&args),
         Command::ProfileApp(args) => command::profile_app::run(&args),
         Command::Reproduce(args) => command::reproduce::run(args),
+        Command::Traffic(args) => command::traffic::run(&args),
     };
     status.into()
 }

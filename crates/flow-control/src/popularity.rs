@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! comes in:   estimate * 4 > 5 * fewest packets of a resident        (hysteresis of 1.25: no flow goes in and out by noise)
-//! budget:     window / (2 * writes per move * time per write)        (half of the write capacity)
+//! budget:     moves together * window / (2 * writes per move * time per write)   (half of the time for writes, one group at least)
 //! threshold:  * 2 if reports > 4 * budget, / 2 if reports < budget
 //! ```
 
@@ -48,18 +48,21 @@ pub struct Costs {
     pub window: Duration,
     /// The time of a write to the switch.
     pub write: Duration,
-    /// Writes of a move, on the average.
+    /// Writes of a move one after the other, on the average.
     pub writes: u32,
+    /// Moves whose writes are done together, in the time of one.
+    pub together: u32,
     /// A resident flow without a packet for so long is demoted.
     pub idle: Duration,
 }
 
 impl Costs {
-    /// Moves in a window that take half of the time for writes; at least one.
+    /// Moves in a window that take half of the time for writes; at least one group that moves together.
     pub fn budget(&self) -> usize {
         let move_time = u128::from(self.write.as_ps()) * u128::from(self.writes.max(1));
-        let moves = u128::from(self.window.as_ps()) / (2 * move_time).max(1);
-        usize::try_from(moves).unwrap_or(usize::MAX).max(1)
+        let groups = u128::from(self.window.as_ps()) / (2 * move_time).max(1);
+        let groups = usize::try_from(groups).unwrap_or(usize::MAX).max(1);
+        groups.saturating_mul(self.together.max(1) as usize)
     }
 }
 
@@ -139,6 +142,7 @@ mod tests {
         window: Duration::from_ms(100),
         write: Duration::from_ms(5),
         writes: 2,
+        together: 1,
         idle: Duration::from_s(2),
     };
 
@@ -188,6 +192,8 @@ mod tests {
         assert_eq!(decide(&reports, &[], 100).len(), 5);
         let slow = Costs { write: Duration::from_s(9), ..COSTS };
         assert_eq!(slow.budget(), 1, "not none for ever");
+        assert_eq!(Costs { together: 4, ..COSTS }.budget(), 20);
+        assert_eq!(Costs { together: 4, ..slow }.budget(), 4, "those that go together cost no more than one");
     }
 
     #[test]

@@ -147,6 +147,7 @@ impl World {
                 window: Duration::from_ms(100),
                 write: Duration::from_ms(2),
                 writes: 3,
+                together: 1,
                 idle: Duration::from_ms(300),
             },
         };

@@ -16,6 +16,8 @@ pub struct App<'a> {
     pub priority: Option<u32>,
     /// The regions of its program stay, under the names of [`Share::region`](crate::Share::region); otherwise they are not marked.
     pub has_regions: bool,
+    /// The app has one parser with others that do and whose parsers agree with its own.
+    pub shares_parser: bool,
 }
 
 /// The prefix of an app's names in P4: its name, as an identifier that no other app has.

@@ -20,6 +20,10 @@ pub struct Source {
     pub effects: Effects,
     /// Position among the apps.
     pub at: usize,
+    /// Position of the app whose parser it shares; its own without one.
+    pub leader: usize,
+    /// Position of its headers among the merged ones.
+    pub headers: usize,
 }
 
 /// Types of the values that go with a packet.
@@ -68,7 +72,7 @@ impl Source {
         let whole = params.expr(role)?;
         let (headers, metadata) = common.parts.get(self.at)?;
         Some(match role {
-            Role::Headers => build::field(whole, self.at, headers.clone()),
+            Role::Headers => build::field(whole, self.headers, headers.clone()),
             Role::Metadata => build::field(whole, self.at + 1, metadata.clone()),
             _ => whole,
         })

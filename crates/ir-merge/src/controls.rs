@@ -117,7 +117,8 @@ pub fn deparser(common: &Common, sources: &[Source]) -> Option<Control> {
         &[(Role::Packet, Direction::None), (Role::Headers, Direction::In)],
     );
     let (mut vars, mut stmts) = (params.vars.clone(), vec![]);
-    for source in sources {
+    // Apps with one parser have one deparser.
+    for source in sources.iter().filter(|source| source.leader == source.at) {
         let (_, own) = source.control("deparser")?;
         match can_be_inlined(own) {
             true => stmts.extend(source.inlined(&params, common, "deparser", &mut vars)?),

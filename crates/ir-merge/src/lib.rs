@@ -14,6 +14,9 @@
 //! field of the merged metadata. It stays with a packet that is cloned, resubmitted or recirculated, whatever its
 //! headers have become.
 //!
+//! Apps with equal headers whose parse graphs agree may have one parser, one set of headers and one deparser
+//! ([`App::shares_parser`]); only their metadata are their own then.
+//!
 //! Regions that are placed ([`App::has_regions`]) must lie in the bodies of ingress and egress, so the apps' controls become part of these then.
 //!
 //! **Invariant**: a packet of an app's class does in the merged program what it does in the app alone, with the same entries
@@ -22,6 +25,7 @@
 mod app;
 mod builder;
 mod classify;
+mod common_parser;
 mod controls;
 mod effects;
 mod externs;

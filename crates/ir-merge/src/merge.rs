@@ -6,7 +6,7 @@ use crate::effects::{self, Effects};
 use crate::ids::Ids;
 use crate::share::{Share, Traffic};
 use crate::types::Declarations;
-use crate::{controls, externs, parser, refuse, regions};
+use crate::{common_parser, controls, externs, parser, refuse, regions};
 use base_diag::{Diagnostic, Span, codes::merge as codes};
 use ir::{
     Annotation, AnnotationBody, AnnotationValue, Annotations, ControlId, Name, Owner, ParserId, Program,
@@ -35,7 +35,8 @@ pub fn merge(apps: &[App<'_>]) -> Result<Merged, Vec<Diagnostic>> {
         return Err(wrong);
     }
     let mut declared = Declarations::default();
-    let sources = sources(apps, &effects, &order, &mut declared);
+    let mut sources = sources(apps, &effects, &order, &mut declared);
+    let own_parsers = share_parsers(apps, &mut sources);
     let keeps = effects.iter().any(Effects::keeps_number);
     let mut out = assemble(&sources, declared, lists(&effects).filter(|_| keeps));
     let common = common(&out, &sources).ok_or_else(|| vec![lacks()])?;
@@ -83,7 +84,8 @@ pub fn merge(apps: &[App<'_>]) -> Result<Merged, Vec<Diagnostic>> {
     {
         panic!("the merged program is not well formed: {errors:#?}");
     }
-    let notes = refuse::notes(apps, &effects);
+    let mut notes = refuse::notes(apps, &effects);
+    notes.extend(own_parsers);
     Ok(Merged { program: out, shares: sources.into_iter().map(|source| source.share).collect(), notes })
 }
 
@@ -141,7 +143,8 @@ fn sources(
             digests: vec![],
             traffic: traffic(order, at),
         };
-        sources.push(Source { program, ids, share, at, effects: effects[at].clone() });
+        let effects = effects[at].clone();
+        sources.push(Source { program, ids, share, at, leader: at, headers: at, effects });
     }
     declared.rename(&prefixes);
     let merged_parser = ParserId(parsers);
@@ -150,6 +153,20 @@ fn sources(
         source.rename(merged_parser);
     }
     sources
+}
+
+/// Gives apps whose parsers agree one parser. Notes say why an app keeps its own.
+fn share_parsers(apps: &[App<'_>], sources: &mut [Source]) -> Vec<String> {
+    let shares: Vec<bool> = apps.iter().map(|app| app.shares_parser).collect();
+    let (leaders, notes) = common_parser::leaders(sources, &shares);
+    let mut headers: Vec<usize> = vec![];
+    for (source, leader) in sources.iter_mut().zip(leaders) {
+        source.leader = leader;
+        let known = headers.iter().position(|known| *known == leader);
+        source.headers = known.unwrap_or(headers.len());
+        headers.extend(known.is_none().then_some(leader));
+    }
+    notes
 }
 
 /// The packets of an app, given the order in which classes are asked.
@@ -201,7 +218,16 @@ fn assemble(sources: &[Source], declared: Declarations, lists: Option<Annotation
     let part = |source: &Source, role: Role| {
         build::struct_field(&source.share.prefix, source.type_of(role).unwrap_or(Type::Void))
     };
-    let headers = sources.iter().map(|source| part(source, Role::Headers)).collect();
+    let headers = sources.iter().filter(|source| source.leader == source.at).map(|leader| {
+        let group = sources.iter().filter(|source| source.leader == leader.at);
+        let names: Vec<&str> = group.map(|source| source.share.prefix.as_str()).collect();
+        let mut name = names.join("_");
+        while names.len() > 1 && sources.iter().any(|source| source.share.prefix == name.as_str()) {
+            name.push('_');
+        }
+        build::struct_field(&name, leader.type_of(Role::Headers).unwrap_or(Type::Void))
+    });
+    let headers = headers.collect();
     let mut metadata = vec![build::struct_field("app", Type::Bit(8))];
     metadata[0].annotations = Annotations::from_iter(lists);
     metadata.extend(sources.iter().map(|source| part(source, Role::Metadata)));
@@ -247,7 +273,7 @@ fn set_stage(out: &mut Program, name: &str, id: ControlId) {
 
 impl Source {
     /// Merged type of what a parameter of the parser takes.
-    fn type_of(&self, role: Role) -> Option<Type> {
+    pub fn type_of(&self, role: Role) -> Option<Type> {
         let at = self.stage("parser")?.roles.iter().position(|known| *known == role)?;
         let parser = self.parser()?;
         Some(parser.vars.get(parser.params.get(at)?.index())?.ty.clone())

@@ -2,6 +2,7 @@
 
 use crate::builder::{Common, Params, Source, app_number};
 use crate::classify::{Classifier, add_state};
+use crate::common_parser;
 use crate::effects::standard_field;
 use crate::substitute::Substitution;
 use base_diag::Span;
@@ -41,10 +42,11 @@ pub fn parser(
         span: Span::NONE,
     };
     add_state(&mut parser.states, "start", vec![], Transition::Goto(StateRef::Accept));
-    let mut entries = vec![];
-    for source in sources {
-        let Some(entry) = append(&mut parser, source, &params, common) else { return Ok(None) };
-        entries.push(entry);
+    let mut entries = vec![StateId(0); sources.len()];
+    for leader in sources.iter().filter(|source| source.leader == source.at) {
+        let group: Vec<&Source> = sources.iter().filter(|source| source.leader == leader.at).collect();
+        let Some(own) = append(&mut parser, &group, &params, common) else { return Ok(None) };
+        group.iter().zip(own).for_each(|(source, entry)| entries[source.at] = entry);
     }
     for instance in out.instances.iter().enumerate().filter(|(_, i)| i.owner == ir::Owner::Parser(id)) {
         parser.instances.push(instance.0.into());
@@ -80,8 +82,61 @@ pub fn parser(
     Ok(Some(parser))
 }
 
-/// Appends the states of an app. Gives the one that its packets enter by.
-fn append(parser: &mut Parser, source: &Source, params: &Params, common: &Common) -> Option<StateId> {
+/// Appends the states of apps with one parser. Gives those that the packets of each enter by.
+fn append(parser: &mut Parser, group: &[&Source], params: &Params, common: &Common) -> Option<Vec<StateId>> {
+    let (mut substitutions, mut entries) = (vec![], vec![]);
+    for source in group {
+        let (substitution, begin) = enter(parser, source, params, common)?;
+        substitutions.push(substitution);
+        let accept = Transition::Goto(StateRef::Accept);
+        entries.push(add_state(&mut parser.states, &source.share.prefix, begin, accept));
+    }
+    let leader = group.first()?;
+    let own = leader.parser()?;
+    let mut joined = match group {
+        [_] => None,
+        _ => Some(common_parser::joined(group, &mut |app, stmts| substitutions[app].stmts(stmts))?),
+    };
+    let prefixes: Vec<&str> = group.iter().map(|source| source.share.prefix.as_str()).collect();
+    let prefix = prefixes.join("_");
+    let first = parser.states.len() as u32;
+    let moved = |next: &mut StateRef| {
+        if let StateRef::State(state) = next {
+            state.0 += first;
+        }
+    };
+    for (at, state) in own.states.iter().enumerate() {
+        let stmts = match joined.as_mut().and_then(|joined| joined.get_mut(at)) {
+            Some(stmts) => stmts.take().unwrap_or_default(),
+            None => {
+                let mut stmts = state.stmts.clone();
+                substitutions[0].stmts(&mut stmts);
+                stmts
+            }
+        };
+        let mut transition = state.transition.clone();
+        substitutions[0].transition(&mut transition);
+        match &mut transition {
+            Transition::Goto(next) => moved(next),
+            Transition::Select(select) => select.cases.iter_mut().for_each(|case| moved(&mut case.next)),
+        }
+        let id = add_state(&mut parser.states, &format!("{prefix}_{}", state.name), stmts, transition);
+        let added = &mut parser.states[id.index()];
+        (added.annotations, added.span) = (state.annotations.clone(), state.span);
+    }
+    for entry in &entries {
+        parser.states[entry.index()].transition = Transition::Goto(StateRef::State(StateId(first)));
+    }
+    Some(entries)
+}
+
+/// Puts the variables and value sets of an app into the parser. Gives their places there, and the statements that begin the app's parser.
+fn enter(
+    parser: &mut Parser,
+    source: &Source,
+    params: &Params,
+    common: &Common,
+) -> Option<(Substitution, Vec<Stmt>)> {
     let own = source.parser()?;
     let prefix = &source.share.prefix;
     let arguments = source.arguments(params, common, "parser")?;
@@ -112,26 +167,5 @@ fn append(parser: &mut Parser, source: &Source, params: &Params, common: &Common
         parser.locals.push(build::declare(var, None).at(span));
         begin.extend(init.map(|init| build::assign(build::var_of(&parser.vars, var), init).at(span)));
     }
-    let entry = add_state(&mut parser.states, prefix, begin, Transition::Goto(StateRef::Accept));
-    let first = parser.states.len() as u32;
-    let moved = |next: &mut StateRef| {
-        if let StateRef::State(state) = next {
-            state.0 += first;
-        }
-    };
-    for state in &own.states {
-        let mut stmts = state.stmts.clone();
-        substitution.stmts(&mut stmts);
-        let mut transition = state.transition.clone();
-        substitution.transition(&mut transition);
-        match &mut transition {
-            Transition::Goto(next) => moved(next),
-            Transition::Select(select) => select.cases.iter_mut().for_each(|case| moved(&mut case.next)),
-        }
-        let id = add_state(&mut parser.states, &format!("{prefix}_{}", state.name), stmts, transition);
-        let added = &mut parser.states[id.index()];
-        (added.annotations, added.span) = (state.annotations.clone(), state.span);
-    }
-    parser.states[entry.index()].transition = Transition::Goto(StateRef::State(StateId(first)));
-    Some(entry)
+    Some((substitution, begin))
 }

@@ -20,6 +20,8 @@ pub struct Trial<'a> {
     pub fault: Option<&'a dyn Fn(&mut Program)>,
     /// Machine code runs, too.
     pub native: bool,
+    /// Apps have one parser where theirs agree.
+    pub shares_parser: bool,
 }
 
 /// How a trial ended in which nothing was wrong.
@@ -43,6 +45,7 @@ impl Trial<'_> {
                 class: class.clone(),
                 priority: None,
                 has_regions: false,
+                shares_parser: self.shares_parser,
             })
             .collect();
         let merged = match merge(&apps) {

@@ -1,6 +1,8 @@
 //! Random programs in pairs: merged, each does what it does alone.
 
+use base_time::Rng;
 use ir::{Block, Const, ExprKind, Program, StmtKind};
+use ir_merge::{App, merge};
 use p4_generate::merged::{Trial, Tried, program};
 use p4_generate::{Config, generate};
 use std::collections::BTreeMap;
@@ -60,14 +62,13 @@ fn pair(seed: u64, way: usize, config: &Config) -> (Trial<'static>, &'static str
     let other = (1_000_000 + seed..).step_by(10_000).map(made).find(|other| other.arch == one.arch);
     let other = other.expect("another program");
     let apps = vec![("one", one, class(0)), ("two", other, class(1))];
-    (Trial { apps, fault: None, native: true }, name, port)
+    (Trial { apps, fault: None, native: true, shares_parser: false }, name, port)
 }
 
 fn pairs(seeds: Range<u64>) {
     let config = Config { packets: 12, ..Config::default() };
     let (mut refused, mut packets) = (BTreeMap::<String, u32>::new(), [0, 0]);
-    let all = seeds.end - seeds.start;
-    for seed in seeds {
+    for seed in seeds.clone() {
         let (trial, name, port) = pair(seed, (seed % 3) as usize, &config);
         match trial.run(config.packets, seed, &port) {
             Ok(Tried::Refused(why)) => *refused.entry(why).or_default() += 1,
@@ -78,6 +79,7 @@ fn pairs(seeds: Range<u64>) {
             Err(finding) => panic!("seed {seed}, by {name}: {}: {}", finding.summary, finding.details),
         }
     }
+    let all = seeds.end - seeds.start;
     let merged = all - u64::from(refused.values().sum::<u32>());
     println!("{merged} of {all} pairs merged, {packets:?} packets; {refused:#?}");
     assert!(merged * 2 > all, "{refused:#?}");
@@ -89,6 +91,146 @@ fn merged_programs_do_what_each_does_alone() {
     with_stack(|| pairs(features::seeds(24, 2000)));
 }
 
+/// Names of the merged headers and of the states of the merged parser, with the notes of the merge.
+fn parts(apps: &[(&str, Arc<Program>, Option<Class>)]) -> (Vec<String>, Vec<String>, Vec<String>) {
+    let apps = apps.iter().map(|(name, program, class)| App {
+        name: (*name).into(),
+        program,
+        class: class.clone(),
+        priority: None,
+        has_regions: false,
+        shares_parser: true,
+    });
+    let merged = merge(&apps.collect::<Vec<_>>()).unwrap_or_else(|found| panic!("{found:#?}"));
+    let headers = merged.program.types.iter().find(|decl| decl.name == "merged_headers");
+    let Some(ir::TypeKind::Struct(fields)) = headers.map(|decl| &decl.kind) else { panic!("no headers") };
+    let names = fields.iter().map(|field| field.name.to_string()).collect();
+    let states = merged.program.parsers.iter().flat_map(|parser| &parser.states);
+    (names, states.map(|state| state.name.to_string()).collect(), merged.notes)
+}
+
+/// Statements of a state: common ones in their order, with random ones of an app's own between them.
+fn state(common: &[&str], rng: &mut Rng) -> String {
+    const OWN: [&str; 5] = [
+        "meta.a = hdr.h.x;",
+        "meta.a = meta.a + 1;",
+        "meta.b = hdr.h.x[3:0];",
+        "meta.a = hdr.h.result ^ 0x5a;",
+        "meta.a[3:0] = meta.b;",
+    ];
+    let mut text = String::new();
+    for at in 0..=common.len() {
+        (0..rng.below(3)).for_each(|_| text += OWN[rng.index(OWN.len())]);
+        text += common.get(at).copied().unwrap_or_default();
+    }
+    text
+}
+
+/// Two apps whose parsers have random common statements, and each random ones of its own: one parser serves both.
+#[test]
+fn parsers_that_agree_are_one() {
+    const COMMON: [&str; 4] = [
+        "hdr.h.x = hdr.h.x + 1;",
+        "verify(hdr.h.x != 9, error.NoMatch);",
+        "hdr.h.result = hdr.h.result | 0x40;",
+        "p.advance(8);",
+    ];
+    with_stack(|| {
+        for seed in features::seeds(12, 2000) {
+            let mut rng = Rng::new(seed).split("agree");
+            let mut some = |most: u64| (0..rng.below(most)).map(|_| COMMON[rng.index(4)]).collect::<Vec<_>>();
+            let (first, second) = ([vec!["p.extract(hdr.h);"], some(3)].concat(), some(3));
+            let [one, two] = [1, 2].map(|app| {
+                let mut rng = Rng::new(seed).split_index(app);
+                let parser = format!(
+                    "{} transition select(hdr.h.x) {{ 0..127: more; default: accept; }} }} state more {{ {} transition accept;",
+                    state(&first, &mut rng),
+                    state(&second, &mut rng)
+                );
+                ends_with("bit<8> a; bit<4> b;", &parser, "meta.a + (bit<8>)meta.b")
+            });
+            let apps = vec![("one", one, Class::read("port < 4").ok()), ("two", two, None)];
+            assert_eq!(parts(&apps).0, ["one_two"], "seed {seed}: {:?}", parts(&apps).2);
+            let trial = Trial { apps, fault: None, native: true, shares_parser: true };
+            let tried = trial.run(40, seed, &|app, port| port % 4 + 4 * app as u32);
+            assert!(
+                matches!(&tried, Ok(Tried::Same(same)) if same.iter().all(|n| *n > 0)),
+                "seed {seed}: {tried:?}"
+            );
+        }
+    });
+}
+
+/// A program with this body of its parser's first state, and that sends back what this makes of `meta`.
+fn ends_with(metadata: &str, state: &str, result: &str) -> Arc<Program> {
+    let text = echo(metadata, "", &format!("hdr.h.result = {result};"), "");
+    let text = text.replace("p.extract(hdr.h); transition accept;", state);
+    Arc::new(program(&text).unwrap_or_else(|why| panic!("{why}")))
+}
+
+#[test]
+fn parsers_agree_but_for_what_they_note_of_a_packet() {
+    let plain = ends_with("bit<8> a;", "p.extract(hdr.h); meta.a = hdr.h.x; transition accept;", "meta.a");
+    let other = ends_with(
+        "bit<4> b; bit<8> c;",
+        "p.extract(hdr.h); meta.b = hdr.h.x[3:0]; meta.c = 7; transition accept;",
+        "meta.c + (bit<8>)meta.b",
+    );
+    let class = |text: &str| Class::read(text).ok();
+    let trial = |one: &Arc<Program>, two: &Arc<Program>| Trial {
+        apps: vec![("one", Arc::clone(one), class("port < 4")), ("two", Arc::clone(two), None)],
+        fault: None,
+        native: true,
+        shares_parser: true,
+    };
+    let shared = trial(&plain, &other);
+    let (headers, states, notes) = parts(&shared.apps);
+    assert_eq!((headers, notes), (vec!["one_two".to_string()], vec![]));
+    assert!(states.iter().any(|state| state == "one_two_start"), "{states:?}");
+    // Each of these has a parser of its own.
+    let own = [
+        ("bit<8> a;", "p.extract(hdr.h); p.advance(8); transition accept;", "meta.a", "start"),
+        ("bit<8> a;", "p.extract(hdr.h); hdr.h.x = 1; transition accept;", "meta.a", "start"),
+        (
+            "bit<8> a;",
+            "p.extract(hdr.h); verify(hdr.h.x != 1, error.NoMatch); transition accept;",
+            "meta.a",
+            "start",
+        ),
+        (
+            "bit<8> a;",
+            "p.extract(hdr.h); meta.a = p.lookahead<bit<8>>(); transition accept;",
+            "meta.a",
+            "start",
+        ),
+        (
+            "bit<8> a;",
+            "p.extract(hdr.h); transition select(hdr.h.x) { 1: accept; default: reject; }",
+            "meta.a",
+            "start",
+        ),
+        (
+            "bit<8> a;",
+            "p.extract(hdr.h); meta.a = 1; transition select(meta.a) { 1: accept; default: reject; }",
+            "meta.a",
+            "start",
+        ),
+    ];
+    for (metadata, state, result, place) in own {
+        let alone = ends_with(metadata, state, result);
+        let apart = trial(&plain, &alone);
+        let (headers, _, notes) = parts(&apart.apps);
+        assert_eq!(headers, ["one", "two"], "{state}");
+        assert!(notes.iter().any(|note| note.contains(&format!("`{place}`"))), "{state}: {notes:?}");
+        let tried = apart.run(30, 5, &|app, port| port % 4 + 4 * app as u32);
+        assert!(matches!(tried, Ok(Tried::Same(_))), "{state}: {tried:?}");
+    }
+    for seed in 0..8 {
+        let tried = shared.run(30, seed, &|app, port| port % 4 + 4 * app as u32);
+        assert!(matches!(tried, Ok(Tried::Same(_))), "{tried:?}");
+    }
+}
+
 /// A clone without a field list keeps nothing but the app's number, whatever lists the metadata have.
 #[test]
 fn plain_clones_keep_no_metadata() {
@@ -96,7 +238,7 @@ fn plain_clones_keep_no_metadata() {
     let source = echo("@field_list(0) bit<8> x;", "", ingress, "hdr.h.result = meta.x;");
     let made = || Arc::new(program(&source).expect("a program"));
     let apps = vec![("one", made(), Class::read("port < 4").ok()), ("two", made(), None)];
-    let trial = Trial { apps, fault: None, native: true };
+    let trial = Trial { apps, fault: None, native: true, shares_parser: false };
     for seed in 0..8 {
         let tried = trial.run(20, seed, &|app, port| port % 4 + 4 * app as u32);
         assert!(matches!(tried, Ok(Tried::Same(_))), "{tried:?}");

@@ -61,10 +61,10 @@ impl Counts {
 
 #[test]
 fn random_programs_do_the_same_when_pinned() {
+    let seeds = features::seeds(40, 2000);
+    let all = seeds.end - seeds.start;
     with_stack(move || {
         let mut counts = Counts::default();
-        let seeds = features::seeds(40, 2000);
-        let all = seeds.end - seeds.start;
         for seed in seeds {
             let config = Config { packets: 40, plain: 50, ..Config::default() };
             let made = program(&generate(seed, &config).source).expect("a program");
@@ -129,6 +129,7 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
     with_stack(|| {
         let mut paths = vec![];
         sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples"), &mut paths);
+        let seeds = if features::is_long() { 40 } else { 2 };
         let mut counts = Counts::default();
         let mut pinned = 0;
         for path in paths {
@@ -139,7 +140,7 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
             }
             let made = Arc::new(tamed(&made));
             let before = counts.same;
-            for seed in features::seeds(2, 40) {
+            for seed in 1..=seeds {
                 let mut request = request(&made, seed);
                 if seed == 1 {
                     let key = ir_keys::keys(&made).key;

@@ -18,14 +18,18 @@ use rack_model::pinning::Promotion;
 use rack_model::{App, DeviceId, Move, NodeId, Rack};
 use std::sync::Arc;
 
-/// Writes of a move that popularity reckons with: the copies of a few entries, and the flow's key.
+/// Writes of a move that popularity reckons with, one after the other: key and copies of the flow that leaves, copies and key of the one that comes.
 const WRITES: u32 = 4;
+
+/// Moves whose writes are one request each: see [`FlowMoves::calls`].
+const TOGETHER: u32 = 16;
 
 /// Costs of flows that move by request only.
 const BY_REQUEST: Costs = Costs {
     window: Duration::from_ms(100),
     write: Duration::from_ms(1),
     writes: WRITES,
+    together: TOGETHER,
     idle: Duration::from_s(2),
 };
 
@@ -37,6 +41,7 @@ fn costs(rack: &Rack, model: &App) -> Costs {
         idle: promote.idle,
         write: rack.control.delay * 2,
         writes: WRITES,
+        together: TOGETHER,
     };
     promote.map_or(BY_REQUEST, of)
 }

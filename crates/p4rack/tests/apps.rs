@@ -67,7 +67,7 @@ fn shipped_programs_share_a_switch() {
                 _ => (class("ipv4 && port < 8 || port < 4"), None),
             };
             let apps = vec![("one", programs[one].clone(), first), ("two", programs[other].clone(), second)];
-            let trial = Trial { apps, fault: None, native: false };
+            let trial = Trial { apps, fault: None, native: false, shares_parser: one % 2 == 0 };
             let ports = |app: usize, port: u32| port % 8 + 8 * app as u32;
             match trial.run(40, (one * 100 + other) as u64, &ports) {
                 Ok(Tried::Same(packets)) => {
@@ -126,7 +126,7 @@ fn random_pairs(directory: &Path) {
         };
         let [first, second] = classes;
         let apps = vec![("one", one.1.clone(), first), ("two", other.1.clone(), second)];
-        let trial = Trial { apps, fault: None, native: true };
+        let trial = Trial { apps, fault: None, native: true, shares_parser: false };
         let names = format!("{} and {}", one.0.display(), other.0.display());
         match trial.run(40, tried, &|app, port| port % 12 + 4 * app as u32) {
             Ok(Tried::Same(same)) => packets += same.iter().sum::<usize>(),

@@ -206,9 +206,14 @@ fn fields(data: Option<&Value>) -> Vec<u128> {
     }
 }
 
-/// The long form has a million packets.
+/// The long form has a million packets; `P4RACK_PARTS` divides it among processes with other seeds.
 fn many(few: u64, all: u64) -> u64 {
-    if features::is_long() { all } else { few }
+    if features::is_long() { all / features::setting("P4RACK_PARTS", 1) } else { few }
+}
+
+/// Seed of the trials: processes with other ones run other packets.
+fn seed() -> u64 {
+    features::setting("P4RACK_SEED", 1)
 }
 
 /// Runs a trial on a rack whose first helper fails half way. Packets went to the switch and both helpers, and flows moved.
@@ -243,24 +248,26 @@ fn alone(app: &str) -> OneDevice {
 #[test]
 fn the_gateway_is_the_same_on_a_rack() {
     let packets = many(3000, 1_000_000);
-    let on_rack = through("vpn", &medium(4, "500us"), packets / 2, |on| vpn::trial(on, packets, 1));
-    assert_eq!(vpn::trial(&mut alone("vpn"), packets, 1), Ok(on_rack));
+    let on_rack = through("vpn", &medium(4, "500us"), packets / 2, |on| vpn::trial(on, packets, seed()));
+    assert_eq!(vpn::trial(&mut alone("vpn"), packets, seed()), Ok(on_rack));
 }
 
 #[test]
 fn the_nats_are_the_same_on_racks() {
     let packets = many(3000, 1_000_000);
     for (app, kind) in [("nat", nat::Kind::Tenants), ("vm-nat", nat::Kind::Machines)] {
-        let on_rack = through(app, &medium(12, "2s"), packets / 2, |on| nat::trial(on, kind, packets, 1));
-        assert_eq!(nat::trial(&mut alone(app), kind, packets, 1), Ok(on_rack));
+        let on_rack =
+            through(app, &medium(12, "2s"), packets / 2, |on| nat::trial(on, kind, packets, seed()));
+        assert_eq!(nat::trial(&mut alone(app), kind, packets, seed()), Ok(on_rack));
     }
 }
 
 #[test]
 fn streams_pass_a_proxy_on_a_rack() {
     let connections = many(15, 1000);
-    let on_rack = through("syn-proxy", &medium(12, "2ms"), 400, |on| syn_proxy::trial(on, connections, 1));
-    assert_eq!(syn_proxy::trial(&mut alone("syn-proxy"), connections, 1), Ok(on_rack));
+    let on_rack =
+        through("syn-proxy", &medium(12, "2ms"), 400, |on| syn_proxy::trial(on, connections, seed()));
+    assert_eq!(syn_proxy::trial(&mut alone("syn-proxy"), connections, seed()), Ok(on_rack));
 }
 
 /// Apps with `affinity = "high"`: all at the switch.
@@ -270,12 +277,15 @@ fn cache_and_monitor_are_the_same_on_racks() {
     let racked = rack("netcache", high);
     let mut on = Pinned::new(&racked, 0);
     let queries = many(400, 20_000);
-    let on_rack = net_cache::trial(&mut on, queries, 1).unwrap_or_else(|why| panic!("{why}"));
-    assert_eq!(net_cache::trial(&mut alone("netcache"), queries, 1), Ok(on_rack));
+    let on_rack = net_cache::trial(&mut on, queries, seed()).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(net_cache::trial(&mut alone("netcache"), queries, seed()), Ok(on_rack));
     let racked = rack("univmon", high);
     let mut on = Pinned::new(&racked, 0);
     univmon::configure(&mut on).expect("a route");
-    let found =
-        univmon::trial(&mut on, &mut Traffic::new(2000, 990, Sizes::DataCentre, 1), many(1500, 1_000_000));
+    let found = univmon::trial(
+        &mut on,
+        &mut Traffic::new(2000, 990, Sizes::DataCentre, seed()),
+        many(1500, 1_000_000),
+    );
     assert!(found.is_ok(), "{:?}", found.err());
 }

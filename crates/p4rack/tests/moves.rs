@@ -289,7 +289,7 @@ fn count(moves: &[MoveReport], result: &str) -> usize {
 #[test]
 fn packets_have_the_results_of_one_device_while_flows_move() {
     let seeds = features::seeds(3, 150);
-    let tried = seeds.end - seeds.start;
+    let count_of = seeds.end - seeds.start;
     for (app, (name, _)) in APPS.iter().enumerate() {
         let (mut packets, mut at_switch, mut done, mut undone, mut refused, mut full) = (0, 0, 0, 0, 0, 0);
         for seed in seeds.clone() {
@@ -308,7 +308,10 @@ fn packets_have_the_results_of_one_device_while_flows_move() {
         println!(
             "{name}: {packets} packets, {at_switch} at the switch, {done} moves done, {undone} undone, {refused} refused, full {full} times"
         );
-        assert!(at_switch > 20 * tried && done > 5 * tried as usize && full > 0, "{name} does too little");
+        assert!(
+            at_switch > 20 * count_of && done > 5 * count_of as usize && full > 0,
+            "{name} does too little"
+        );
     }
 }
 

@@ -60,11 +60,11 @@ fn popular_connections_come_to_the_switch() {
     assert_eq!(report.workloads[0].received, 20_000);
     let [pinned] = report.pinned.as_slice() else { panic!("{:?}", report.pinned) };
     let totals = pinned.totals.expect("flows move");
-    // The budget of a window is three moves: 5 ms, and four writes of 200 us each.
+    // The budget of a window is three groups of 16 moves: 5 ms, and four writes of 200 us each.
     let windows = report.duration_ps / 5_000_000_000;
-    assert!(totals.promoted <= 3 * windows && totals.resident == 32, "{totals:?} in {windows} windows");
-    // Some that came first give way to more popular ones, and few go in and out.
-    assert!((33..=70).contains(&totals.promoted), "{totals:?}");
+    assert!(totals.promoted <= 48 * windows && totals.resident == 32, "{totals:?} in {windows} windows");
+    // Some that came first give way to more popular ones. In windows of 5 ms counts are small, and groups of moves are cheap: some go in and out.
+    assert!((33..=150).contains(&totals.promoted), "{totals:?}");
     let half = report.pinned[0].shares.len() / 2;
     let late = pinned.shares[half..]
         .iter()
@@ -131,7 +131,41 @@ fn slowest_of_ten(delay: &str) -> Duration {
 
 /// In virtual time: a write of 16 ms is a message of 8 ms and its answer.
 #[test]
-fn ten_flows_come_to_the_switch_in_about_ten_writes() {
-    assert_eq!(slowest_of_ten("8ms"), Duration::from_ms(160));
-    assert_eq!(slowest_of_ten("100us"), Duration::from_ms(2));
+fn ten_flows_come_to_the_switch_together() {
+    assert_eq!(slowest_of_ten("8ms"), Duration::from_ms(16));
+    assert_eq!(slowest_of_ten("100us"), Duration::from_us(200));
+}
+
+/// The most popular flows change: how long until the new ones are at the switch, with `promote = "auto"`, writes of 16 ms and windows of 100 ms.
+#[test]
+fn the_new_ten_come_to_the_switch_by_themselves() {
+    let example = include_str!("../../../examples/pinned/popular.toml");
+    let (rack, _) = example.split_once("# 500 connections").expect("it has that");
+    let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut text = rack.replace("../apps", &apps.join("apps").display().to_string());
+    text = text.replace("connections.toml", &apps.join("pinned/connections.toml").display().to_string());
+    text = text.replace("flows = 32", "flows = 10").replace("window = \"5ms\"", "window = \"100ms\"");
+    text += "[control]\ndelay = \"8ms\"\n";
+    // Ten flows with 1,000 packets/s each, and ten other ones from 1 s on.
+    for (name, start, port) in [("old", "0s", 6000), ("new", "1s", 7000)] {
+        for flow in 0..10 {
+            text += &format!(
+                "[[workload]]\nkind = \"udp\"\nname = \"{name}{flow}\"\nfrom = \"campus\"\nto = \"net\"\nstart = \"{start}\"\n\
+                 count = 1000\nrate = \"1600kbit/s\"\nsize = 200\nport = {}\n",
+                port + flow
+            );
+        }
+    }
+    let racked = crate::moves::load(&text, "new-ten");
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    let pinned = &report.pinned[0];
+    let second = 1_000_000_000_000;
+    let away = |until_ps: u64| {
+        let later = pinned.shares.iter().filter(|share| share.until_ps > until_ps);
+        later.map(|share| share.packets - share.at_switch).sum::<u64>()
+    };
+    // All of the new ones are away at first, and none is from 300 ms on. A sample is 40 ms at most.
+    assert!(away(second) > 1000, "{:#?}", pinned.shares);
+    assert_eq!(away(second * 13 / 10 + second / 25), 0, "{:#?}", pinned.shares);
+    println!("{} packets of the new ten were processed by helpers", away(second));
 }

@@ -54,6 +54,7 @@ fn promotion(racked: &Racked, (name, port, addresses, ports): Flow) -> Vec<Write
         window: Duration::from_ms(1),
         write: Duration::from_ms(1),
         writes: 4,
+        together: 1,
         idle: Duration::from_s(1),
     };
     let options = Options::default;

@@ -141,10 +141,10 @@ fn trial(seed: u64) -> Result<(Vec<PinnedReport>, String), String> {
 
 #[test]
 fn apps_that_share_a_switch_do_what_each_does_alone_while_flows_move() {
-    let seeds = features::seeds(3, 150);
-    let tried = seeds.end - seeds.start;
+    let range = features::seeds(3, 150);
+    let seeds = range.end - range.start;
     let (mut at_switch, mut done) = ([0; 3], [0; 3]);
-    for seed in seeds {
+    for seed in range {
         let (reports, _) = trial(seed).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert_eq!(reports.len(), 3, "{reports:#?}");
         for (app, report) in reports.iter().enumerate() {
@@ -153,9 +153,9 @@ fn apps_that_share_a_switch_do_what_each_does_alone_while_flows_move() {
             done[app] += report.moves.iter().filter(|one| one.result == "done").count();
         }
     }
-    println!("{tried} racks, {} packets, at the switch {at_switch:?}, moves done {done:?}", tried * 3 * 200);
-    assert!(at_switch.iter().all(|count| *count > 5 * tried), "{at_switch:?}");
-    assert!(done.iter().all(|count| *count > 2 * tried as usize), "{done:?}");
+    println!("{seeds} racks, {} packets, at the switch {at_switch:?}, moves done {done:?}", seeds * 3 * 200);
+    assert!(at_switch.iter().all(|count| *count > 5 * seeds), "{at_switch:?}");
+    assert!(done.iter().all(|count| *count > 2 * seeds as usize), "{done:?}");
 }
 
 #[test]

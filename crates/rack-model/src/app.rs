@@ -31,6 +31,7 @@
 //! order = "keep"                # packets of one flow keep their order; "any": they may be reordered
 //! class = "ipv4.dst in 10.1.0.0/16"   # the app's packets, if several apps share a device; default: the packets of no other app
 //! priority = 1                  # of overlapping classes, the one with the largest number gets the packet
+//! parsers = "own"               # "share": one parser, and one set of headers, with other apps of the device that share theirs and whose parsers agree
 //! long_frames = "refuse"        # refuses the split if hand-overs of long frames exceed the MTU of a link; "drop": accepts their loss
 //! ```
 //!
@@ -97,6 +98,8 @@ pub struct App {
     pub class: Option<Spanned<Class>>,
     /// If classes overlap, the app with the largest priority gets the packet.
     pub priority: Option<Spanned<u32>>,
+    /// The app has one parser with others of its device that share theirs, too, where they agree.
+    pub shares_parser: bool,
     /// True if packets of one flow may be reordered; otherwise p4rack warns where they could be.
     pub any_order: bool,
     /// Place in the file.
@@ -134,6 +137,7 @@ impl App {
             drops_long_frames: false,
             class: None,
             priority: None,
+            shares_parser: false,
             any_order: false,
             span,
         }
@@ -234,6 +238,8 @@ const POLICIES: [(&str, Option<Policy>); 5] = [
 
 const ORDERS: [(&str, Option<bool>); 2] = [("keep", Some(false)), ("any", Some(true))];
 
+const PARSERS: [(&str, Option<bool>); 2] = [("own", Some(false)), ("share", Some(true))];
+
 const LONG_FRAMES: [(&str, Option<bool>); 2] = [("refuse", Some(false)), ("drop", Some(true))];
 
 pub(crate) fn read(
@@ -304,6 +310,7 @@ pub(crate) fn read(
     let any_order = s.optional(r, "order", |r, i| value::choice(r, i, &ORDERS));
     let class = s.optional(r, "class", class);
     let priority = s.optional(r, "priority", |r, i| value::small(r, i, 0..=u32::MAX));
+    let shares_parser = s.optional(r, "parsers", |r, i| value::choice(r, i, &PARSERS));
     let count = helpers.as_ref().map_or(0, |helpers| helpers.value.len());
     let pinning = pinning::read(r, &mut s, count);
     if pinning.is_some() {
@@ -354,6 +361,7 @@ pub(crate) fn read(
         drops_long_frames: long_frames.is_some_and(|l| l.value),
         class,
         priority,
+        shares_parser: shares_parser.is_some_and(|s| s.value),
         any_order: any_order.is_some_and(|o| o.value),
         span: item.span,
     })

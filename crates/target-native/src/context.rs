@@ -64,10 +64,14 @@ pub(crate) struct Context {
     pub(crate) frame: *mut u8,
     pub(crate) tables: *const TableRef,
     pub(crate) cells: *const *const AtomicU64,
+    /// The bits of value sets.
+    pub(crate) value_sets: *const *const u64,
     /// A [`Job`](crate::runtime::Job).
     pub(crate) job: *mut c_void,
     /// In microseconds.
     pub(crate) now: u64,
+    /// The same in picoseconds, for idle timers.
+    pub(crate) instant: u64,
     /// Not 0 if batches are run ahead first, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,

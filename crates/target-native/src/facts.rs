@@ -5,7 +5,7 @@ use crate::tables::Wanted;
 use dataplane_tables::KeyLayout;
 use device::Blocks;
 pub(crate) use device::embed::Constant;
-use device::embed::{CellsFacts, TableFacts};
+use device::embed::{CellsFacts, MOST_VALUE_SET_BITS, TableFacts};
 use device::region::Path;
 use device::stage::BlockName;
 use ir::{
@@ -51,6 +51,8 @@ pub(crate) struct Facts {
     /// Direct meters answer, packet by packet.
     pub(crate) meters: bool,
     value_set_widths: Vec<usize>,
+    /// For each value set, the number of its bits in the list of them, if it has one key of few bits.
+    pub(crate) value_set_bits: Vec<Option<usize>>,
     /// Calls of their methods leave the code.
     pub(crate) frame_externs: Vec<InstanceId>,
     /// Positions at which frames continue.
@@ -72,6 +74,8 @@ pub(crate) struct TableCode {
     pub(crate) data: Vec<Vec<(usize, Kind)>>,
     /// The word of a record with the address of the entry's counter.
     pub(crate) count: Option<usize>,
+    /// The word of a record with the address of the entry's idle timer, if a hit changes nothing else.
+    pub(crate) timer: Option<usize>,
     pub(crate) notes_hits: bool,
     pub(crate) has_meters: bool,
     /// Nobody can change its entries, and they are few enough to be code.
@@ -119,6 +123,7 @@ impl Facts {
             verifies: false,
             meters: false,
             value_set_widths: vec![],
+            value_set_bits: vec![],
             frame_externs: vec![],
             resumes: vec![],
             reads_parser_error: blocks.reads_parser_error(),
@@ -129,7 +134,7 @@ impl Facts {
         facts.find_cells(blocks, wanted);
         facts.find_calls(program);
         facts.meters = facts.tables.values().any(|table| table.has_meters);
-        facts.look_at_parser(program);
+        facts.look_at_parser(program, wanted);
         (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
         // Exact marks would have to follow every place; places that are only ever extracted are rare among small ones.
         facts.written.fill(true);
@@ -197,7 +202,7 @@ impl Facts {
         self.copies = starts(&ingress, "clone") || starts(&ingress, "resubmit");
     }
 
-    fn look_at_parser(&mut self, program: &Program) {
+    fn look_at_parser(&mut self, program: &Program, wanted: &mut Wanted) {
         let parser = program.parser(self.parser);
         let width = |ty: &Type| match program.representation(ty) {
             Type::Tuple(types) => types.len(),
@@ -205,6 +210,11 @@ impl Facts {
             _ => 1,
         };
         self.value_set_widths = parser.value_sets.iter().map(|set| width(&set.ty)).collect();
+        let bits = parser.value_sets.iter().enumerate().map(|(at, set)| {
+            let few = matches!(program.representation(&set.ty), Type::Bit(n) if *n <= MOST_VALUE_SET_BITS);
+            few.then(|| wanted.value_set(self.parser, ValueSetId::from(at)))
+        });
+        self.value_set_bits = bits.collect();
         for state in &parser.states {
             for stmt in &state.stmts {
                 // TNA fills headers up to whole bytes.
@@ -256,7 +266,8 @@ fn table_code(
     let table = control.tables.get(at.1.index())?;
     // A record: the action, the slot of the entry's counter if there is one, then the action's data in 64-bit words.
     let count = facts.counts.then_some(1);
-    let first = 1 + count.iter().len();
+    let timer = facts.only_restarts.then_some(1 + count.iter().len());
+    let first = 1 + count.iter().len() + timer.iter().len();
     let mut data = vec![];
     let mut most = first - 1;
     for listed in &table.actions {
@@ -281,7 +292,18 @@ fn table_code(
     let TableFacts { notes_hits, has_meters, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
     let constant = constant.filter(|constant| is_plain && is_small(constant));
-    Some(TableCode { index, is_direct, layout, data, count, notes_hits, has_meters, constant, has_profile })
+    Some(TableCode {
+        index,
+        is_direct,
+        layout,
+        data,
+        count,
+        timer,
+        notes_hits,
+        has_meters,
+        constant,
+        has_profile,
+    })
 }
 
 /// True if its entries are better as code.

@@ -9,11 +9,12 @@ use dataplane_tables::{
     Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
 };
 use device::embed::{
-    ActionView, CountSlot, CountSlots, EntryView, News, SharedCells, TableAt, TableChange, TableFacts,
+    ActionView, CountSlot, CountSlots, EntryView, IdleTimer, News, SharedCells, TableAt, TableChange,
+    TableFacts,
 };
 use device::{Core, KeySpec};
-use ir::InstanceId;
-use std::sync::atomic::AtomicU64;
+use ir::{InstanceId, ParserId, ValueSetId};
+use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 use std::sync::{Arc, Mutex};
 
 /// Hashes of tables are seeded with this: packets come from whom the operator lets in.
@@ -24,6 +25,7 @@ const SEED: u64 = 0x7034_7261_636b;
 pub(crate) struct Wanted {
     tables: Vec<(TableReplica, TableSpec)>,
     cells: Vec<InstanceId>,
+    value_sets: Vec<(ParserId, ValueSetId)>,
 }
 
 /// All copies.
@@ -44,8 +46,9 @@ pub(crate) struct TableReplicas {
     /// The copy of the tables that it is of, by its address and how often that was changed.
     refs_of: Option<(usize, u64)>,
     addresses: Vec<*const AtomicU64>,
-    /// Slots that entries no longer have; code may count in them until it sees the new tables.
-    retired: Vec<Arc<CountSlot>>,
+    value_sets: ValueSetBits,
+    /// Slots and timers that entries no longer have; code may write them until it sees the new tables.
+    retired: Retired,
     /// Empty between batches.
     asked: Box<Asked>,
     /// Number of writes to the originals at the last look.
@@ -56,6 +59,23 @@ pub(crate) struct TableReplicas {
 #[allow(unsafe_code)]
 // SAFETY: see above; the value is shared between threads only as a whole.
 unsafe impl Send for TableReplicas {}
+
+/// Slots and timers of former entries.
+#[derive(Default)]
+struct Retired {
+    slots: Vec<Arc<CountSlot>>,
+    timers: Vec<Arc<IdleTimer>>,
+}
+
+/// Copies of value sets, a bit for each value, as they are when a batch begins.
+#[derive(Default)]
+struct ValueSetBits {
+    sets: Vec<(ParserId, ValueSetId, Box<[u64]>)>,
+    addresses: Vec<*const u64>,
+    /// The device's number of writes, and that number at the last copy.
+    writes: Arc<AtomicU64>,
+    copied: Option<u64>,
+}
 
 /// One table's copy.
 #[derive(Clone)]
@@ -77,7 +97,11 @@ struct TableReplica {
     counts: Vec<Arc<CountSlot>>,
     /// The cells of this worker for them.
     counted: Option<SharedCells>,
-    /// A profile chooses the action: records of entries have only their counters.
+    /// Records have a word for the entry's idle timer, 0 if there is none.
+    has_timers: bool,
+    /// The timers in the records, by the entries' numbers in the copy.
+    timers: Vec<Option<Arc<IdleTimer>>>,
+    /// A profile chooses the action: records of entries have only their counters and timers.
     has_profile: bool,
     /// Bits of the keys for its selector.
     chosen_by: Vec<u32>,
@@ -132,6 +156,8 @@ impl Wanted {
             slots: None,
             counts: vec![],
             counted: None,
+            has_timers: facts.only_restarts,
+            timers: vec![],
             has_profile: facts.has_profile,
             chosen_by,
         };
@@ -143,6 +169,12 @@ impl Wanted {
     pub(crate) fn share(&mut self, object: InstanceId) -> usize {
         self.cells.push(object);
         self.cells.len() - 1
+    }
+
+    /// Adds the bits of a value set, and gives their number.
+    pub(crate) fn value_set(&mut self, parser: ParserId, set: ValueSetId) -> usize {
+        self.value_sets.push((parser, set));
+        self.value_sets.len() - 1
     }
 }
 
@@ -169,6 +201,11 @@ impl TableReplicas {
         for object in &wanted.cells {
             table_replicas.share(*object, core.cells(*object, worker)?);
         }
+        let sets = wanted.value_sets.iter().map(|(parser, set)| {
+            let bits = core.value_set_bits(*parser, *set)?;
+            Some((*parser, *set, bits.into_boxed_slice()))
+        });
+        table_replicas.value_sets = ValueSetBits::new(sets.collect::<Option<_>>()?, core.value_set_writes());
         Some(table_replicas)
     }
 
@@ -179,6 +216,7 @@ impl TableReplicas {
 
     /// Copies the writes to the originals since the last call. Call this before each batch.
     pub(crate) fn follow(&mut self, access: &mut Access) {
+        self.value_sets.follow(access);
         if self.is_reader {
             return;
         }
@@ -191,7 +229,7 @@ impl TableReplicas {
         self.write(&mut control, news);
         tables.publish(&mut control);
         self.read(&tables);
-        self.retired.clear();
+        self.published();
         self.copies = Some((control, tables));
     }
 
@@ -229,9 +267,9 @@ impl TableReplicas {
         }
     }
 
-    /// Ends a publication: no worker counts in slots of former entries any more.
+    /// Ends a publication: no worker writes slots and timers of former entries any more.
     pub(crate) fn published(&mut self) {
-        self.retired.clear();
+        self.retired = Retired::default();
     }
 
     /// Lets code read these tables.
@@ -266,10 +304,10 @@ impl TableReplicas {
 
     /// TableReplicas for another worker, which reads the copies that this one follows.
     pub(crate) fn reader(&self, core: &mut Core, worker: usize) -> TableReplicas {
-        // The follower keeps the slots of entries.
+        // The follower keeps the slots and timers of entries.
         let reads = |table_replica: &TableReplica| {
             let counts = table_replica.counts.first().cloned().into_iter().collect();
-            TableReplica { counts, ..table_replica.clone() }
+            TableReplica { counts, timers: vec![], ..table_replica.clone() }
         };
         let table_replicas = self.table_replicas.iter().map(reads).collect();
         let mut reader =
@@ -277,6 +315,7 @@ impl TableReplicas {
         for (object, cells) in &self.cells {
             reader.share(*object, core.cells(*object, worker).unwrap_or_else(|| cells.clone()));
         }
+        reader.value_sets = ValueSetBits::new(self.value_sets.sets.clone(), core.value_set_writes());
         reader
     }
 
@@ -299,6 +338,11 @@ impl TableReplicas {
     /// For compiled code.
     pub(crate) fn cells(&self) -> *const *const AtomicU64 {
         self.addresses.as_ptr()
+    }
+
+    /// For compiled code.
+    pub(crate) fn value_sets(&self) -> *const *const u64 {
+        self.value_sets.addresses.as_ptr()
     }
 
     /// The table with this number.
@@ -332,18 +376,12 @@ impl TableReplicas {
     pub(crate) fn record(&self, table: usize, action: &ActionView) -> Vec<u64> {
         let Some(table_replica) = self.table_replicas.get(table) else { return vec![] };
         let count = table_replica.counts.first();
-        std::iter::once(u64::from(action.action)).chain(table_replica.words(action, count)).collect()
+        std::iter::once(u64::from(action.action)).chain(table_replica.words(action, count, None)).collect()
     }
 }
 
 impl TableReplica {
-    fn change(
-        &mut self,
-        control: &mut Control,
-        id: usize,
-        change: TableChange,
-        retired: &mut Vec<Arc<CountSlot>>,
-    ) {
+    fn change(&mut self, control: &mut Control, id: usize, change: TableChange, retired: &mut Retired) {
         match change {
             TableChange::Added(entry) => self.insert(control, id, entry, retired),
             TableChange::Removed(entry) => {
@@ -361,13 +399,7 @@ impl TableReplica {
     }
 
     /// Inserts an entry. An entry that has been removed since has no action; its removal is reported later.
-    fn insert(
-        &mut self,
-        control: &mut Control,
-        id: usize,
-        entry: EntryView,
-        retired: &mut Vec<Arc<CountSlot>>,
-    ) {
+    fn insert(&mut self, control: &mut Control, id: usize, entry: EntryView, retired: &mut Retired) {
         let (Some(key), Some(run)) = (self.key(&entry), self.run_of(&entry)) else { return };
         let inserted: Result<u32, WriteError> = control.insert(id, &key, &run);
         let Ok(number) = inserted else { return };
@@ -375,12 +407,15 @@ impl TableReplica {
             put(&mut lock(&self.numbers), number, Some(entry.key), None);
         }
         if let (Some(none), Some(count)) = (self.counts.first().cloned(), entry.count) {
-            retired.extend(put(&mut self.counts, number, count, none));
+            retired.slots.extend(put(&mut self.counts, number, count, none));
+        }
+        if self.has_timers {
+            retired.timers.extend(put(&mut self.timers, number, entry.timer, None).flatten());
         }
     }
 
     fn set_default(&self, control: &mut Control, id: usize, action: &ActionView) {
-        control.set_default(id, &self.run(action, self.counts.first())).ok();
+        control.set_default(id, &self.run(action, self.counts.first(), None)).ok();
     }
 
     fn key(&self, entry: &EntryView) -> Option<CopyKey> {
@@ -389,20 +424,41 @@ impl TableReplica {
 
     /// Record of an entry; `None` if the entry has been removed since.
     fn run_of(&self, entry: &EntryView) -> Option<Run> {
+        let (count, timer) = (entry.count.as_ref(), entry.timer.as_ref());
         if self.has_profile {
-            return Some(Run::Action(0, slot_of(entry.count.as_ref()).collect()));
+            return Some(Run::Action(0, self.first_words(count, timer).collect()));
         }
-        Some(self.run(entry.run.as_ref()?, entry.count.as_ref()))
+        Some(self.run(entry.run.as_ref()?, count, timer))
     }
 
-    fn run(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Run {
-        Run::Action(action.action, self.words(action, count))
+    fn run(
+        &self,
+        action: &ActionView,
+        count: Option<&Arc<CountSlot>>,
+        timer: Option<&Arc<IdleTimer>>,
+    ) -> Run {
+        Run::Action(action.action, self.words(action, count, timer))
     }
 
-    /// The data of an action as the words of a record, after the slot of its counter if there is one.
-    fn words(&self, action: &ActionView, count: Option<&Arc<CountSlot>>) -> Vec<u64> {
+    /// Words of a record in front of the data: the number of a slot, and the address of a timer.
+    fn first_words(
+        &self,
+        count: Option<&Arc<CountSlot>>,
+        timer: Option<&Arc<IdleTimer>>,
+    ) -> impl Iterator<Item = u64> {
+        let timer = timer.map_or(0, |timer| Arc::as_ptr(timer).expose_provenance() as u64);
+        count.map(|slot| u64::from(slot.at())).into_iter().chain(self.has_timers.then_some(timer))
+    }
+
+    /// The data of an action as the words of a record, after the slot of its counter and the timer of its entry if there are any.
+    fn words(
+        &self,
+        action: &ActionView,
+        count: Option<&Arc<CountSlot>>,
+        timer: Option<&Arc<IdleTimer>>,
+    ) -> Vec<u64> {
         let params = self.data.get(action.action as usize);
-        let mut words: Vec<u64> = slot_of(count).collect();
+        let mut words: Vec<u64> = self.first_words(count, timer).collect();
         for ((_, kind), bits) in params.into_iter().flatten().zip(&action.data) {
             let number = bits.low_u128();
             words.push(number as u64);
@@ -414,9 +470,26 @@ impl TableReplica {
     }
 }
 
-/// The number of a slot, if there is one.
-fn slot_of(count: Option<&Arc<CountSlot>>) -> impl Iterator<Item = u64> {
-    count.into_iter().map(|slot| u64::from(slot.at()))
+impl ValueSetBits {
+    fn new(sets: Vec<(ParserId, ValueSetId, Box<[u64]>)>, writes: Arc<AtomicU64>) -> ValueSetBits {
+        let addresses = sets.iter().map(|(_, _, bits)| bits.as_ptr()).collect();
+        ValueSetBits { sets, addresses, writes, copied: None }
+    }
+
+    /// Copies the value sets if they were written since the last call; the lock of the switch lets a batch see all of a write or nothing.
+    fn follow(&mut self, access: &mut Access) {
+        let writes = self.writes.load(Acquire);
+        if self.sets.is_empty() || self.copied == Some(writes) {
+            return;
+        }
+        let core = access.core();
+        self.copied = Some(self.writes.load(Acquire));
+        for (parser, set, bits) in &mut self.sets {
+            if let Some(now) = core.value_set_bits(*parser, *set).filter(|now| now.len() == bits.len()) {
+                bits.copy_from_slice(&now);
+            }
+        }
+    }
 }
 
 /// True if an array of `words` words is far from a core: larger than half of its second-level cache.

@@ -7,6 +7,7 @@ mod firewall;
 mod flows;
 mod frames;
 mod hashes;
+mod idle;
 mod lookahead;
 mod prefixes;
 mod psa;

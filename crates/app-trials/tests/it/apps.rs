@@ -9,9 +9,15 @@ fn device(app: &str, engine: Engine) -> OneDevice {
     OneDevice::of(app, engine).unwrap_or_else(|why| panic!("{app}: {why}"))
 }
 
-/// The long form has a million packets of each app.
+/// The long form has a million packets of each app; `P4RACK_PARTS` divides them among processes with other seeds.
 fn many(few: u64) -> u64 {
-    if features::is_long() { 1_000_000 } else { few }
+    let all = features::is_long();
+    if all { 1_000_000 / features::setting("P4RACK_PARTS", 1) } else { few }
+}
+
+/// Seed of the trials: processes with other ones run other packets.
+fn seed() -> u64 {
+    features::setting("P4RACK_SEED", 1)
 }
 
 fn both() -> [(Engine, u64); 2] {
@@ -43,7 +49,7 @@ fn noticed<T: std::fmt::Debug>(
 fn the_gateway_sends_each_frame_as_the_model_has_it() {
     for (engine, packets) in both() {
         let outcome =
-            vpn::trial(&mut device("vpn", engine), packets, 1).unwrap_or_else(|why| panic!("{why}"));
+            vpn::trial(&mut device("vpn", engine), packets, seed()).unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
         assert!(outcome.accepted * 4 > packets && outcome.refused.iter().all(|n| *n > 5), "{outcome:?}");
         assert!(outcome.removed > 1, "{outcome:?}");
@@ -68,7 +74,7 @@ fn the_gateway_sends_each_frame_as_the_model_has_it() {
 #[test]
 fn answers_pass_the_firewall_and_nothing_else() {
     for (engine, packets) in both() {
-        let outcome = firewall::trial(&mut device("firewall", engine), packets, 1)
+        let outcome = firewall::trial(&mut device("firewall", engine), packets, seed())
             .unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
         assert!(
@@ -94,7 +100,7 @@ fn answers_pass_the_firewall_and_nothing_else() {
 fn verdicts_are_those_of_the_rules_at_their_time() {
     for (engine, packets) in both() {
         let outcome =
-            acl::trial(&mut device("acl", engine), packets, 1).unwrap_or_else(|why| panic!("{why}"));
+            acl::trial(&mut device("acl", engine), packets, seed()).unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
         assert!(
             outcome.passed * 5 > packets && outcome.by_rule * 5 > packets && outcome.changes > 50,
@@ -116,8 +122,8 @@ fn no_two_flows_have_one_public_side() {
     for kind in [Kind::Tenants, Kind::Machines] {
         let app = if kind == Kind::Tenants { "nat" } else { "vm-nat" };
         for (engine, packets) in both() {
-            let outcome =
-                nat::trial(&mut device(app, engine), kind, packets, 1).unwrap_or_else(|why| panic!("{why}"));
+            let outcome = nat::trial(&mut device(app, engine), kind, packets, seed())
+                .unwrap_or_else(|why| panic!("{why}"));
             println!("{kind:?} {engine:?}: {outcome:?}");
             assert!(outcome.translated.iter().all(|n| *n * 6 > packets) && outcome.ended > 2, "{outcome:?}");
         }
@@ -138,7 +144,7 @@ fn no_two_flows_have_one_public_side() {
 #[test]
 fn streams_pass_the_proxy_and_spoofed_syns_leave_nothing() {
     for (engine, connections) in [(Engine::Interpreter, 12), (Engine::Native, many(40_000) / 1000)] {
-        let outcome = syn_proxy::trial(&mut device("syn-proxy", engine), connections, 1)
+        let outcome = syn_proxy::trial(&mut device("syn-proxy", engine), connections, seed())
             .unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
         assert!(outcome.spoofed > 20 && outcome.lost > 20, "{outcome:?}");
@@ -162,7 +168,7 @@ fn the_sketch_is_exact_and_its_estimates_are_near() {
         for skew in SKEWS {
             let mut on = device("univmon", engine);
             univmon::configure(&mut on).expect("a route");
-            let mut traffic = Traffic::new(20_000, skew, Sizes::Fixed(60), 1);
+            let mut traffic = Traffic::new(20_000, skew, Sizes::Fixed(60), seed());
             let found = univmon::trial(&mut on, &mut traffic, packets).unwrap_or_else(|why| panic!("{why}"));
             println!(
                 "{engine:?} {skew}: {packets} packets, flows {:?}, entropy {:?}, heavy {:?}, worst {} of 1000, {} reports",
@@ -192,7 +198,7 @@ fn the_sketch_is_exact_and_its_estimates_are_near() {
 #[test]
 fn reads_and_writes_of_the_cache_are_linearizable() {
     for (engine, queries) in [(Engine::Interpreter, 800), (Engine::Native, many(8000) / 2)] {
-        let outcome = net_cache::trial(&mut device("netcache", engine), queries, 1)
+        let outcome = net_cache::trial(&mut device("netcache", engine), queries, seed())
             .unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
         assert!(outcome.hits * 10 > queries && outcome.inserted > 3, "{outcome:?}");

@@ -1,4 +1,4 @@
-//! `p4rack bench`, `p4rack profile`, `p4rack profile-app` and `p4rack reproduce`: commands of a program of its own, `p4rack-experiments`.
+//! `p4rack bench`, `p4rack profile`, `p4rack profile-app`, `p4rack reproduce` and `p4rack traffic`: commands of a program of its own, `p4rack-experiments`.
 //!
 //! Racks run without them, and they would make the command larger and its build longer. The program stands beside the command or on `PATH`.
 

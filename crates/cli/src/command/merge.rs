@@ -4,6 +4,7 @@ use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap, Span};
+use clap::ValueEnum;
 use ir::Program;
 use p4rack::merged::{Joined, Sharer, Sharing, join};
 use p4rack::rack;
@@ -32,6 +33,9 @@ pub struct Args {
     /// Priority of the program NAME.p4; if classes overlap, the largest priority wins
     #[arg(long, value_name = "NAME=NUMBER", value_parser = priority)]
     priority: Vec<(String, u32)>,
+    /// Parsers: each program its own, or one for programs whose parsers agree
+    #[arg(long, value_enum, default_value = "own")]
+    parsers: Parsers,
     #[command(flatten)]
     preprocessor: Preprocessor,
     /// Output directory, created if missing; without it, only the summary is printed
@@ -40,6 +44,12 @@ pub struct Args {
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Parsers {
+    Own,
+    Share,
 }
 
 fn class(text: &str) -> Result<(String, Class), String> {
@@ -169,6 +179,7 @@ fn of_programs(
                 class: args.class.iter().find(|(known, _)| known == name).map(|(_, class)| class.clone()),
                 priority: args.priority.iter().find(|(known, _)| known == name).map(|(_, number)| *number),
                 has_regions: false,
+                shares_parser: args.parsers == Parsers::Share,
             },
             span: Span::NONE,
         })

@@ -82,6 +82,7 @@ impl Cuckoo {
         match key {
             [a] => self.find_words(&[*a], records),
             [a, b] => self.find_words(&[*a, *b], records),
+            [a, b, c] => self.find_words(&[*a, *b, *c], records),
             [a, b, c, d] => self.find_words(&[*a, *b, *c, *d], records),
             _ => self.find_at(self.probe(key), |entry| records.key(entry) == key),
         }

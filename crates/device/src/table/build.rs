@@ -158,7 +158,7 @@ fn add_entry(
         run,
         is_const: entry.is_const || table.const_entries,
         direct: Default::default(),
-        idle: None,
+        idle: built.idle_timeouts.then(Arc::default),
     };
     built.next_handle += 1;
     built.entries.entry(EntryKey { matches: keys.into(), priority }).or_insert(added);

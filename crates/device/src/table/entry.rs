@@ -6,9 +6,10 @@ use crate::objects::meter::Meter;
 use crate::table::idle::IdleTimer;
 use ir::{Name, Type};
 use ir_value::Value;
+use std::sync::Arc;
 
 /// An entry.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub(crate) struct Entry {
     /// Handle for writers; counts up from 0 in each table.
     pub(crate) handle: u64,
@@ -16,8 +17,8 @@ pub(crate) struct Entry {
     /// From the source, and not to be changed.
     pub(crate) is_const: bool,
     pub(crate) direct: DirectCells,
-    /// Idle timer, if the control plane asked for one.
-    pub(crate) idle: Option<Box<IdleTimer>>,
+    /// Idle timer, in tables whose entries can time out.
+    pub(crate) idle: Option<Arc<IdleTimer>>,
 }
 
 /// Cells of an entry in the table's direct objects; unused cells take no memory.

@@ -13,8 +13,7 @@ mod write;
 
 pub(crate) use build::{build, key_spec};
 pub(crate) use entry::{ActionSpec, DirectCells, Entry, Run};
-pub use idle::IdleEntry;
-pub(crate) use idle::IdleTimer;
+pub use idle::{IdleEntry, IdleTimer};
 pub(crate) use journal::{Change, Journal};
 pub use key::{EntryOf, KeySpec, fit};
 pub(crate) use key::{entry_key, normal_of, prefix_mask};

@@ -8,6 +8,7 @@ use dataplane_api::EntryError;
 use indexmap::map::Entry as Slot;
 use ir::Program;
 use ir_value::Value;
+use std::sync::Arc;
 
 impl Table {
     /// Adds an entry and gives its handle. `keys` has one for each key element that is not `selector`.
@@ -29,7 +30,8 @@ impl Table {
         }
         let handle = self.next_handle;
         self.next_handle += 1;
-        let entry = Entry { handle, run, is_const: false, direct: Default::default(), idle: None };
+        let idle = self.idle_timeouts.then(Arc::default);
+        let entry = Entry { handle, run, is_const: false, direct: Default::default(), idle };
         self.journal.note(|| Change::Added(slot.key().clone()));
         slot.insert(entry);
         Ok(handle)

@@ -4,3 +4,4 @@ pub mod bench;
 pub mod profile;
 pub mod profile_app;
 pub mod reproduce;
+pub mod traffic;

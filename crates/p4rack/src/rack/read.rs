@@ -227,6 +227,7 @@ pub(super) fn join_shared(
                 class: model.class.as_ref().map(|class| class.value.clone()),
                 priority: model.priority.as_ref().map(|priority| priority.value),
                 has_regions: apps[*at].pinned.iter().any(|pinned| pinned.pinned.region.is_some()),
+                shares_parser: model.shares_parser,
             };
             Sharer { app, span: model.class.as_ref().map_or(model.span, |class| class.span) }
         };

@@ -2,12 +2,14 @@
 
 use super::place::{HeaderAt, Index, Place};
 use super::value::Reach;
-use super::{Code, Made, Unable};
+use super::{Code, Made, PLAIN, Unable};
+use crate::context::Context;
 use crate::layout::{Kind, Shape, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use dataplane_api::DropReason;
 use ir::{Expr, Keyset, Select, StateRef, Transition};
+use std::mem::offset_of;
 
 /// Errors that core.p4 declares, by their positions.
 pub(crate) const PACKET_TOO_SHORT: u64 = 1;
@@ -181,6 +183,9 @@ impl<'a> Code<'a, '_> {
     }
 
     fn value_set(&mut self, set: ir::ValueSetId, values: &[Value]) -> Made<Value> {
+        if let (Some(bits), [value]) = (self.facts.value_set_bits[set.index()], values) {
+            return Ok(self.bit_of_value_set(bits, *value));
+        }
         if self.ahead {
             return Ok(self.number(types::I8, 0));
         }
@@ -192,6 +197,20 @@ impl<'a> Code<'a, '_> {
         let call = self.b.ins().call(self.calls.value_set, &[self.context, set, count]);
         let found = self.b.inst_results(call)[0];
         Ok(self.b.ins().ireduce(types::I8, found))
+    }
+
+    /// The bit of a value in the bits of a value set.
+    fn bit_of_value_set(&mut self, bits: usize, value: Value) -> Value {
+        let all = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, value_sets) as i32);
+        let bits = self.b.ins().load(types::I64, PLAIN, all, 8 * bits as i32);
+        let value = self.resize(value, types::I64);
+        let at = self.b.ins().ushr_imm_u(value, 6);
+        let at = self.shift_up(at, 3);
+        let at = self.b.ins().iadd(bits, at);
+        let word = self.b.ins().load(types::I64, PLAIN, at, 0);
+        let word = self.b.ins().ushr(word, value);
+        let bit = self.b.ins().band_imm_u(word, 1);
+        self.b.ins().ireduce(types::I8, bit)
     }
 
     /// True if code can do the parser: it stays at whole bytes, and all it selects on can be computed.

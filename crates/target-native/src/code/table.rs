@@ -6,6 +6,7 @@ use crate::facts::TableCode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use dataplane_tables::{FirstBits, Order};
+use device::embed::IdleTimer;
 use ir::{MatchKind, TableId};
 use std::mem::offset_of;
 
@@ -112,9 +113,14 @@ impl<'a> Code<'a, '_> {
             let stride = field(self, offset_of!(TableRef, stride));
             let offset = self.b.ins().imul(entry, stride);
             record = self.b.ins().iadd(record, offset);
-            if facts.notes_hits && !self.ahead && self.layout.half.is_none() {
-                let flag = field(self, offset_of!(TableRef, notes_hits));
-                self.note_hit(facts.index, entry, flag)?;
+            let records = facts.notes_hits && !self.ahead && self.layout.half.is_none();
+            match facts.timer.filter(|_| records) {
+                Some(word) => self.restart_timer(facts.index, entry, record, word)?,
+                None if records => {
+                    let flag = field(self, offset_of!(TableRef, notes_hits));
+                    self.note_hit(facts.index, entry, flag)?;
+                }
+                None => {}
             }
             entered = Some(entry);
             self.b.ins().icmp_imm_u(IntCC::NotEqual, entry, 0)
@@ -219,14 +225,48 @@ impl<'a> Code<'a, '_> {
         self.branch(
             hit,
             |code| {
-                let bytes = code.counted();
-                let table = code.number(types::I32, table as u64);
-                let block = code.number(types::I32, code.block as u64);
-                code.b.ins().call(code.calls.looked_up, &[code.context, block, table, entry, bytes]);
+                code.report_hit(table, entry);
                 Ok(())
             },
             |_| Ok(()),
         )
+    }
+
+    /// Restarts the idle timer of an entry, if it has one. The device does it where the entry's timeout has expired.
+    fn restart_timer(&mut self, table: usize, entry: Value, record: Value, word: usize) -> Made<()> {
+        let timer = self.b.ins().load(types::I64, PLAIN, record, 8 * word as i32);
+        self.branch(
+            timer,
+            |code| {
+                let now = offset_of!(Context, instant) as i32;
+                let now = code.b.ins().load(types::I64, PLAIN, code.context, now);
+                let since = code.b.ins().load(types::I64, PLAIN, timer, IdleTimer::SINCE as i32);
+                let limit = code.b.ins().load(types::I64, PLAIN, timer, IdleTimer::LIMIT as i32);
+                // Another worker may have a later time already.
+                let now = code.b.ins().umax(now, since);
+                let idle = code.b.ins().isub(now, since);
+                let lasts = code.b.ins().icmp(IntCC::UnsignedLessThan, idle, limit);
+                code.branch(
+                    lasts,
+                    |code| {
+                        code.b.ins().store(PLAIN, now, timer, IdleTimer::SINCE as i32);
+                        Ok(())
+                    },
+                    |code| {
+                        code.report_hit(table, entry);
+                        Ok(())
+                    },
+                )
+            },
+            |_| Ok(()),
+        )
+    }
+
+    fn report_hit(&mut self, table: usize, entry: Value) {
+        let bytes = self.counted();
+        let table = self.number(types::I32, table as u64);
+        let block = self.number(types::I32, self.block as u64);
+        self.b.ins().call(self.calls.looked_up, &[self.context, block, table, entry, bytes]);
     }
 
     /// The record that an entry's profile chooses.
