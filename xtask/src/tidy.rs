@@ -61,6 +61,7 @@ pub fn run() -> ExitCode {
     check_sizes(&root, &mut found);
     check_paths(&root, &mut found);
     check_tests(&root, &mut found);
+    check_unit_tests(&root, &mut found);
     circles::check(&root, &mut found);
     words::check(&root, &mut found);
     super::protocol::check(&root, &mut found);
@@ -151,6 +152,28 @@ fn word_in(line: &str, word: &str) -> bool {
 fn is_test(file: &Path) -> bool {
     let parts: Vec<_> = file.components().map(|c| c.as_os_str().to_string_lossy().to_string()).collect();
     parts.iter().any(|p| p == "tests" || p == "tests.rs" || p.ends_with("_tests.rs"))
+}
+
+/// The library or program of a crate with `test = false` is not compiled a second time for tests, which would not be run.
+fn check_unit_tests(root: &Path, found: &mut Vec<String>) {
+    for dir in directories(&root.join("crates")) {
+        let manifest = fs::read_to_string(dir.join("Cargo.toml")).unwrap_or_default();
+        let Ok(manifest) = manifest.parse::<toml::Table>() else { continue };
+        let is_off = |target: &toml::Value| target.get("test").and_then(toml::Value::as_bool) == Some(false);
+        let is_library = manifest.get("lib").is_some_and(is_off);
+        let programs = manifest.get("bin").and_then(toml::Value::as_array).into_iter().flatten();
+        let programs: Vec<_> =
+            programs.filter(|bin| is_off(bin)).filter_map(|bin| bin.get("path")?.as_str()).collect();
+        for file in sources(&dir.join("src")) {
+            let is_program = programs.iter().any(|path| file == dir.join(path));
+            let code = fs::read_to_string(&file).unwrap_or_default();
+            let is_test = |line: &str| matches!(line.trim(), "#[cfg(test)]" | "#[test]" | "#[tokio::test]");
+            if (is_program || is_library) && code.lines().any(is_test) {
+                let at = show(root, &file);
+                found.push(format!("{at} has tests that are not run: remove `test = false` from Cargo.toml"));
+            }
+        }
+    }
 }
 
 /// In a crate that lists its test programs, each file in `tests/` is one of them or a module of `it`: cargo runs no others.

@@ -52,6 +52,9 @@ const FRAMES: usize = 1 << 15;
 /// Time in which controllers must close their connections when the switch ends.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
 
+/// Interval at which the thread that serves connections returns memory.
+const GIVE_BACK: std::time::Duration = std::time::Duration::from_secs(1);
+
 /// Settings of a switch.
 pub struct Setup {
     /// The switch.
@@ -264,7 +267,7 @@ fn serve_until(
     let (going, gone) = tokio::sync::oneshot::channel::<()>();
     let (address, listener) = (setup.address, setup.listener.take());
     let (tls, metrics) = (setup.tls.clone(), setup.metrics);
-    let way = front.clone();
+    let (way, give_back) = (front.clone(), setup.give_back);
     let term = leading.as_ref().map_or(0, Leading::term);
     let (links, ends) = links(&setup.switch, setup.agents_secret.as_ref(), term)?;
     // A switch without a program is an agent, or may become one.
@@ -290,6 +293,8 @@ fn serve_until(
     begun.recv().map_err(failed)??;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        // Calls that the owner has answered are completed before others begin. Tokio completes one for 31 steps of other work otherwise.
+        .global_queue_interval(1)
         // Large requests are decoded on these threads, and names are resolved. Memory allocated by a thread returns to
         // the system when others have freed it, but only once the thread has ended: none waits for more work.
         .max_blocking_threads(4)
@@ -314,6 +319,7 @@ fn serve_until(
         for end in ends {
             tokio::spawn(end.run(front.clone()));
         }
+        tokio::spawn(give_back_often(give_back));
         let (ending, ended) = tokio::sync::oneshot::channel();
         let stop = Box::pin(async {
             tokio::select! {
@@ -347,6 +353,14 @@ async fn end_of_lead(lost: Option<tokio::sync::oneshot::Receiver<()>>) {
     };
     if !has_ended {
         std::future::pending().await
+    }
+}
+
+/// Returns memory of this thread that the owner has freed: of streams that have ended, with which it answers.
+async fn give_back_often(give_back: fn()) {
+    loop {
+        tokio::time::sleep(GIVE_BACK).await;
+        give_back();
     }
 }
 

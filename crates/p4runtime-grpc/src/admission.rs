@@ -39,6 +39,9 @@ pub(crate) const ANSWERS: usize = 1 << 20;
 /// Calls of a connection in the device's queue.
 const TURNS: usize = 16;
 
+/// Calls that begin, of all connections with many, before other work has its turn.
+const BEGINNING: usize = 8;
+
 /// Pause after the process has run out of file descriptors.
 const NO_FILES: Duration = Duration::from_millis(50);
 
@@ -49,6 +52,8 @@ pub struct Admission(Arc<Inner>);
 struct Inner {
     rules: Rules,
     clients: Mutex<BTreeMap<u64, Arc<Client>>>,
+    /// Calls that may begin before other work has its turn.
+    beginning: Semaphore,
     next: AtomicU64,
     swept: Mutex<Option<Instant>>,
     refused: AtomicU64,
@@ -65,6 +70,7 @@ impl Admission {
         Admission(Arc::new(Inner {
             rules,
             clients: Mutex::default(),
+            beginning: Semaphore::new(BEGINNING),
             next: AtomicU64::default(),
             swept: Mutex::default(),
             refused: AtomicU64::default(),
@@ -98,7 +104,7 @@ impl Admission {
             match accepted {
                 Ok((stream, address)) => {
                     if let Some(client) = self.admit(address, Instant::now()) {
-                        return Guarded { stream, client };
+                        return Guarded { stream, client, is_sated: false };
                     }
                 }
                 Err(error) if is_about_one(&error) => {}
@@ -152,6 +158,7 @@ impl Admission {
             answers: Budget::of(ANSWERS),
             turns: Arc::new(Semaphore::new(TURNS)),
             line: Semaphore::new(1),
+            beginning: Semaphore::new(1),
             moved: Mutex::default(),
             of: self.clone(),
         });

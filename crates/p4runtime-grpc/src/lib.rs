@@ -30,6 +30,7 @@ mod head;
 mod limits;
 mod link;
 mod local;
+mod measured;
 mod metrics;
 mod operator;
 mod rack;

@@ -57,7 +57,7 @@ const MESSAGES: usize = 64;
 const ASKED_FIRST: usize = 4 << 10;
 
 /// From this size on, in bytes, a request is decoded on another thread.
-const DECODED_BESIDE: usize = 256 << 10;
+const DECODED_BESIDE: usize = 16 << 10;
 
 /// Size of a piece of an answer, in bytes.
 const PIECE: usize = p4runtime_server::Pieces::SIZE;

@@ -290,9 +290,26 @@ impl std::fmt::Display for Holds {
     }
 }
 
-/// The time within which this many of a hundred calls were answered.
-fn percentile(sorted: &[Duration], percent: usize) -> Duration {
-    sorted[(sorted.len() - 1) * percent / 100]
+/// A call that was answered.
+#[derive(Clone, Copy)]
+struct Answered {
+    took: Duration,
+    /// Processor time of the thread that serves connections meanwhile: the work that was done first. It depends little on what else the
+    /// machine does.
+    behind: Duration,
+}
+
+/// Processor time that the switch's thread for connections has used.
+fn served(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap();
+    Duration::from_nanos(stat.split_whitespace().next().unwrap().parse().unwrap())
+}
+
+/// The longest, and the time within which 99 of a hundred calls were answered.
+fn longest(calls: &[Answered], of: impl Fn(&Answered) -> Duration) -> String {
+    let mut times: Vec<Duration> = calls.iter().map(of).collect();
+    times.sort_unstable();
+    format!("{:.1?} (99 %: {:.1?})", times[times.len() - 1], times[(times.len() - 1) * 99 / 100])
 }
 
 impl Honest {
@@ -309,13 +326,12 @@ impl Honest {
         eprintln!("{attack}:\n{holds}");
         assert!(holds.pieces("Write") > 0, "{holds}");
         let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
-        let reported =
-            |waits: &[Duration]| format!("{:?} (99 %: {:?})", percentile(waits, 100), percentile(waits, 99));
         eprintln!(
-            "{attack}: {} calls of an honest controller, the longest took {}; at a switch that nobody attacks, {}",
+            "{attack}: {} calls of an honest controller, the longest took {}, after work of {}; at a switch that nobody attacks, {}",
             attacked.len(),
-            reported(&attacked),
-            reported(&beside)
+            longest(&attacked, |call| call.took),
+            longest(&attacked, |call| call.behind),
+            longest(&beside, |call| call.took)
         );
         holds
     }
@@ -324,12 +340,13 @@ impl Honest {
 /// A controller at its work.
 struct Working {
     stop: Arc<AtomicBool>,
-    work: JoinHandle<Vec<Duration>>,
+    work: JoinHandle<Vec<Answered>>,
 }
 
 impl Working {
     fn start(victim: &Victim, election: u64) -> Working {
         let (stop, address) = (Arc::new(AtomicBool::new(false)), victim.address.clone());
+        let process = victim.process.id();
         let stopped = Arc::clone(&stop);
         let (begun, begins) = std::sync::mpsc::channel();
         let work = std::thread::spawn(move || {
@@ -337,29 +354,28 @@ impl Working {
                 let mut client = connect(&address).await;
                 let _stream = stream(&mut client, election).await;
                 let ids = ids(&mut client).await;
-                let mut waits = vec![];
+                let mut calls = vec![];
                 let mut how = "INSERT";
                 begun.send(()).unwrap();
                 while !stopped.load(Ordering::Relaxed) {
-                    let asked = Instant::now();
+                    let (asked, before) = (Instant::now(), served(process));
                     client.write(entries(ids, election, how, std::iter::once(0xff_ffff))).await.unwrap();
-                    waits.push(asked.elapsed());
+                    calls.push(Answered { took: asked.elapsed(), behind: served(process) - before });
                     how = "MODIFY";
                     tokio::time::sleep(Duration::from_millis(2)).await;
                 }
-                waits
+                calls
             })
         });
         begins.recv().unwrap();
         Working { stop, work }
     }
 
-    /// Times of its calls, the shortest first.
-    fn end(self) -> Vec<Duration> {
+    /// Stops it. Returns the calls.
+    fn end(self) -> Vec<Answered> {
         self.stop.store(true, Ordering::Relaxed);
-        let mut waits = self.work.join().expect("an honest controller is served");
-        assert!(!waits.is_empty());
-        waits.sort_unstable();
-        waits
+        let calls = self.work.join().expect("an honest controller is served");
+        assert!(!calls.is_empty());
+        calls
     }
 }

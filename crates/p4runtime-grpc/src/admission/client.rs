@@ -9,8 +9,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::yield_now;
 use tokio::time::Instant;
+
+/// Open calls of a connection that does not wait for connections with more.
+const FEW: usize = 4;
 
 /// The other end of a connection.
 pub struct Client {
@@ -28,6 +32,8 @@ pub struct Client {
     /// Places in the device's queue that it may have, and the place in the line of those who wait for one.
     pub(crate) turns: Arc<Semaphore>,
     pub(crate) line: Semaphore,
+    /// Held by the call that begins.
+    pub(super) beginning: Semaphore,
     /// By the number of the call, for requests that are incomplete and answers that have begun: when some of it was last sent.
     pub(super) moved: Mutex<BTreeMap<u64, Instant>>,
     pub(super) of: Admission,
@@ -66,6 +72,20 @@ impl Client {
             Some(now) => moved.insert(call, now),
             None => moved.remove(&call),
         };
+    }
+
+    /// Waits until a call of this connection may begin; the next one may when the result is dropped. Other work has its turn first. Connections
+    /// with many open calls also wait for each other.
+    pub(crate) async fn turn_to_begin(&self) -> Option<(SemaphorePermit<'_>, Option<SemaphorePermit<'_>>)> {
+        let has_few = lock(&self.activity).calls <= FEW;
+        // None of these is ever closed.
+        let own = self.beginning.acquire().await.ok()?;
+        let all = match has_few {
+            true => None,
+            false => self.of.0.beginning.acquire().await.ok(),
+        };
+        yield_now().await;
+        Some((own, all))
     }
 
     /// Memory is used up: closes a connection whose requests or answers have come to a stop.

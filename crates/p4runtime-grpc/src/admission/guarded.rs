@@ -11,6 +11,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tonic::transport::server::Connected;
 
+/// Bytes that a connection may receive before others have their turn: some ten short requests.
+const PORTION: usize = 1 << 10;
+
 /// A socket that listens.
 pub trait Accepts: Sync {
     /// A connection.
@@ -44,6 +47,8 @@ impl Accepts for UnixListener {
 pub struct Guarded<S = TcpStream> {
     pub(super) stream: S,
     pub(super) client: Arc<Client>,
+    /// A whole portion was received, and it is the others' turn.
+    pub(super) is_sated: bool,
 }
 
 impl Guarded {
@@ -85,7 +90,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.is_open(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        if std::mem::take(&mut self.is_sated) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let length = buffer.remaining().min(PORTION);
+        let mut portion = ReadBuf::new(buffer.initialize_unfilled_to(length));
+        let received = Pin::new(&mut self.stream).poll_read(context, &mut portion);
+        let length = portion.filled().len();
+        buffer.advance(length);
+        self.is_sated = length == PORTION;
+        received
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use tokio::io::AsyncRead;
 
 const S: Duration = Duration::from_secs(1);
 
@@ -148,4 +149,57 @@ fn one_connection_has_few_calls() {
     drop(calls);
     let streams: Vec<_> = (0..2).map(|_| client.call(true, 2, 1)).collect();
     assert_eq!(streams.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
+}
+
+/// Some ten short requests are received at a time.
+#[tokio::test]
+async fn connections_receive_in_turn() {
+    let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
+    near.set_nonblocking(true).unwrap();
+    let client = admission().admit(at(1), Instant::now()).unwrap();
+    let stream = tokio::net::UnixStream::from_std(near).unwrap();
+    let mut guarded = Guarded { stream, client, is_sated: false };
+    std::io::Write::write_all(&mut far, &[7; 2500]).unwrap();
+    guarded.stream.readable().await.unwrap();
+    let mut received = vec![];
+    for _ in 0..5 {
+        let mut bytes = [0; 4096];
+        let mut buffer = tokio::io::ReadBuf::new(&mut bytes);
+        let polled = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(std::pin::Pin::new(&mut guarded).poll_read(context, &mut buffer))
+        });
+        received.push(polled.await.is_ready().then_some(buffer.filled().len()));
+    }
+    assert_eq!(received, [Some(1024), None, Some(1024), None, Some(452)]);
+}
+
+/// One call of each connection begins, and of those with many calls few, before others have their turn.
+#[tokio::test]
+async fn calls_begin_in_turn() {
+    let (all, now) = (Admission::new(Rules::calls(crate::limits::Limits::default())), Instant::now());
+    let clients: Vec<_> = (1..=20).filter_map(|n| all.admit(at(n), now)).collect();
+    let _calls: Vec<_> =
+        clients.iter().flat_map(|client| (0..10).map(|_| client.call(false, 16, 1))).collect();
+    let few = all.admit(at(21), now).unwrap();
+    let order = Arc::new(Mutex::new(vec![]));
+    let begin = |client: &Arc<Client>, number: usize| {
+        let (client, order) = (Arc::clone(client), Arc::clone(&order));
+        tokio::spawn(async move {
+            let turn = client.turn_to_begin().await;
+            lock(&order).push(number);
+            drop(turn);
+        })
+    };
+    let mut calls: Vec<_> =
+        clients.iter().enumerate().flat_map(|(n, client)| [n; 10].map(|n| begin(client, n))).collect();
+    calls.extend([begin(&few, 20), begin(&few, 20)]);
+    for call in calls {
+        call.await.unwrap();
+    }
+    let order = lock(&order);
+    let of_few: Vec<usize> = (0..order.len()).filter(|at| order[*at] == 20).collect();
+    assert!(of_few[1] <= 3 * BEGINNING, "{order:?}");
+    // All have had one before anybody has a third.
+    let firsts: std::collections::BTreeSet<usize> = order[..42].iter().copied().collect();
+    assert_eq!(firsts.len(), 21, "{order:?}");
 }
