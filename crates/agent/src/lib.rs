@@ -93,6 +93,8 @@ pub struct Setup {
     pub cpu_port: Option<u32>,
     /// The port that means "drop"; `None`: the architecture's.
     pub drop_port: Option<u32>,
+    /// Priorities with a queue behind each port of a single device. Packets of other priorities are lost.
+    pub priority_queues: u8,
     /// Seed of the program's random numbers.
     pub seed: u64,
     /// The externs that the device offers.
@@ -145,6 +147,7 @@ impl Setup {
             workers: 1,
             cpu_port: None,
             drop_port: None,
+            priority_queues: 8,
             seed: 1,
             registry: netfn_registry::all(),
             handlers: None,
@@ -424,7 +427,17 @@ fn owner(
     let ports = lanes.ports();
     let epoch = unix_time();
     let Setup {
-        device_id, cpu_port, seed, drop_port, keep_program, fresh, limits, record, give_back, ..
+        device_id,
+        cpu_port,
+        seed,
+        drop_port,
+        priority_queues,
+        keep_program,
+        fresh,
+        limits,
+        record,
+        give_back,
+        ..
     } = setup;
     let audit = base_time::Duration::from_ns(u64::try_from(setup.audit.as_nanos()).unwrap_or(u64::MAX));
     // The owner runs all frames of a rack in one process, because a frame passes all devices at one time.
@@ -463,14 +476,14 @@ fn owner(
             ports.numbers().map(|port| ("port", port)).chain(cpu_port.map(|p| ("CPU port", p))),
         )?;
     }
+    let one =
+        |program| OneSwitch::new(maker(program), device_id, epoch, cpu_port).with_priorities(priority_queues);
     let (switch, updates): (Box<dyn Served>, _) = match setup.switch {
         Switch::One(program) => {
             let updates = program.is_some().then(Vec::new);
-            (Box::new(OneSwitch::new(maker(program), device_id, epoch, cpu_port)), updates)
+            (Box::new(one(program)), updates)
         }
-        Switch::Filled(program, updates) => {
-            (Box::new(OneSwitch::new(maker(Some(program)), device_id, epoch, cpu_port)), Some(updates))
-        }
+        Switch::Filled(program, updates) => (Box::new(one(Some(program))), Some(updates)),
         Switch::Rack(mut program) => {
             let (flows, views) = (std::mem::take(&mut program.flows), std::mem::take(&mut program.views));
             let (splitter, updates) = splitter(*program, maker, true)?;

@@ -108,6 +108,35 @@ fn subscribers_come_by_tcp_too_and_must_speak_the_protocol() {
     }
 }
 
+#[test]
+fn frames_wait_in_queues_that_have_a_rate() {
+    let (inside, mut outside) = cable(64);
+    let with = |setup| Setup { cables: vec![(1, inside)], priority_queues: 2, ..setup };
+    let switch = Running::start_with(PROGRAM, with);
+    let mut client = switch.client();
+    let set = |client: &mut crate::thrift::Client, method: &str, numbers: &[i32], last: Value| {
+        let numbers = numbers.iter().map(|number| Value::I32(*number)).chain([last]);
+        client.method(&format!("simple_switch:{method}"), (1..).zip(numbers).collect())
+    };
+    let done = Some(Value::I32(0));
+    assert_eq!(set(&mut client, "set_egress_queue_rate", &[1], Value::I64(500)), done);
+    assert_eq!(set(&mut client, "set_egress_priority_queue_depth", &[1, 1], Value::I32(9)), done);
+    // A queue and a number that do not exist are refused.
+    assert_eq!(set(&mut client, "set_egress_priority_queue_depth", &[1, 2], Value::I32(9)), None);
+    assert_eq!(set(&mut client, "set_all_egress_queue_rates", &[], Value::I64(-1)), None);
+    for number in 0..5 {
+        hash(&mut outside, [2, 0, 0, 0, 0, number]);
+    }
+    // Workers run frames again.
+    assert_eq!(set(&mut client, "set_all_egress_queue_rates", &[], Value::I64(0)), done);
+    hash(&mut outside, [2, 0, 0, 0, 0, 9]);
+    let mut cli =
+        bmv2::cli::Cli::new(bmv2_thrift::Client::connect(&switch.thrift.to_string()).unwrap()).unwrap();
+    assert!(cli.run("set_queue_rate 100 1 1").is_ok());
+    assert!(cli.run("set_queue_rate 100 1 7").is_err());
+    hash(&mut outside, [2, 0, 0, 0, 0, 10]);
+}
+
 /// The remainder of `data`, not reflected, from and with zero.
 fn crc16(polynomial: u16, data: &[u8]) -> [u8; 2] {
     let step = |crc: u16, byte: &u8| {

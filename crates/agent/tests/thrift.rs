@@ -113,6 +113,15 @@ impl Client {
         answer.fields.into_iter().next().map(|(_, value)| value)
     }
 
+    /// The result of a method; `None` for an exception that it does not declare.
+    pub fn method(&mut self, name: &str, fields: Fields) -> Option<Value> {
+        let answer = self.call(name, fields);
+        (answer.kind == Kind::Reply)
+            .then(|| answer.fields.into_iter().next())
+            .flatten()
+            .map(|(_, value)| value)
+    }
+
     /// The code of the exception that a method declares.
     pub fn code(&mut self, method: &str, fields: Fields) -> i32 {
         let answer = self.call(&format!("standard:{method}"), fields);

@@ -3,7 +3,7 @@
 use crate::notifications::Notifications;
 use bmv2::{Calculation, Learning, Port, Switch};
 use control_writes::Crc;
-use p4runtime_grpc::{Local, Status};
+use p4runtime_grpc::{Local, QueueChange, QueueLimit, Status};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -46,6 +46,24 @@ impl Switch for LocalSwitch {
 
     fn set_crc(&mut self, calculation: &str, width: u32, to: Crc) -> Result<(), Status> {
         self.local.set_crc(calculation.to_string(), width, to)
+    }
+
+    fn set_queue_depth(
+        &mut self,
+        port: Option<u32>,
+        priority: Option<u32>,
+        packets: u32,
+    ) -> Result<(), Status> {
+        self.local.set_queues(QueueChange { port, priority, limit: QueueLimit::Depth(packets) })
+    }
+
+    fn set_queue_rate(
+        &mut self,
+        port: Option<u32>,
+        priority: Option<u32>,
+        packets: u64,
+    ) -> Result<(), Status> {
+        self.local.set_queues(QueueChange { port, priority, limit: QueueLimit::Rate(packets) })
     }
 
     fn learning(&mut self, change: &mut dyn FnMut(&mut Learning) -> Option<Vec<u8>>) -> Option<()> {

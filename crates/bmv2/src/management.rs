@@ -234,14 +234,32 @@ impl<S: Switch> Services<S> {
             | "set_all_egress_queue_depths"
             | "set_egress_priority_queue_rate"
             | "set_egress_queue_rate"
-            | "set_all_egress_queue_rates" => {
-                self.switch.note(method, "it has no effect: ports have no queues");
-                Ok(Value::I32(0))
-            }
+            | "set_all_egress_queue_rates" => self.set_queues(method, args),
             "get_time_elapsed_us" => Ok(Value::I64(self.switch.times_us().0)),
             "get_time_since_epoch_us" => Ok(Value::I64(self.switch.times_us().1)),
             _ => return None,
         })
+    }
+
+    /// Port and priority come first, if the method names them, and then the limit.
+    fn set_queues(&mut self, method: &str, args: &Args<'_>) -> Answer {
+        let (port, priority) = match method {
+            _ if method.starts_with("set_all_") => (None, None),
+            _ if method.contains("_priority_") => (Some(args.index(1)?), Some(args.index(2)?)),
+            _ => (Some(args.index(1)?), None),
+        };
+        let limit = 1 + i16::from(port.is_some()) + i16::from(priority.is_some());
+        let packets = args.number(limit)?;
+        let set = match u64::try_from(packets) {
+            Err(_) => return unable(format!("{packets} packets: the number must not be negative")),
+            Ok(packets) if method.contains("_rate") => self.switch.set_queue_rate(port, priority, packets),
+            Ok(packets) => {
+                let packets = u32::try_from(packets).unwrap_or(u32::MAX);
+                self.switch.set_queue_depth(port, priority, packets)
+            }
+        };
+        set.or_else(|status| unable(why(&status)))?;
+        Ok(Value::I32(0))
     }
 
     fn session(&mut self, session_id: u32) -> Answer<Option<Vec<Replica>>> {

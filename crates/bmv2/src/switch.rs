@@ -46,6 +46,22 @@ pub trait Switch {
     /// Sets the parameters of a calculation with a custom CRC of 16 or 32 bits.
     fn set_crc(&mut self, calculation: &str, width: u32, to: Crc) -> Result<(), Status>;
 
+    /// Sets the number of packets that queues hold: one queue, those of a port, or all. 0 is the lowest priority.
+    fn set_queue_depth(
+        &mut self,
+        port: Option<u32>,
+        priority: Option<u32>,
+        packets: u32,
+    ) -> Result<(), Status>;
+
+    /// Sets the packets per second of queues; 0 is no limit.
+    fn set_queue_rate(
+        &mut self,
+        port: Option<u32>,
+        priority: Option<u32>,
+        packets: u64,
+    ) -> Result<(), Status>;
+
     /// Changes the lists of digests that subscribers get; `None` if there is no address for subscribers.
     fn learning(&mut self, change: &mut dyn FnMut(&mut Learning) -> Option<Vec<u8>>) -> Option<()>;
 

@@ -84,6 +84,12 @@ impl Switch for Nothing {
     fn remove_port(&mut self, _: u32) -> Result<(), Status> {
         Ok(())
     }
+    fn set_queue_depth(&mut self, _: Option<u32>, _: Option<u32>, _: u32) -> Result<(), Status> {
+        Ok(())
+    }
+    fn set_queue_rate(&mut self, _: Option<u32>, _: Option<u32>, _: u64) -> Result<(), Status> {
+        Ok(())
+    }
     fn times_us(&mut self) -> (i64, i64) {
         (0, 0)
     }

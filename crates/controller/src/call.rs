@@ -45,6 +45,26 @@ pub enum Call {
     Merge(Option<Uint128>, Vec<u8>),
 }
 
+/// A limit of queues behind ports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueLimit {
+    /// Packets that wait.
+    Depth(u32),
+    /// Packets per second; 0: no limit.
+    Rate(u64),
+}
+
+/// A change of queues behind ports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueChange {
+    /// Only those of this port.
+    pub port: Option<u32>,
+    /// Only those of this priority; 0 is the lowest.
+    pub priority: Option<u32>,
+    /// The limit, of each of these queues.
+    pub limit: QueueLimit,
+}
+
 /// Operators' requests to the whole rack.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Steer {
@@ -73,6 +93,8 @@ pub enum Steer {
         /// The parameters.
         to: Crc,
     },
+    /// Set limits of queues behind ports. Only a single device can do this.
+    SetQueues(QueueChange),
     /// Move regions to other devices.
     Replace(RegionMap),
     /// Keep a device out of use on all edges with spares, or use it again.

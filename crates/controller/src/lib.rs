@@ -56,7 +56,7 @@ mod write;
 
 pub use agent::{Agent, Effect};
 pub use ask::{Answer, Ask, AskId, DeviceId, Heard, Holdings, Kinds};
-pub use call::{Call, Output, Reply, Steer, Ticket};
+pub use call::{Call, Output, QueueChange, QueueLimit, Reply, Steer, Ticket};
 pub use control_writes::PortCount;
 pub use controller::Controller;
 pub use copies::Copies;

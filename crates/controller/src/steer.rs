@@ -65,6 +65,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             let why = "a rack has no parameters of hash functions: write them as annotations of `main`";
             Err(Status::new(Code::Unimplemented, why))
         }
+        Steer::SetQueues(_) => {
+            let why = "the links of a rack have rates and queues: `docs/emulator.md`";
+            Err(Status::new(Code::Unimplemented, why))
+        }
         Steer::MoveFlow(_) => {
             let why = "flows move in racks that one process runs";
             Err(Status::new(Code::Unimplemented, why))

@@ -27,6 +27,7 @@ mod one;
 mod pinned_tables;
 mod plan;
 mod popular;
+mod port_queues;
 mod rack;
 mod rack_flows;
 mod remote;

@@ -62,6 +62,7 @@ const KINDS: &[(&str, &str)] = &[
     ("port_up", "1 if a port is up."),
     (PORT_LOST, "Frames lost by a port, by reason."),
     ("frames_held", "Frames that wait while the switch is held."),
+    ("frames_queued", "Packets that wait in the queues of ports."),
     ("flows_at_switch", "Flows of an app that its switch processes."),
     ("flow_moves_total", "Moves of an app's flows, to the switch or to a helper."),
     ("flow_moves_full_total", "Moves of an app's flows that ended because the switch had no room."),

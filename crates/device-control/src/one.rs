@@ -3,6 +3,7 @@
 use super::agent_edges::AgentEdges;
 use super::agent_groups::AgentGroups;
 use super::gate::Gate;
+use super::port_queues::PortQueues;
 use super::{Answers, Event, MERGES_REFUSED, Maker, Metric, PORT_RECEIVED, PORT_SENT, Served, metric};
 use base_time::{Duration, Time};
 use control_writes::Crc;
@@ -31,6 +32,7 @@ pub struct OneSwitch {
     /// Lease of held frames.
     held: Held,
     ports: BTreeMap<u32, PortCount>,
+    queues: PortQueues,
     /// Ports whose link is down.
     down: BTreeSet<u32>,
     /// Edges with spares of the program that runs.
@@ -53,6 +55,12 @@ pub struct OneSwitch {
     readings: VecDeque<(Ticket, Reading)>,
 }
 
+/// True if packets of the program that runs pass the queues. Those of a server group's device pass its front instead.
+fn has_queues(queues: &mut PortQueues, target: &super::Controlled) -> bool {
+    queues.follow(target.token());
+    queues.is_needed() && !target.groups().is_any()
+}
+
 /// Limit on reads that are not over.
 const MOST_READINGS: usize = 16;
 
@@ -66,6 +74,7 @@ impl OneSwitch {
             gate: Gate::default(),
             held: Held::No,
             ports: BTreeMap::new(),
+            queues: PortQueues::default(),
             down: BTreeSet::new(),
             edges: AgentEdges::default(),
             groups: AgentGroups::default(),
@@ -77,6 +86,11 @@ impl OneSwitch {
             replacing: None,
             readings: VecDeque::new(),
         }
+    }
+
+    /// The same, with queues for so many priorities behind each port; packets of other priorities are lost.
+    pub fn with_priorities(self, priorities: u8) -> OneSwitch {
+        OneSwitch { queues: PortQueues::new(priorities), ..self }
     }
 
     /// The device, if it runs a program.
@@ -109,7 +123,12 @@ impl OneSwitch {
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
         let mut frames = self.groups.follow(target, now);
-        frames.extend(self.groups.process(target, port, frame, now));
+        if has_queues(&mut self.queues, target) {
+            let queued = target.switch().ingress(port, frame.to_vec(), now);
+            frames.extend(self.queues.run(&mut *target.switch(), queued, now));
+        } else {
+            frames.extend(self.groups.process(target, port, frame, now));
+        }
         frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
     }
 
@@ -142,6 +161,15 @@ impl OneSwitch {
             }
             Steer::SetCrc { calculation, width, to } => {
                 return Some(self.set_crc(&calculation, width, to));
+            }
+            Steer::SetQueues(change) => {
+                let is_led = self.server.target().is_some_and(|target| target.groups().is_any());
+                return Some(match is_led {
+                    true => {
+                        Err(Status::new(Code::Unimplemented, "a device with a server group has no queues"))
+                    }
+                    false => self.queues.change(change, now),
+                });
             }
             Steer::Replace(_) => {
                 let why = "this is a single device: it has no plan to replace";
@@ -456,7 +484,7 @@ impl Served for OneSwitch {
     }
 
     fn shared(&mut self) -> Option<Shared> {
-        if self.gate.is_closed() {
+        if self.gate.is_closed() || self.queues.is_needed() {
             return None;
         }
         self.server.target()?.shared().cloned()
@@ -470,7 +498,12 @@ impl Served for OneSwitch {
         }
         if let Some(target) = self.server.target() {
             let mut frames = self.groups.follow(target, now);
-            frames.extend(self.groups.tick(target, now));
+            if has_queues(&mut self.queues, target) {
+                let queued = target.switch().tick(now);
+                frames.extend(self.queues.run(&mut *target.switch(), queued, now));
+            } else {
+                frames.extend(self.groups.tick(target, now));
+            }
             events.extend(frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)));
         }
         if let Some(target) = self.server.target().filter(|_| self.learns) {
@@ -483,7 +516,8 @@ impl Served for OneSwitch {
 
     fn deadline(&mut self) -> Option<Time> {
         let timers = self.server.target().and_then(|target| self.groups.deadline(target));
-        let due = [timers, self.server.deadline(), self.held.deadline(), self.edges.deadline()];
+        let queues = self.queues.deadline();
+        let due = [timers, queues, self.server.deadline(), self.held.deadline(), self.edges.deadline()];
         due.into_iter().flatten().min()
     }
 
@@ -532,6 +566,15 @@ impl Served for OneSwitch {
             let place = "ports that the program cannot number";
             all.push(Metric::new("frames_lost_total", self.unfit).with("place", place));
             all.push(Metric::new("frames_held", self.gate.held()));
+            let (queued, lost) = self.queues.counts();
+            all.push(Metric::new("frames_queued", queued as u64));
+            for (place, count) in [
+                ("full queues of ports", lost.full),
+                ("priorities without a queue", lost.priority),
+                ("queues of the program before", lost.program),
+            ] {
+                all.push(Metric::new("frames_lost_total", count).with("place", place));
+            }
             let refused = self.copies.refused();
             if refused > 0 {
                 all.push(Metric::new(MERGES_REFUSED, refused).with("from", "the controller"));

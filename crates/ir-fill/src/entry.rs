@@ -89,11 +89,13 @@ impl Resolver {
     }
 
     pub(crate) fn default(&mut self, table: &Named, action: &Named, args: &Args) -> Resolved {
-        let spec = &self.specs.tables[self.table_at(table)?];
+        let at = self.table_at(table)?;
+        let spec = &self.specs.tables[at];
         let known = spec.action(&action.text).map_err(|e| refuse(action.span, e))?;
         let (args, _) = data(spec, known, action, args)?;
         let call = ActionCall { action: known.name.clone(), args };
-        Ok(vec![self.set_default(spec.name.clone(), call)])
+        self.default_members.remove(&at);
+        Ok(vec![self.set_default(self.specs.tables[at].name.clone(), call)])
     }
 
     /// A table gets another default action.

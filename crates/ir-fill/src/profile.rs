@@ -42,7 +42,35 @@ impl Resolver {
         }
         numbers.member_labels.insert(label.text.clone(), member);
         numbers.members.insert(member);
+        numbers.actions.insert(member, call.clone());
         Ok(vec![Write::Member { profile, member, to: Some(call) }])
+    }
+
+    /// The default action of a table becomes that of a member, and follows it.
+    pub(crate) fn default_member(&mut self, table: &Named, label: &Named) -> Resolved {
+        let at = self.table_at(table)?;
+        let spec = &self.specs.tables[at];
+        let Some(profile) = &spec.profile else {
+            let title = format!("the entries of `{}` name no members", spec.name);
+            return Err(wrong(table.span, title));
+        };
+        let member = self.labelled(profile, label, true)?;
+        let call = self.profiles.get(profile).and_then(|numbers| numbers.actions.get(&member));
+        let Some(call) = call.cloned() else {
+            return Err(wrong(label.span, "the action of this member is not known"));
+        };
+        let table = spec.name.clone();
+        self.default_members.insert(at, member);
+        Ok(vec![self.set_default(table, call)])
+    }
+
+    /// Tables whose default is a member of a profile.
+    fn tables_with_default<'r>(&'r self, profile: &'r Name, member: u32) -> impl Iterator<Item = &'r Name> {
+        let named = self.default_members.iter().filter(move |(_, named)| **named == member);
+        named
+            .map(|(at, _)| &self.specs.tables[*at])
+            .filter(move |table| table.profile.as_ref() == Some(profile))
+            .map(|table| &table.name)
     }
 
     pub(crate) fn group(&mut self, profile: &Named, label: &Named, members: &[Named]) -> Resolved {
@@ -98,7 +126,12 @@ impl Resolver {
         let (args, _) = data(table, known, action, args)?;
         let call = ActionCall { action: known.name.clone(), args };
         let member = self.labelled(&profile, label, true)?;
-        Ok(vec![Write::Member { profile, member, to: Some(call) }])
+        let numbers = self.profiles.entry(profile.clone()).or_default();
+        numbers.actions.insert(member, call.clone());
+        let defaults: Vec<_> = self.tables_with_default(&profile, member).cloned().collect();
+        let defaults = defaults.into_iter().map(|table| self.set_default(table, call.clone()));
+        let defaults: Vec<_> = defaults.collect();
+        Ok([vec![Write::Member { profile, member, to: Some(call) }], defaults].concat())
     }
 
     /// A member that no entry and no group names is removed.
@@ -108,11 +141,15 @@ impl Resolver {
         if self.runs(&profile, &Run::Member(member)) {
             return Err(wrong(label.span, "entries name this member"));
         }
+        if let Some(table) = self.tables_with_default(&profile, member).next() {
+            return Err(wrong(label.span, format!("it is the default of `{table}`")));
+        }
         let numbers = self.profiles.entry(profile.clone()).or_default();
         if let Some((group, _)) = numbers.groups.iter().find(|(_, members)| members.contains(&member)) {
             return Err(wrong(label.span, format!("group {group} has this member")));
         }
         numbers.members.remove(&member);
+        numbers.actions.remove(&member);
         numbers.member_labels.remove(&label.text);
         Ok(vec![Write::Member { profile, member, to: None }])
     }

@@ -6,7 +6,7 @@ use crate::{Resolved, Write, refuse, refused};
 use base_bits::Bits;
 use base_diag::{Diagnostic, Span};
 use base_time::Time;
-use control_writes::{CloneSession, Entry, EntryKey, Match, MulticastGroup, Replica};
+use control_writes::{ActionCall, CloneSession, Entry, EntryKey, Match, MulticastGroup, Replica};
 use dataplane_api::EntryError;
 use device::{Options, PortNumbers, Specs, Switch, TableSpec};
 use ir::{Name, Program};
@@ -58,6 +58,8 @@ pub struct Resolver {
     pub(crate) ports: PortNumbers,
     /// Numbers by profile name.
     pub(crate) profiles: BTreeMap<Name, Numbers>,
+    /// Members that are defaults of tables, by the table's index.
+    pub(crate) default_members: BTreeMap<usize, u32>,
     /// Handles of entries by the names that an STF test gave them.
     pub(crate) named: BTreeMap<String, u64>,
 }
@@ -76,6 +78,8 @@ pub(crate) struct Entries {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Numbers {
     pub(crate) members: BTreeSet<u32>,
+    /// Actions of members that files made.
+    pub(crate) actions: BTreeMap<u32, ActionCall<Name>>,
     /// The members of each group.
     pub(crate) groups: BTreeMap<u32, BTreeSet<u32>>,
     /// The numbers of members by their labels.
@@ -123,6 +127,7 @@ impl Resolver {
             nodes: Nodes::default(),
             ports: PortNumbers::of(program, Options::default().drop_port),
             profiles: BTreeMap::new(),
+            default_members: BTreeMap::new(),
             named: BTreeMap::new(),
         })
     }
@@ -175,6 +180,7 @@ impl Resolver {
                 self.entry(table, keys, run, (*priority, *idle_timeout, *rates), *span)
             }
             Statement::Default { table, action, args, .. } => self.default(table, action, args),
+            Statement::DefaultMember { table, label, .. } => self.default_member(table, label),
             Statement::Member { profile, label, action, args, .. } => {
                 self.member(profile, label, action, args)
             }
@@ -217,6 +223,7 @@ impl Resolver {
             Statement::ResetDefault(table) => {
                 let at = self.table_at(table)?;
                 let table = self.specs.tables[at].name.clone();
+                self.default_members.remove(&at);
                 Ok(vec![Write::Default { table, to: Box::default(), count: None }])
             }
             Statement::ResetCounter(name) => self.reset_counter(name),
@@ -353,6 +360,7 @@ fn span_of(statement: &Statement) -> Span {
     match statement {
         Statement::Entry { span, .. }
         | Statement::Default { span, .. }
+        | Statement::DefaultMember { span, .. }
         | Statement::Member { span, .. }
         | Statement::Group { span, .. }
         | Statement::GroupMembers { span, .. }

@@ -249,11 +249,35 @@ fn members_and_groups_change() {
         ("act_prof_remove_member_from_group paths 1 0\n", "the group has no such member"),
         ("act_prof_add_member_to_group paths 0 0\n", "the group has this member already"),
         ("act_prof_delete_group paths 3\n", "there is no such group"),
-        ("table_indirect_set_default t 0\n", "a default that names a member or group"),
+        ("table_indirect_set_default_with_group t 0\n", "a default that names a group"),
+        ("table_indirect_set_default t 7\n", "there is no member `7`"),
+        (
+            "table_delete t 0\nact_prof_remove_member_from_group paths 0 0\n\
+          table_indirect_set_default t 0\nact_prof_delete_member paths 0\n",
+            "it is the default of `I.t`",
+        ),
     ] {
         let said = filled(&selecting(), &format!("{start}{more}")).err();
         assert!(said.as_ref().is_some_and(|said| said.contains(words)), "{more}: {said:?}");
     }
+}
+
+#[test]
+fn a_default_that_names_a_member_follows_it() {
+    let start = "pvs_add firsts 1\npvs_add firsts 2\nact_prof_create_member paths set 7\n\
+        act_prof_create_member paths set 8\ntable_indirect_add t 1 => 1\ntable_indirect_set_default t 0\n";
+    let with = |more: &str| written(&format!("{start}{more}"));
+    assert_eq!(with(""), [8, 7]);
+    assert_eq!(with("act_prof_modify_member paths set 0 => 9\n"), [8, 9]);
+    assert_eq!(with("act_prof_modify_member paths set 1 => 9\n"), [9, 7]);
+    assert_eq!(with("table_indirect_set_default t 1\nact_prof_modify_member paths set 0 => 9\n"), [8, 8]);
+    // Another default ends it.
+    let reset = "table_reset_default t\nact_prof_modify_member paths set 0 => 9\n";
+    assert_eq!(with(reset), [8, 0]);
+    assert_eq!(with(&format!("{reset}act_prof_delete_member paths 0\n")), [8, 0]);
+    let text = "table_indirect_set_default l2 0\n";
+    let said = filled(&l2(), text).err().unwrap_or_default();
+    assert!(said.contains("name no members"), "{said}");
 }
 
 /// A ternary table with an entry of its own that is constant, with counts and idle timeouts; what runs writes a byte.

@@ -98,6 +98,8 @@ pub struct Switch {
     pub cpu_port: Option<u32>,
     /// A port with an interface in the machine's namespace, where controllers receive and send frames as they are.
     pub control_port: Option<u32>,
+    /// Priorities with a queue behind each port.
+    pub priority_queues: u8,
     /// P4Runtime's device id.
     pub device_id: u64,
     /// The TCP port of P4Runtime.
@@ -116,6 +118,7 @@ impl Switch {
             entries,
             cpu_port: None,
             control_port: None,
+            priority_queues: 8,
             device_id: 0,
             grpc_port: 0,
         }

@@ -206,8 +206,11 @@ fn switch(
         Some(Json { kind: Kind::Bool(has), .. }) => (None, *has),
         Some(json) => (reader.whole(json, u32::MAX), false),
     };
-    fields.finish(reader, &["cli_input", "p4_src", "program", "cpu_port"]);
-    Some((Switch { program, entries, cpu_port, ..Switch::new(name) }, is_controlled))
+    let queues = fields.take("priority_queues_num").and_then(|json| reader.whole(json, u8::MAX));
+    fields.finish(reader, &["cli_input", "p4_src", "program", "cpu_port", "priority_queues_num"]);
+    let plain = Switch::new(name);
+    let priority_queues = queues.unwrap_or(plain.priority_queues);
+    Some((Switch { program, entries, cpu_port, priority_queues, ..plain }, is_controlled))
 }
 
 /// Settings of a link.

@@ -119,18 +119,13 @@ fn switch(reader: &mut Reader, name: Spanned<String>, json: &Json) -> Option<Swi
     let commands = file(reader, &mut fields, "cli_input").map(Entries::Commands);
     let program = file(reader, &mut fields, "program");
     let cpu_port = fields.take("cpu_port").and_then(|json| reader.whole(json, u32::MAX));
-    // BMv2 has as many queues for each port; here there is one.
-    let queues =
-        fields.take("priority_queues").and_then(|json| reader.whole(json, 8u32).map(|n| (n, json.span)));
-    if let Some((2.., span)) = queues {
-        let title = "`priority_queues` has no effect";
-        let label = "ports of a lab's switch have one queue";
-        reader.problems.push(Diagnostic::warning(codes::DESCRIPTION, "passed-over", title).at(span, label));
-    }
+    let queues = fields.take("priority_queues").and_then(|json| reader.whole(json, u8::MAX));
     fields.finish(reader, &["runtime_json", "cli_input", "program", "cpu_port", "priority_queues"]);
     // In the order in which the tutorials' script fills a switch.
     let entries = commands.into_iter().chain(runtime).collect();
-    Some(Switch { program, entries, cpu_port, ..Switch::new(name) })
+    let plain = Switch::new(name);
+    let priority_queues = queues.unwrap_or(plain.priority_queues);
+    Some(Switch { program, entries, cpu_port, priority_queues, ..plain })
 }
 
 /// The path of a file.

@@ -147,11 +147,6 @@ fn mistakes_in_a_topology_are_all_reported() {
           |                                                                                                           ^^^^^^^^^^^^^ the prefix length is a number from 0 to 32
           |
           = help: for example: "10.0.1.1/24"
-        warning[P4R0901]: `priority_queues` has no effect
-         --> lab.json:3:65
-          |
-        3 |   "switches": { "s1": { "runtime": "x.json", "priority_queues": 8 }, "a-name-too-long": {} },
-          |                                                                 ^ ports of a lab's switch have one queue
         warning[P4R0901]: `runtime` has no effect
          --> lab.json:3:25
           |
@@ -595,4 +590,19 @@ fn iperf_and_captures_become_workloads() {
         file = "pcaps/s10-eth1_in.pcap"
     "#]]
     .assert_eq(&workloads_of(&lab, &[capture]));
+}
+
+#[test]
+fn switches_have_as_many_queues_as_the_file_says() {
+    let queues = |lab: Option<Lab>| -> Vec<u8> {
+        lab.expect("it is read").switches.iter().map(|switch| switch.priority_queues).collect()
+    };
+    let links = r#""links": [["h1", "s1-p1"], ["s1-p2", "s2-p1"]]"#;
+    let switches = r#""switches": { "s1": { "priority_queues": 3 }, "s2": {} }"#;
+    let tutorial = format!(r#"{{ "hosts": {{ "h1": {{ "ip": "10.0.1.1/24" }} }}, {switches}, {links} }}"#);
+    assert_eq!(queues(read_tutorial(&tutorial, 1).0), [3, 8]);
+    let switches = r#""switches": { "s1": { "priority_queues_num": 2 }, "s2": {} }"#;
+    let links = r#""links": [["h1", "s1"], ["s1", "s2"]]"#;
+    let app = format!(r#"{{ "topology": {{ "hosts": {{ "h1": {{}} }}, {switches}, {links} }} }}"#);
+    assert_eq!(queues(read_p4app(&app, 1).0), [2, 8]);
 }

@@ -7,7 +7,7 @@ use base_diag::{Diagnostic, Severity, SourceMap};
 use compiler::{Until, compile};
 use ir::Program;
 use lab_model::{Entries, Form, Lab, Switch};
-use p4rack::{Disk, sources};
+use p4rack::{Disk, bmv2, sources};
 use p4runtime_proto::p4::v1::Update;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -207,13 +207,21 @@ fn entries_of(
             None => problem,
         }]);
     }
+    let has_commands = matches!(entries, Entries::Commands(_));
     let entries = p4rack::entries::read(&path, program, map)?;
-    let commands: Vec<String> = entries.writes().iter().filter_map(p4rack::bmv2::crc_command).collect();
+    let mut commands: Vec<String> = entries.writes().iter().filter_map(bmv2::crc_command).collect();
+    let mut warnings = entries.warnings.clone();
+    if has_commands {
+        // A file that has just been read.
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        commands.extend(bmv2::queue_commands(&text));
+        warnings.retain(|warning| !bmv2::is_about_queues(warning));
+    }
     let is_hash = |write: &ir_fill::Write| matches!(write, ir_fill::Write::CustomCrc { .. });
     let writes: Vec<ir_fill::Write> =
         entries.writes().iter().filter(|write| !is_hash(write)).cloned().collect();
     let updates = device_control::updates(&writes, program)?;
-    Ok(Filling { updates, commands, warnings: entries.warnings })
+    Ok(Filling { updates, commands, warnings })
 }
 
 /// The file of a switch's program: from the command line, the description, the file of entries, the Makefile, or the

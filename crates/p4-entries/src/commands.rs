@@ -4,8 +4,8 @@
 
 use crate::handles::{table_clear, table_delete, table_modify, table_reset_default, table_set_timeout};
 use crate::profiles::{
-    Profile, add_member_to_group, create_group, create_member, delete_group, delete_member, indirect_default,
-    modify_member, remove_member_from_group,
+    Profile, add_member_to_group, create_group, create_member, default_group, default_member, delete_group,
+    delete_member, modify_member, remove_member_from_group,
 };
 use crate::{Args, Keys, Named, Run, Statement, Value, parse_match, parse_number};
 use base_bits::num_bigint::BigUint;
@@ -62,8 +62,8 @@ const OURS: [(&str, Reader); 33] = [
     ("table_clear", table_clear),
     ("table_reset_default", table_reset_default),
     ("table_indirect_reset_default", table_reset_default),
-    ("table_indirect_set_default", indirect_default),
-    ("table_indirect_set_default_with_group", indirect_default),
+    ("table_indirect_set_default", default_member),
+    ("table_indirect_set_default_with_group", default_group),
     ("counter_reset", counter_reset),
     ("pvs_add", pvs_add),
     ("pvs_remove", pvs_remove),
@@ -115,6 +115,25 @@ const ELSEWHERE: [(&str, &str); 5] = [
     ("set_queue_depth", "a rack's links have queues: `docs/emulator.md`"),
     ("set_queue_rate", "a rack's links have rates: `docs/emulator.md`"),
 ];
+
+/// Commands that set queues behind the ports of a device: it does them itself, and a file's other commands fill it.
+const QUEUES: [&str; 2] = ["set_queue_depth", "set_queue_rate"];
+
+/// The lines of a file that set queues behind ports, for a device that has such queues.
+pub fn queue_commands(text: &str) -> Vec<String> {
+    let code = |raw: &str| raw.split('#').next().unwrap_or_default().trim().to_string();
+    let sets_queues =
+        |code: &String| code.split_whitespace().next().is_some_and(|word| QUEUES.contains(&word));
+    text.lines().map(code).filter(sets_queues).collect()
+}
+
+/// True for the warning that such a line is skipped.
+pub fn is_about_queues(warning: &Diagnostic) -> bool {
+    warning.code == COMMAND_PASSED_OVER
+        && QUEUES
+            .iter()
+            .any(|name| warning.title.strip_prefix('`').is_some_and(|rest| rest.starts_with(name)))
+}
 
 /// True for a command of `simple_switch_CLI` that files of entries may have, whether or not it writes to a device.
 pub fn is_command(name: &str) -> bool {

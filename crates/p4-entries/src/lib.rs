@@ -21,7 +21,7 @@ mod statement;
 mod toml;
 mod value;
 
-pub use commands::{is_command, read_commands};
+pub use commands::{is_about_queues, is_command, queue_commands, read_commands};
 pub use runtime::read_runtime;
 pub use statement::{Args, Keys, Named, Run, Statement, Value};
 pub use toml::read_toml;

@@ -89,10 +89,19 @@ fn membership(line: &mut Line, change: fn(&mut BTreeSet<u32>, u32) -> bool, unch
     Ok(Some(Statement::GroupMembers { profile, label, members, span: line.span }))
 }
 
-/// `table_indirect_set_default TABLE MEMBER`, `table_indirect_set_default_with_group TABLE GROUP`
-pub(crate) fn indirect_default(line: &mut Line) -> Read {
-    let problem = line.wrong(line.span, "a default that names a member or group", "this is not supported");
-    Err(problem.help("give the action itself: `table_set_default TABLE ACTION ARG...`"))
+/// `table_indirect_set_default TABLE MEMBER`
+pub(crate) fn default_member(line: &mut Line) -> Read {
+    let table = line.take("the table")?;
+    let (handle, word) = line.handle("the member")?;
+    line.finish()?;
+    Ok(Some(Statement::DefaultMember { table, label: label(handle, word.span), span: line.span }))
+}
+
+/// `table_indirect_set_default_with_group TABLE GROUP`
+pub(crate) fn default_group(line: &mut Line) -> Read {
+    let problem =
+        line.wrong(line.span, "a default that names a group", "the default of a table is one action");
+    Err(problem.help("name a member: `table_indirect_set_default TABLE MEMBER`"))
 }
 
 fn args(line: &mut Line) -> Result<Args, Diagnostic> {

@@ -89,6 +89,15 @@ pub enum Statement {
         /// All of it.
         span: Span,
     },
+    /// The default action of a table is that of a member.
+    DefaultMember {
+        /// The table.
+        table: Named,
+        /// The member's label.
+        label: Named,
+        /// All of it.
+        span: Span,
+    },
     /// A member of an action profile or selector.
     Member {
         /// The profile, or a table that uses it.

@@ -9,6 +9,7 @@ use base_bits::num_bigint::BigUint;
 use control_writes::{ActionCall, Crc, Data, Entry, EntryKey, Match, OneShot, Run, members};
 use ir::{MatchKind, Name, Program, Table, TableKey};
 use ir_fill::Write;
+pub use p4_entries::{is_about_queues, queue_commands};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 

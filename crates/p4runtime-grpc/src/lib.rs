@@ -51,6 +51,7 @@ pub use devices::Devices;
 pub use limits::{Limits, Rules, most_files, most_memory};
 
 pub use command::{Command, Found, Front, Queued, Waiting, queue};
+pub use controller::{QueueChange, QueueLimit};
 pub use link::{Link, LinkEnd, Place, Running, link};
 pub use local::Local;
 pub use metrics::{listen_for_metrics, serve_metrics};

@@ -4,7 +4,7 @@
 
 use crate::command::{Command, Front, Reply};
 use control_writes::Crc;
-use controller::Steer;
+use controller::{QueueChange, Steer};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
@@ -83,6 +83,11 @@ impl Local {
     /// Sets the parameters of a calculation with a custom CRC of 16 or 32 bits.
     pub fn set_crc(&self, calculation: String, width: u32, to: Crc) -> Result<(), Status> {
         self.ask(|reply| Command::Steer(None, Steer::SetCrc { calculation, width, to }, reply))
+    }
+
+    /// Sets limits of queues behind ports.
+    pub fn set_queues(&self, change: QueueChange) -> Result<(), Status> {
+        self.ask(|reply| Command::Steer(None, Steer::SetQueues(change), reply))
     }
 
     /// The ports with their frame counts.

@@ -94,11 +94,11 @@ fn every_option_of_simple_switch_grpc_is_taken() {
     assert!(compiled.expect("the binary runs").status.success());
     let without_effect = "--nanolog ipc:///tmp/a --debugger --debugger-addr ipc:///tmp/c --restore-state state \
          --dump-packet-data 64 --packet-in ipc:///tmp/d --max-port-count 64 --warn-on-invalid-hdr-read --ret-zero-on-invalid-hdr-read \
-         --log-file-max-size 1000 --log-file-max-files 2 -- --priority-queues 8 --enable-swap --disable-swap --dp-grpc-server-addr 127.0.0.1:1 \
+         --log-file-max-size 1000 --log-file-max-files 2 -- --enable-swap --disable-swap --dp-grpc-server-addr 127.0.0.1:1 \
          --max-mc-groups 8 --max-l1-entries 8 --max-l2-entries 8 --load-modules a.so";
     let with_effect = "-i 7@udp:127.0.0.1:0,127.0.0.1:1 --pcap=pcaps build/router.json --log-file s1.log -L debug --log-flush --thrift-port 0 \
          --notifications-addr tcp://127.0.0.1:0";
-    let target = "--grpc-server-addr 0.0.0.0:0 --cpu-port 510 --drop-port 511";
+    let target = "--grpc-server-addr 0.0.0.0:0 --cpu-port 510 --drop-port 511 --priority-queues 2";
     let args: Vec<&str> =
         [with_effect, without_effect, target].iter().flat_map(|part| part.split_whitespace()).collect();
     let (mut process, reported) = named("simple_switch_grpc", &directory, &args);

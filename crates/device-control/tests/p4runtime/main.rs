@@ -9,6 +9,7 @@ mod limits;
 mod misses;
 mod names;
 mod planner;
+mod queues;
 mod readings;
 mod remote;
 mod requests;

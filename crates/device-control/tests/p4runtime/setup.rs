@@ -169,6 +169,13 @@ pub fn sender(text: &str) -> Bench {
     bench
 }
 
+/// A device with so many queues behind each port, and a program.
+pub fn device_with_queues(file: &str, priorities: u8) -> Bench {
+    let maker = Maker { own: Some(compiled(file)), shares: true, ..maker() };
+    let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU)).with_priorities(priorities);
+    Bench { world: World::One(Box::new(one)), now: Time::ZERO }.started()
+}
+
 pub fn one_device() -> OneSwitch {
     OneSwitch::new(Maker { shares: true, ..maker() }, 1, 1_000_000_000, Some(CPU))
 }
@@ -401,6 +408,29 @@ impl Bench {
     /// A port goes up or down.
     pub fn link(&mut self, port: u32, is_up: bool) {
         self.switch().link(port, is_up);
+    }
+
+    /// True if workers on other threads may run frames.
+    pub fn runs_in_lanes(&mut self) -> bool {
+        self.switch().shared().is_some()
+    }
+
+    pub fn is_rack(&self) -> bool {
+        matches!(self.world, World::Rack(_))
+    }
+
+    /// When there is something to do next, after the start.
+    pub fn deadline(&mut self) -> Duration {
+        self.switch().deadline().expect("something is due").since(Time::ZERO)
+    }
+
+    /// Value of the metric with this name, and with this value of its labels after a space.
+    pub fn metric(&mut self, name: &str) -> u64 {
+        let all = device_control::exposition(&self.switch().metrics());
+        let (name, label) = name.split_once(' ').unwrap_or((name, ""));
+        let is_it = |line: &&str| line.contains(name) && line.contains(label) && !line.starts_with('#');
+        let line = all.lines().find(is_it).unwrap_or_else(|| panic!("{name} {label}: {all}"));
+        line.rsplit(' ').next().and_then(|value| value.parse().ok()).expect("a number")
     }
 
     /// Sends a controller's message; returns messages to controllers, and frames.

@@ -75,6 +75,7 @@ impl Network {
             started: Some(started),
             queue_depths,
             cpu_port: switch.cpu_port,
+            priority_queues: switch.priority_queues,
             seed: share.seed.wrapping_add(number as u64),
             limits: share.limits,
             budget: share.budget.clone(),

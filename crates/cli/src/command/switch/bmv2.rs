@@ -21,6 +21,10 @@ pub struct Bmv2Args {
     /// Publish digests for BMv2's clients (nanomsg) at `ipc://PATH` or `tcp://IP:PORT`; beyond the loopback only with --insecure
     #[arg(long, value_name = "ADDR")]
     notifications_addr: Option<NotificationsAddress>,
+    /// Queues behind each port, for priorities below N; a packet of another priority is lost. v1model has 8 priorities. With fewer
+    /// queues, and with rates of queues (`set_queue_rate`), one thread runs all frames
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    priority_queues: u32,
     /// Start without a program; a controller pushes it
     #[arg(long)]
     no_p4: bool,
@@ -40,9 +44,6 @@ pub struct Bmv2Args {
 /// Options without an effect, accepted because scripts for BMv2 give them.
 #[derive(clap::Args)]
 struct Ignored {
-    /// Has no effect: ports have no queues
-    #[arg(long, value_name = "N")]
-    priority_queues: Option<u32>,
     /// Has no effect: the number of ports is not limited
     #[arg(long, value_name = "N")]
     max_port_count: Option<u64>,
@@ -107,7 +108,6 @@ impl Ignored {
         const GROUPS: &str = "only memory limits the number of multicast groups";
         const PORTS: &str = "frames arrive on the ports of -i";
         let all = [
-            ("--priority-queues", self.priority_queues.is_some(), "ports have no queues"),
             ("--max-port-count", self.max_port_count.is_some(), "the number of ports is not limited"),
             ("--max-mc-groups", self.max_mc_groups.is_some(), GROUPS),
             ("--max-l1-entries", self.max_l1_entries.is_some(), GROUPS),
@@ -152,6 +152,11 @@ impl Bmv2Args {
     /// True for a program named `simple_switch` or `simple_switch_grpc`.
     pub fn is_called_so(&self) -> bool {
         self.called.is_some()
+    }
+
+    /// Queues behind each port.
+    pub fn priority_queues(&self) -> u8 {
+        u8::try_from(self.priority_queues).unwrap_or(u8::MAX)
     }
 
     /// True if the switch starts without a program, even if one is named.

@@ -217,6 +217,7 @@ pub fn run(mut args: Args) -> ExitCode {
         workers: args.workers,
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
+        priority_queues: args.bmv2.priority_queues(),
         seed: args.seed,
         registry,
         handlers,
