@@ -99,6 +99,7 @@ pub fn trial(on: &mut impl Network, packets: u64, seed: u64) -> Result<Outcome, 
         let mut frame = packet(of, &rng.bytes(length));
         let damaged = rng.chance(1, 15);
         if damaged {
+            // The checksum of the IPv4 header.
             frame[24] ^= 1 << rng.below(8);
         }
         let passes = !damaged && (outward || known.contains(&flow));

@@ -229,7 +229,7 @@ struct Client {
     number: u16,
     request: u32,
     waits: Option<(Query, Time)>,
-    /// Where the begin of a read is in the history of its key.
+    /// Position of the step that begins a read in the history of the read's key.
     began: usize,
 }
 
@@ -362,6 +362,7 @@ impl Client {
         }
         self.request += 1;
         let key = (zipf.draw(rng) as u128 + 1) << 90 | 7;
+        // No two writes have the same value: a read shows which write it saw.
         let number = u64::from(self.number + 1) << 32 | u64::from(self.request);
         let me = self.number as u8;
         let (op, bytes, step) = match rng.below(20) {

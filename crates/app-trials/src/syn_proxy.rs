@@ -45,6 +45,7 @@ impl Proxy {
                 }
                 ("server_ready_t", [number, _]) => {
                     let Some((cookie, _)) = self.ready.remove(&pair) else { continue };
+                    // The client counts from the cookie, the server from its own number: the switch adds the difference.
                     let offset = (*number as u32).wrapping_sub(cookie);
                     write(on, pair, Some(offset))?;
                     self.open.insert(pair, None);

@@ -167,6 +167,7 @@ impl End {
             return Err("a segment without ACK".into());
         }
         let acknowledged = header.ack.wrapping_sub(self.first.wrapping_add(1)) as usize;
+        // One more than the stream: the FIN.
         if acknowledged > self.stream.len() + 1 {
             return Err(format!("{:#x} acknowledges what was not sent", header.ack));
         }
@@ -177,6 +178,7 @@ impl End {
             self.timer = now + AGAIN;
         }
         let ahead = header.seq.wrapping_sub(self.next) as i32;
+        // Windows are not scaled.
         if ahead.unsigned_abs() > 1 << 16 {
             return Err(format!("number {:#x} is far from {:#x}", header.seq, self.next));
         }

@@ -187,6 +187,7 @@ pub fn trial(on: &mut impl Network, packets: u64, seed: u64) -> Result<Outcome, 
             }
             outcome.removed += 1;
         }
+        // Also tenants that have gone, and one that has not come yet.
         let who = rng.below(u64::from(next)) as u32 + u32::from(rng.chance(1, 50));
         let of = tunnel(who, rng.below(3) as u32);
         let is_known = tenants.get(&who).is_some_and(|(tunnels, _)| tunnels.contains(&of));

@@ -83,6 +83,7 @@ impl Segments {
         };
         segment[at..at + 2].fill(0);
         let checksum = written(self.headers.pseudo(segment, length - l4) + sum(&segment[l4..]));
+        // Zero would say that there is no checksum (RFC 768).
         let is_zero = layer4 == Layer4::Udp && checksum == [0, 0];
         segment[at..at + 2].copy_from_slice(if is_zero { &[0xff, 0xff] } else { &checksum });
         self.done += size;

@@ -47,6 +47,7 @@ pub fn compile(
     if diagnostics.has_errors() || until == Until::Checked && !declares_value_externs(&typed) {
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
+    // Also for a check alone: declarations of handlers and externs are judged by their elaborated signatures.
     let (mut program, found) = ir_elaborate::elaborate(&typed);
     let expanded = program.as_mut().map_or(Ok(()), ir_handlers::expand);
     add(&mut diagnostics, expanded.err().unwrap_or_default());

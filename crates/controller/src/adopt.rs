@@ -205,7 +205,7 @@ async fn holdings<P: Planner>(
                     _ => Code::Unavailable,
                 };
                 let why = format!(
-                    "what device `{}` holds cannot be read and stays unchanged: {}; `--fresh` erases it",
+                    "the content of device `{}` cannot be read and stays unchanged: {}; `--fresh` erases it",
                     rollout.name(device),
                     reason(&other)
                 );

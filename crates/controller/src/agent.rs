@@ -172,7 +172,7 @@ impl<B: Builder> Agent<B> {
                 Ok(())
             }
             Ask::Ports | Ask::Trace(_) | Ask::ChangeGroup(_) => {
-                Err(Status::new(Code::Unimplemented, "who has the device runs its frames"))
+                Err(Status::new(Code::Unimplemented, "the owner of the device handles its frames"))
             }
         };
         (Some(done.map_or_else(Answer::Refused, |()| Answer::Done)), effects)

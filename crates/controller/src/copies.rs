@@ -76,7 +76,7 @@ impl Copies {
         (!pushes.is_empty()).then(|| ToHub { hub: self.hub, round: message.round, objects: pushes }.bytes())
     }
 
-    /// Messages that were none, or of a hub that has ended.
+    /// Messages that were malformed, or of a hub that has ended.
     pub fn refused(&self) -> u64 {
         self.refused
     }

@@ -43,7 +43,7 @@ pub(crate) async fn write<P: Planner>(
         None => Ok(()),
         Some(device) => {
             let why = format!(
-                "the value is written, but device `{}` does not answer and has not shown it yet: it does once it answers",
+                "the value is written, but device `{}` does not answer and has not shown it yet: it will when it answers",
                 rollout.name(device)
             );
             Err(Status::new(Code::DeadlineExceeded, why))

@@ -73,7 +73,7 @@ pub struct MergeTraffic {
     pub messages: u64,
     /// Bytes in these.
     pub bytes: u64,
-    /// Messages that were none, or about cells that there are not.
+    /// Messages that were malformed, or about cells that do not exist.
     pub refused: u64,
 }
 

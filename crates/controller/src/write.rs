@@ -165,7 +165,7 @@ async fn transfer<P: Planner>(
     {
         // Packets may have seen some of it.
         all_done = false;
-        let why = "it lost its controller: frames were admitted before all devices were done";
+        let why = "the device lost its controller: frames were admitted before all devices were done";
         answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
     }
     let mut spent = (vec![], Spread::new());

@@ -416,7 +416,7 @@ impl FlowMoves {
                 let end = match moved {
                     _ if to == at => End::Done,
                     MovedTo::FullSwitch => End::Undone("the switch is full"),
-                    MovedTo::Switch | MovedTo::Helper => End::Undone("it was called off"),
+                    MovedTo::Switch | MovedTo::Helper => End::Undone("it was cancelled"),
                 };
                 let flow = flow.clone();
                 self.ended.push(Moved { flow, to, asked: since, took: now.since(since), end });
@@ -488,7 +488,7 @@ fn words(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NotAFlow => "its key has other parts",
         Refusal::TooManyPaths => "its packets may take too many paths",
-        Refusal::Busy => "it is on its way out",
+        Refusal::Busy => "its move to a helper is in progress",
         Refusal::NotThere => "it is not at the switch",
         Refusal::Write(_) | Refusal::TooManyWrites => "it cannot be written",
     }

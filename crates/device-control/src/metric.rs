@@ -76,7 +76,10 @@ const KINDS: &[(&str, &str)] = &[
         "longest_hold_us",
         "Processor time of the longest piece of work for which all calls waited, by work, in microseconds.",
     ),
-    (MERGES_REFUSED, "Messages of the merge that were none, or that their sender may not send, by sender."),
+    (
+        MERGES_REFUSED,
+        "Messages of the merge that were malformed, or that their sender may not send, by sender.",
+    ),
     ("connections", "Open connections to the P4Runtime address."),
     ("connections_refused_total", "Connections refused because there were too many."),
     ("connections_ended_total", "Connections closed because they were idle, or to make room."),

@@ -126,7 +126,7 @@ impl State {
         self.accessed(program, id, AccessKind::Read);
         match self.objects.get(id.index()) {
             Some(Object::Register(register)) => Ok(register.read(index)),
-            _ => Err(Stop::Broken("a register that is none")),
+            _ => Err(Stop::Broken("an object that is not a register")),
         }
     }
 
@@ -141,7 +141,7 @@ impl State {
     ) -> Result<(), Stop> {
         self.accessed(program, id, AccessKind::Write);
         let Some(Object::Register(register)) = self.objects.get_mut(id.index()) else {
-            return Err(Stop::Broken("a register that is none"));
+            return Err(Stop::Broken("an object that is not a register"));
         };
         // Out of range nothing is written.
         if self.trace.on()
@@ -159,7 +159,7 @@ impl State {
     pub fn count(&mut self, program: &Program, id: InstanceId, index: u64, bytes: u64) -> Result<(), Stop> {
         self.accessed(program, id, AccessKind::Update);
         let Some(Object::Counter(counter)) = self.objects.get_mut(id.index()) else {
-            return Err(Stop::Broken("a counter that is none"));
+            return Err(Stop::Broken("an object that is not a counter"));
         };
         counter.count(index, bytes);
         if index < counter.size {
@@ -231,7 +231,7 @@ impl State {
         let now = self.meter_now(program, id, now);
         let colour = match self.objects.get_mut(id.index()) {
             Some(Object::Meter(meters)) => meters.execute(index, bytes, before, now),
-            _ => return Err(Stop::Broken("a meter that is none")),
+            _ => return Err(Stop::Broken("an object that is not a meter")),
         };
         if let Some(colour) = colour {
             self.metered(program, id, Some(index), colour);

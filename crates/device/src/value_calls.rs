@@ -21,7 +21,7 @@ impl State {
         outputs: &mut [Bits],
         now: Time,
     ) -> Result<(), Stop> {
-        const NONE: Stop = Stop::Broken("a value extern that is none");
+        const NONE: Stop = Stop::Broken("an object that is not a value extern");
         let (id, method) = match callee {
             ValueCallee::Method(id, method) => (id, method),
             ValueCallee::Function(id) => {

@@ -180,6 +180,7 @@ pub fn measure(
         let points: Vec<Point> = borne.into_iter().map(point).collect();
         let doubt = drops_at.and_then(|rate| match points.is_empty() {
             true => Some("it drops frames even at the lowest rate, and is not in the table".to_string()),
+            // The drops may be the machine's.
             false => doubt(&best(&offered, rate, clock, &mut Nothing), rate),
         });
         found.push(Measured { function: function.to_string(), size: *size, points, drops_at, doubt });

@@ -69,7 +69,7 @@ fn read_rule(line: &str) -> Result<FlowRule, String> {
             "priority" => priority.replace(number(value, key)?).is_none(),
             "in_port" => in_port.replace(number(value, key)?).is_none(),
             "actions" => action.replace(read_action(value)?).is_none(),
-            _ => return Err(format!("`{key}` is none of `priority`, `in_port` and `actions`")),
+            _ => return Err(format!("`{key}` is not `priority`, `in_port` or `actions`")),
         };
         if !is_new {
             return Err(format!("`{key}` is given twice"));

@@ -21,7 +21,7 @@ fn lines_as_people_write_them() {
 #[test]
 fn what_such_a_switch_cannot_do_is_refused() {
     for (line, why) in [
-        ("dl_vlan=5,actions=output:1", "`dl_vlan` is none of `priority`, `in_port` and `actions`"),
+        ("dl_vlan=5,actions=output:1", "`dl_vlan` is not `priority`, `in_port` or `actions`"),
         (
             "in_port=1,actions=push_vlan:0x8100",
             "`push_vlan:0x8100` is no action: they are `output:PORT` and `drop`",

@@ -29,6 +29,7 @@ impl Resolver {
     ) -> Resolved {
         let at = self.table_at(table)?;
         let spec = &self.specs.tables[at];
+        // simple_switch_CLI has the priority among an action's arguments, where `data` takes it; after a member or group it stands alone.
         if let (Keys::AsInBmv2(_), p4_entries::Run::Member(_) | p4_entries::Run::Group(_)) = (keys, run) {
             match (spec.has_priorities, priority) {
                 (true, None) => return Err(no_priority(span)),

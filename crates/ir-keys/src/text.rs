@@ -55,7 +55,7 @@ impl Obstacle {
         let name = self.place.name();
         match &self.reason {
             Reason::Depends { key, on } => {
-                let title = format!("`{name}` has a key that no flow fixes");
+                let title = format!("the key of `{name}` is not determined by the flow");
                 let diagnostic = Diagnostic::error(KEY_NOT_OF_PACKET, title)
                     .at(self.span, format!("`{key}` depends on {on}"))
                     .note("packets of one flow would use different entries, so no device can hold those of the flow");

@@ -12,7 +12,7 @@ use ir::{InstanceId, Program};
 pub fn check(program: &Program, register: InstanceId) -> Result<(), Diagnostic> {
     let Some((span, label)) = ir_state::shown(program, register) else { return Ok(()) };
     let name = &program.instance(register).control_plane_name;
-    Err(Diagnostic::error(codes::NOT_PINNED, format!("what packets read from `{name}` shows"))
+    Err(Diagnostic::error(codes::NOT_PINNED, format!("packets show what they read from `{name}`"))
         .at(span, label)
         .note(
             "a packet at the switch does not see what packets at helpers wrote, until the copies are merged",

@@ -67,11 +67,11 @@ fn check(program: &Program, object: &StateObject) -> Result<bool, Diagnostic> {
     match object.mode {
         Mode::Replicated => return Ok(false),
         Mode::Merged(_) if !sums && kind != "register" => {
-            return Err(refuse(&format!("this is a {kind}: nothing merges its copies yet")).help(ELSEWHERE));
+            return Err(refuse(&format!("this is a {kind}: its copies are not merged yet")).help(ELSEWHERE));
         }
         Mode::Merged(_) | Mode::Soft => {}
         Mode::Sharded => {
-            return Err(refuse("its cells would have to move with their flows, and nothing moves them yet")
+            return Err(refuse("its cells would have to move with their flows, which is not supported yet")
                 .help("write `@merge(\"add\")` or `@soft` before the declaration if that is right")
                 .help(ELSEWHERE));
         }
@@ -126,6 +126,6 @@ fn refuse_profile(program: &Program, table: &Table, profile: InstanceId) -> Diag
             table.span,
             format!("its entries name members of `{}`", program.instance(profile).control_plane_name),
         )
-        .note("nothing copies members and groups of a profile yet")
+        .note("members and groups of a profile are not copied yet")
         .help(ELSEWHERE)
 }

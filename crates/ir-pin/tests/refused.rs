@@ -79,7 +79,7 @@ fn objects_that_egress_uses_too() {
 fn values_of_a_merged_register_that_show() {
     let seen = "@merge(\"add\") register<bit<8>, bit<32>>(4) seen;";
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); n = n + 1; seen.write(0, n);"), [""; 0]);
-    let shows = ["P4R1301 what packets read from `I.seen` shows"];
+    let shows = ["P4R1301 packets show what they read from `I.seen`"];
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); if (n > 9) { mark_to_drop(std); }"), shows);
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); hdr.h.b = n;"), shows);
     assert_eq!(of_ingress(seen, "bit<8> n; seen.read(n, 0); seen.write((bit<32>)n, 1);"), shows);

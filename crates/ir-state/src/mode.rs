@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! @merge("add")  register<bit<32>>(1024) seen;      merged, also "max", "min", "or"
-//! @merge("max", reads = "stale")  ...               what packets read from it shows, and may lack what others wrote a while ago
+//! @merge("max", reads = "stale")  ...               packets may show what they read from it, which may lack what others wrote a while ago
 //! @sharded       register<bit<16>>(1024) state;     each cell belongs to one flow
 //! @soft          register<bit<8>>(1024) cached;     may be lost; a frame extern too, for spares
 //! ```
@@ -107,10 +107,10 @@ pub fn refuse_apart(program: &Program, object: InstanceId, title: String) -> Dia
     }
     let why = match mode_of(program, object) {
         Mode::Merged(merge) => {
-            format!("nothing merges copies of externs yet, as `@merge(\"{}\")` asks", merge.name())
+            format!("copies of externs are not merged yet, as `@merge(\"{}\")` asks", merge.name())
         }
-        Mode::Sharded => "nothing takes each flow to its own copy yet, as `@sharded` asks".to_string(),
-        mode => format!("an object that is {} has one copy as yet", mode.name()),
+        Mode::Sharded => "flows are not directed to copies of their own yet, as `@sharded` asks".to_string(),
+        mode => format!("an object that is {} has one copy so far", mode.name()),
     };
     diagnostic.note(why)
 }
@@ -147,7 +147,7 @@ fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagn
         let title = format!("`{name}` is overwritten, and cannot be added up");
         return Some(
             Diagnostic::error(BAD_ANNOTATION, title)
-                .at(span, "this value is not worked out of the cell's")
+                .at(span, "this value is not computed from the cell's")
                 .at(instance.span, "its copies are added up: each device counts its own additions")
                 .note("a packet at one device cannot take back what packets at others have added meanwhile")
                 .help("read the cell into a local variable, add to it, and write that back")
@@ -159,7 +159,7 @@ fn check_merged(program: &Program, id: InstanceId, merge: Merge) -> Option<Diagn
     }
     let (span, label) = shown(program, id)?;
     Some(
-        Diagnostic::error(STALE_READS, format!("what packets read from `{name}` shows"))
+        Diagnostic::error(STALE_READS, format!("packets show what they read from `{name}`"))
             .at(span, label)
             .at(instance.span, "its copies are merged at an interval")
             .note("a packet at one device does not see earlier writes by packets at other devices, so its effect depends on time")
@@ -209,7 +209,7 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
                 .note("a meter decides by the rate of all packets, which no copy sees: two of them let twice the rate pass")
                 .help("keep it on one device, or give each device its share of the rate"))
         }
-        // One copy as yet: the memory of a spare is another one ([`is_soft`]).
+        // One copy so far: the memory of a spare is another one ([`is_soft`]).
         (None, Mode::Soft) if object.frame_extern().is_some() => Ok(None),
         _ => Err(wrong(format!("this is a {}", object.name)).note("it is for registers")),
     }

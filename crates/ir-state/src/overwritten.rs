@@ -1,11 +1,11 @@
-//! Where packets give a cell of a register a value that is not worked out of the cell's: copies are added up by what each has added.
+//! Places where packets give a cell of a register a value that is not computed from the cell's: copies are added up by what each has added.
 //!
 //! ```text
 //! added        seen.read(n, i); n = n + 1; seen.write(i, n);
 //! overwritten  seen.read(n, i); if (n > 9) { n = 0; } seen.write(i, n);
 //! ```
 //!
-//! A value counts as worked out only if it is on every path. For variables that tables and called actions write, it is enough that one
+//! A value counts as computed from the cell's only if it is on every path. For variables that tables and called actions write, it is enough that one
 //! action computes the value from the register.
 
 use crate::shown::{Taken, is_of, method};
@@ -48,7 +48,7 @@ fn by_actions(control: &Control, taken: &Taken) -> Vars {
     vars
 }
 
-/// Variables whose value is worked out of the cell's.
+/// Variables whose value is computed from the cell's.
 type Vars = BTreeSet<VarId>;
 
 struct Walk<'p> {

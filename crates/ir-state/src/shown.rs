@@ -1,4 +1,4 @@
-//! Where what packets read from a register shows: a branch, a key, a header or anything else than its own next value.
+//! Places where packets show what they read from a register: a branch, a key, a header, or anything but the register's own next value.
 //!
 //! ```text
 //! hidden   seen.read(n, i); n = n + 1; seen.write(i, n);
@@ -12,7 +12,7 @@ use ir::{
 };
 use std::collections::BTreeSet;
 
-/// A place where what packets read from a register shows, and why.
+/// A place where packets show what they read from a register, and why.
 pub fn shown(program: &Program, register: InstanceId) -> Option<(Span, &'static str)> {
     let used = |block: &Block| {
         let mut found = None;
@@ -88,7 +88,7 @@ fn shown_in(program: &Program, control: &Control, register: InstanceId) -> Optio
     found.map(|span| (span, "this uses a value of it"))
 }
 
-/// The local variables of a control that have what was read, or what was worked out of it.
+/// The local variables of a control that have what was read, or what was computed from it.
 pub(crate) struct Taken {
     pub(crate) vars: BTreeSet<VarId>,
 }

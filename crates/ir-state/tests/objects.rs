@@ -89,8 +89,8 @@ fn each_object_has_a_mode_a_key_and_those_that_use_it() {
     expect_test::expect![[r#"
         I.plain: exclusive, cell; ingress reads; ingress Outer writes; ingress Inner reads;
         I.peak: merged(max), cell; ingress Inner writes;
-        I.flows: sharded, cell; ingress writes; not yet apart: nothing takes each flow to its own copy yet, as `@sharded` asks
-        I.cached: soft, cell; ingress Outer reads; not yet apart: an object that is soft has one copy as yet
+        I.flows: sharded, cell; ingress writes; not yet apart: flows are not directed to copies of their own yet, as `@sharded` asks
+        I.cached: soft, cell; ingress Outer reads; not yet apart: an object that is soft has one copy so far
         I.hits: merged(add), entry of I.acl; ingress Inner writes;
         I.members: replicated, whole; ingress Inner reads;
         I.rate: exclusive, cell; ingress reads and writes;

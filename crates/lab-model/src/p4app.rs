@@ -279,7 +279,7 @@ fn link<'j>(
         return reader.wrong_but(
             json.span,
             "a link has two ends",
-            "not both are there",
+            "one of them is missing",
             format!("for example: {example}"),
         );
     };

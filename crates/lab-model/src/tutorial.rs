@@ -142,7 +142,7 @@ fn link(reader: &mut Reader, json: &Json, lab: &mut Lab, plugged: &mut Links) {
         return reader.wrong_but(
             json.span,
             "a link has two ends",
-            "not both are there",
+            "one of them is missing",
             format!("for example: {example}"),
         );
     };

@@ -186,7 +186,7 @@ fn mistakes_in_a_topology_are_all_reported() {
          --> lab.json:4:94
           |
         4 |   "links": [["h1", "s1-p1"], ["h4", "s1-p2"], ["h2", "s1-p1"], ["h3", "s1"], ["h3", "s1-1"], ["h3"], ["h1", "s2-p1", "x"]],
-          |                                                                                              ^^^^^^ not both are there
+          |                                                                                              ^^^^^^ one of them is missing
           |
           = help: for example: ["h1", "s1-p1"]
         error[P4R0901]: there is no host or switch `s2`

@@ -149,6 +149,7 @@ fn start_controller(
     logs: &Path,
 ) -> Result<(), String> {
     let failed = |error: io::Error| format!("controller: {error}");
+    // Bound here and passed on: a controller that is started again has the same address.
     let listener = TcpListener::bind(settings.address).map_err(|error| {
         format!(
             "cannot listen on {}: {error}; choose another address with --grpc-server-addr",

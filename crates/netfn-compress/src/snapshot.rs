@@ -17,7 +17,7 @@ fn of_another(what: &str) -> ExternError {
 
 fn get_block(from: &mut SnapshotReader<'_>) -> Read<Block> {
     let block = Block::of_reference(from.bytes()?);
-    block.ok_or_else(|| ExternError("the snapshot has a reference that is none".into()))
+    block.ok_or_else(|| ExternError("the snapshot has an invalid reference".into()))
 }
 
 pub(crate) fn of_compressor(compressor: &Compressor) -> Vec<u8> {

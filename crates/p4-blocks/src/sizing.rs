@@ -16,7 +16,7 @@ pub fn error_of(block: &Block) -> Option<&'static str> {
     Some(match block.name {
         "bitmap" | "hyperloglog" => "mean relative error of the number of keys",
         "count-min" | "count-min-conservative" | "count-min-decay" => {
-            "share of flows that count as heavy hitters and are none"
+            "share of flows that are wrongly counted as heavy hitters"
         }
         "multiply" | "multiply-normalised" => "mean relative error of a product",
         "divide" | "divide-normalised" => "mean relative error of a quotient",

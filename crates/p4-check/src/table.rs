@@ -105,6 +105,7 @@ impl Checker {
                 TablePropertyKind::Value(value) => self.property(id, p, value),
             }
         }
+        // After another error of the table, one about its default action would not help.
         if !default && self.diags.error_count() == before {
             self.implicit_default(id);
         }

@@ -2,7 +2,7 @@
 //!
 //! The same can be written in three languages: p4rack's TOML ([`read_toml`], described in `docs/entries.md`), the
 //! commands of `simple_switch_CLI` ([`read_commands`]), and the runtime files of p4lang's tutorials ([`read_runtime`]).
-//! None of the readers knows the program: names and widths are checked when the [`Statement`]s are written to a device.
+//! The readers do not know the program: names and widths are checked when the [`Statement`]s are written to a device.
 //! Every name and value carries its place.
 //!
 //! ```

@@ -72,7 +72,7 @@ fn statement(line: &str, at: u32) -> Result<Option<Statement>, Diagnostic> {
     let rest_at = here.hi;
     match word.to_ascii_lowercase().as_str() {
         "" if text.is_empty() || text.starts_with('#') => Ok(None),
-        "" => Err(mistake("expected a statement", first(text, at + indent), "no statement begins so")),
+        "" => Err(mistake("expected a statement", first(text, at + indent), "no statement begins like this")),
         "packet" => packet(rest, rest_at).map(Some),
         "expect" => expect(rest, rest_at).map(Some),
         keyword if KEYWORDS.contains(&keyword) => {

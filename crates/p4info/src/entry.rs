@@ -163,5 +163,5 @@ fn known(value: &Expr, span: Span) -> Result<Bits, Diagnostic> {
 }
 
 fn unsaid(why: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::P4RUNTIME_ENTRY, "an entry that P4Runtime cannot say").at(span, why)
+    Diagnostic::error(codes::P4RUNTIME_ENTRY, "an entry that P4Runtime cannot express").at(span, why)
 }

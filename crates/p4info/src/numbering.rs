@@ -37,7 +37,7 @@ impl Describer<'_> {
         let wrong = ids.into_iter().find(|id| *id == 0 || !seen.insert(*id));
         if let Some(id) = wrong {
             let (title, label) = match id {
-                0 => ("0 is no id".to_string(), "something in it has `@id(0)`"),
+                0 => ("0 is not an id".to_string(), "something in it has `@id(0)`"),
                 _ => (format!("the id {id} is taken"), "two things in it have this `@id`"),
             };
             self.diagnostics.push(Diagnostic::error(codes::P4RUNTIME_ID, title).at(span, label));

@@ -264,8 +264,7 @@ fn flow(one: &Move, parts: &[Part]) -> Result<Flow, Vec<Diagnostic>> {
     }
     // A name that is not known may stand for one of those that are missing.
     if !lacks.is_empty() && wrong.is_empty() {
-        let diagnostic =
-            bad("a flow's key lacks parts".to_string(), one.flow_span, "several flows are like this");
+        let diagnostic = bad("a flow's key lacks parts".to_string(), one.flow_span, "several flows match");
         wrong.push(
             diagnostic
                 .note(format!("missing are {}", lacks.join(", ")))

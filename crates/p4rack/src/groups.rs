@@ -151,7 +151,7 @@ fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
             let title = format!("group `{name}` keeps no flows, but `{}` may", handler.name);
             let why = match handler.keeps {
                 Some(keeps) => format!("the handler keeps a flow for {keeps}"),
-                None => "nothing says that the handler keeps nothing of a flow".to_string(),
+                None => "the handler does not declare that it keeps no state of flows".to_string(),
             };
             let problem = Diagnostic::error(codes::NOT_GROUPED, title)
                 .at(group.span, "`variant = \"pin\"`: flows change their server at once")
@@ -167,7 +167,7 @@ fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
                 .help(format!("let `idle` be more than {keeps}")),
         ),
         None => Some(
-            Diagnostic::error(codes::NOT_GROUPED, format!("nothing says how long `{}` keeps a flow", handler.name))
+            Diagnostic::error(codes::NOT_GROUPED, format!("`{}` does not declare how long it keeps a flow", handler.name))
                 .at(handler.span, format!("group `{name}` runs it"))
                 .note("a flow that begins again may reach another server, which has no state of it")
                 .help("add the longest time after a flow's last packet for which the handler keeps state of it: `keeps = \"150s\"`"),

@@ -568,7 +568,10 @@ fn a_handler_and_its_group_fit() {
     assert!(reported.contains("error[P4R1501]: group `nat` forgets flows that `snat` keeps"), "{reported}");
     assert!(reported.contains("= help: let `idle` be more than 122s"), "{reported}");
     let reported = refused("unknown", &|text| text.replace("keeps = SNAT_KEEPS, ", ""));
-    assert!(reported.contains("error[P4R1501]: nothing says how long `snat` keeps a flow"), "{reported}");
+    assert!(
+        reported.contains("error[P4R1501]: `snat` does not declare how long it keeps a flow"),
+        "{reported}"
+    );
     let reported = refused("keyless", &|text| {
         text.replace("key = { q.address, q.port, q.peer, q.peer_port, q.protocol }, block = q.block, ", "")
     });

@@ -55,7 +55,7 @@ fn a_flow_has_a_value_for_each_part_of_its_key() {
           --> RACK.toml:74:8
            |
         74 | flow = { "hdr.ipv4.src" = "10.1.0.1", "hdr.ipv4.dst" = 1, "hdr.udp.src" = 0 }
-           |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ several flows are like this
+           |        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ several flows match
            |
            = note: missing are `hdr.ipv4.protocol`, `hdr.tcp.dst`, `hdr.tcp.src`, `hdr.udp.dst`, `standard_metadata.ingress_port`
            = help: write 0 for fields of headers that the flow's packets do not have

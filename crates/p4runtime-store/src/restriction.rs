@@ -334,7 +334,7 @@ mod tests {
             ("type == 0xzz", "`0xzz` is not a number"),
             ("/* true", "a comment is not closed"),
             ("true == 1", "a number is compared with a boolean"),
-            ("§", "`§` is no word of it"),
+            ("§", "`§` has no meaning in a restriction"),
         ];
         for (text, why) in all {
             assert_eq!(read(text).expect_err(text), why, "{text}");

@@ -116,7 +116,7 @@ fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
 fn plan_initial(store: &Store, update: &Update) -> Result<Option<Change>> {
     match update.entity.as_ref().and_then(|e| e.entity.as_ref()) {
         Some(Entity::TableEntry(e)) => table::plan_initial(store, e).within("table_entry").within("entity"),
-        _ => fault("this is no entry of a table", "a program has no other entities of its own"),
+        _ => fault("this is not an entry of a table", "a program has no other entities of its own"),
     }
 }
 

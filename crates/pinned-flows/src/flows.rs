@@ -301,7 +301,7 @@ impl PinnedFlows {
         self.moved.pop_front()
     }
 
-    /// Where the flow is; none at no device in particular.
+    /// Place of the flow; `None` for a flow that no device in particular has.
     pub fn place(&self, flow: &Flow) -> Option<Place> {
         self.flows.place(flow)
     }

@@ -188,7 +188,7 @@ const LATENCIES: [&str; 10] =
 const FIRST_LATENCIES: [&str; 10] =
     ["<first packets", "min", "mean", "deviation", "p50", "p90", "p95", "p99", "p99.9", "max"];
 
-/// None of a workload of which nothing came, or a capture.
+/// `None` for a capture, and for a workload of which nothing arrived.
 fn latency_row(w: &WorkloadReport, latency: Option<LatencyReport>) -> Option<[String; 10]> {
     let LatencyReport { min_ps, mean_ps, deviation_ps, median_ps, p90_ps, p95_ps, p99_ps, p999_ps, max_ps } =
         latency?;

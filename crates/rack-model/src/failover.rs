@@ -105,7 +105,7 @@ pub(crate) fn merged(
     let processes = layers.into_iter().flatten().fold(Failover::of_processes(), |base, keys| keys.over(base));
     let faults = [emulated, processes].map(|failover| failover.thresholds.fault());
     if let (Some(place), Some(why)) = (place, faults.into_iter().flatten().next()) {
-        r.bad_value(place, "thresholds that cannot be", why);
+        r.bad_value(place, "impossible thresholds", why);
     }
     [emulated, processes]
 }

@@ -79,6 +79,7 @@ impl Reducer {
                 let mut bytes = key.to_vec();
                 let most = self.most_key();
                 if !is_single {
+                    // Keys have no zero at their end.
                     bytes.push(chunk as u8 + 1);
                 }
                 let place = Place::of_key(&bytes, self.seed, &self.layout).filter(|_| key.len() <= most);

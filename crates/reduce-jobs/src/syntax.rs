@@ -174,7 +174,7 @@ impl Reader {
     fn statement(&mut self) -> Read<Statement> {
         let first = self.word("`dataset`, `mapper` or `reducer`")?;
         let Some(sort) = Sort::ALL.into_iter().find(|sort| sort.word() == first.value) else {
-            let title = format!("`{}` begins no statement", first.value);
+            let title = format!("no statement begins with `{}`", first.value);
             let problem = Diagnostic::error(codes::JOB_SYNTAX, title).at(first.span, "");
             let known = Sort::ALL.map(Sort::word);
             return Err(Box::new(problem.suggest_or(&first.value, known, |problem| {

@@ -61,6 +61,7 @@ impl<'p> Printer<'p> {
         names.stmts(&parser.locals, &mut taken);
         for state in &parser.states {
             let mut inside = names.used(|uses| uses.state(state)).and(&names.params);
+            // A local must not hide a state that the transition names.
             for next in targets(&state.transition) {
                 states.get(next.index()).into_iter().for_each(|name| inside.take(name));
             }

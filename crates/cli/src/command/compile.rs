@@ -51,6 +51,7 @@ pub fn run(args: &Args) -> ExitCode {
     let as_json = args.output.join(format!("{stem}.json"));
     let written = std::fs::create_dir_all(&args.output)
         .map_err(|error| format!("`{}` cannot be created: {error}", args.output.display()))
+        // The device config may have the source's own name: refused before anything is written.
         .and_then(|()| output::unread(&config, &read))
         .and_then(|()| output::write(&info, &pushed.p4info, &read))
         .and_then(|()| output::write(&config, pushed.device_config.as_bytes(), &read))

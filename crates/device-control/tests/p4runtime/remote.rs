@@ -39,7 +39,7 @@ fn what_cannot_be_adopted_ends_with_an_error() {
     let failed = front.failed().expect("it does not go on");
     assert_eq!(
         failed.message,
-        "what device `tor` holds cannot be read and stays unchanged: the answer is too large: read one table or object at a \
+        "the content of device `tor` cannot be read and stays unchanged: the answer is too large: read one table or object at a \
          time; `--fresh` erases it"
     );
 }

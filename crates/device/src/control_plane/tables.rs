@@ -2,7 +2,7 @@
 
 use crate::names::refused;
 use crate::objects::Object;
-use crate::objects::profile::Member;
+use crate::objects::profile::{Member, Profile};
 use crate::switch::Switch;
 use crate::table;
 use crate::table::{IdleEntry, KeySpec, Run, action_data};
@@ -45,11 +45,8 @@ impl Switch {
         member: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
-        let found = self.core.state.tables.by_name(table)?.implementation;
-        match found.and_then(|id| self.core.state.objects.get(id.index())) {
-            Some(Object::Profile(profile)) if profile.member(member).is_some() => {}
-            Some(Object::Profile(_)) => return Err(refused(format!("there is no member {member}"))),
-            _ => return Err(refused(format!("`{table}` has no profile"))),
+        if self.profile_of(table, "profile")?.member(member).is_none() {
+            return Err(refused(format!("there is no member {member}")));
         }
         self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Member(member))
     }
@@ -62,13 +59,19 @@ impl Switch {
         group: u32,
         priority: Option<i64>,
     ) -> Result<u64, EntryError> {
-        let found = self.core.state.tables.by_name(table)?.implementation;
-        match found.and_then(|id| self.core.state.objects.get(id.index())) {
-            Some(Object::Profile(profile)) if profile.has_group(group) => {}
-            Some(Object::Profile(_)) => return Err(refused(format!("there is no group {group}"))),
-            _ => return Err(refused(format!("`{table}` has no selector"))),
+        if !self.profile_of(table, "selector")?.has_group(group) {
+            return Err(refused(format!("there is no group {group}")));
         }
         self.core.state.tables.by_name_mut(table)?.add(keys, priority, Run::Group(group))
+    }
+
+    /// The table's profile; `noun` names it if there is none.
+    fn profile_of(&self, table: &str, noun: &str) -> Result<&Profile, EntryError> {
+        let found = self.core.state.tables.by_name(table)?.implementation;
+        match found.and_then(|id| self.core.state.objects.get(id.index())) {
+            Some(Object::Profile(profile)) => Ok(profile),
+            _ => Err(refused(format!("`{table}` has no {noun}"))),
+        }
     }
 
     /// Replaces the action of an entry.

@@ -107,6 +107,7 @@ impl<'c> PsaSwitch<'c> {
         let asked = |name: &str| self.asked(Half::Ingress, &pass, name);
         let [clone, drop, resubmit, group] = ["clone", "drop", "resubmit", "multicast_group"].map(asked);
         let [session, port, class] = ["clone_session_id", "egress_port", "class_of_service"].map(asked);
+        // In the order of PSA §6.2: also a packet that is dropped leaves its clone.
         if clone != 0 {
             let cause = Cause::IngressClone { session: session as u32 };
             let carried = pass.carried(Carried::CloneI2e);

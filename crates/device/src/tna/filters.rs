@@ -22,7 +22,7 @@ impl State {
     ) -> Result<u128, Stop> {
         let (settings, decision, size) = self.filter_settings(program, id, index)?;
         let Some(Object::Filter(filter)) = self.objects.get_mut(id.index()) else {
-            return Err(Stop::Broken("a filter that is none"));
+            return Err(Stop::Broken("an object that is not a filter"));
         };
         if index >= size {
             return Ok(decision.map_or(x, |[_, kept]| kept).into());
@@ -59,7 +59,7 @@ impl State {
     ) -> Result<(Settings, Option<[u64; 2]>, u64), Stop> {
         self.accessed(program, id, AccessKind::Update);
         let Some(Object::Filter(filter)) = self.objects.get(id.index()) else {
-            return Err(Stop::Broken("a filter that is none"));
+            return Err(Stop::Broken("an object that is not a filter"));
         };
         let (decision, size, register) = (filter.decision, filter.size, filter.settings);
         let cell = match register {

@@ -26,7 +26,7 @@ pub(crate) fn object(program: &Program, instance: &Instance, name: &str) -> Opti
         "Lpf" | "DirectLpf" | "Wred" | "DirectWred" => Object::Filter(filter(program, instance, name)),
         "MathUnit" => match MathUnit::of(&instance.args, member(program, instance, 0).as_deref()) {
             Some(unit) => Object::MathUnit(unit),
-            None => return Some(Err("the shift is none of -1, 0 and 1, or the factor is zero".into())),
+            None => return Some(Err("the shift is not -1, 0 or 1, or the factor is zero".into())),
         },
         // One cell, which the control plane can write.
         "RegisterParam" => match instance.args.first().and_then(|arg| Value::constant(program, arg)) {

@@ -32,10 +32,10 @@ impl State {
     pub fn next_in_log(&mut self, action: InstanceId, register: InstanceId) -> Result<u64, Stop> {
         let size = match self.objects.get(register.index()) {
             Some(Object::Register(register)) => register.size.max(1),
-            _ => return Err(Stop::Broken("a register that is none")),
+            _ => return Err(Stop::Broken("an object that is not a register")),
         };
         let Some(Object::Log(calls)) = self.objects.get_mut(action.index()) else {
-            return Err(Stop::Broken("an action that is none"));
+            return Err(Stop::Broken("an object that is not a register action"));
         };
         let index = *calls % size;
         *calls = calls.wrapping_add(1);
@@ -52,7 +52,7 @@ impl State {
     ) -> Result<Option<Value>, Stop> {
         self.accessed(program, id, AccessKind::Read);
         let Some(Object::DirectRegister(initial)) = self.objects.get(id.index()) else {
-            return Err(Stop::Broken("a direct register that is none"));
+            return Err(Stop::Broken("an object that is not a direct register"));
         };
         let initial = initial.clone();
         let cells = applied.and_then(|applied| self.direct_mut(applied));

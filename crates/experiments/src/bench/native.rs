@@ -99,6 +99,7 @@ impl Contestant for Native {
                 updates.entries += 1;
                 updates.cpu += clock::thread() - start;
                 updates.wall += clock::wall() - wall;
+                // Reports that are not taken would fill the memory.
                 if updates.entries % TAKEN == 0 {
                     shared.take_reports();
                 }
@@ -106,6 +107,7 @@ impl Contestant for Native {
                     break;
                 }
             }
+            // Before an error is returned: the scope waits for the worker.
             is_over.store(true, Ordering::Relaxed);
             updates.forwarded = forwarding.join().map_err(|_| "a worker panicked".to_string())?;
             written.map_err(source::first)?;

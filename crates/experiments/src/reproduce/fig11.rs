@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     about: "Three plans of Crosspod with all functions on: throughput, latency, power and cost.",
     set: "as fig10, its last stage; the first row has the loss and only compression. Power and cost are what the planner sums up: 110.5 W for a Tofino (half of it \
           for each of its two pipelines), 110 W for an Arista, 27.3 W for each board with an FPGA (Table 1); costs are relative, as in the tables of the authors' planner.",
-    leaves_out: "power of real hardware, which nobody can measure in virtual time: it is computed from the paper's measurements, and does not depend on load. \
+    leaves_out: "power of real hardware, which cannot be measured in virtual time: it is computed from the paper's measurements, and does not depend on load. \
                  The paper's fixed-function switch routes; ours follows rules by port and nothing else, so that each half of it has one more board behind it, for the tables.",
     run,
 };

@@ -43,11 +43,9 @@ const LEAST_PIECE: u32 = 256;
 const HEADERS: u32 = 14 + 20 + 8;
 
 /// The workload `rcp`.
-pub static RCP: Kind = Kind {
-    word: "rcp",
-    count: Count { most: MOST_TRANSFERS, default: None },
-    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
-    keys: &[
+pub static RCP: Kind = transfers(
+    "rcp",
+    &[
         // The rate that senders wish: that of their links.
         Key::new("rate", Wanted::Rate),
         INTERVAL,
@@ -56,30 +54,19 @@ pub static RCP: Kind = Kind {
         TAIL,
         LARGEST,
     ],
-    rule: Some(Rule::PortOfItsOwn("UDP")),
-    since_start: |load, n| load.time("interval") * n,
-    frame_bytes: |_| None,
-    start: |setup| start(Protocol::Rcp, setup),
-};
+    |setup| start(Protocol::Rcp, setup),
+);
 
 /// The workload `xcp`.
-pub static XCP: Kind = Kind {
-    word: "xcp",
-    count: Count { most: MOST_TRANSFERS, default: None },
-    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
-    keys: &[INTERVAL, Key::new("port", Wanted::Port(|_| 9301)), LIST, TAIL, LARGEST],
-    rule: Some(Rule::PortOfItsOwn("UDP")),
-    since_start: |load, n| load.time("interval") * n,
-    frame_bytes: |_| None,
-    start: |setup| start(Protocol::Xcp, setup),
-};
+pub static XCP: Kind =
+    transfers("xcp", &[INTERVAL, Key::new("port", Wanted::Port(|_| 9301)), LIST, TAIL, LARGEST], |setup| {
+        start(Protocol::Xcp, setup)
+    });
 
 /// The workload `pfabric`.
-pub static PFABRIC: Kind = Kind {
-    word: "pfabric",
-    count: Count { most: MOST_TRANSFERS, default: None },
-    size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
-    keys: &[
+pub static PFABRIC: Kind = transfers(
+    "pfabric",
+    &[
         // The rate of the senders' links.
         Key::new("rate", Wanted::Rate),
         INTERVAL,
@@ -88,11 +75,22 @@ pub static PFABRIC: Kind = Kind {
         TAIL,
         LARGEST,
     ],
-    rule: Some(Rule::PortOfItsOwn("UDP")),
-    since_start: |load, n| load.time("interval") * n,
-    frame_bytes: |_| None,
-    start: |setup| start(Protocol::Pfabric, setup),
-};
+    |setup| start(Protocol::Pfabric, setup),
+);
+
+/// A workload of transfers, of which one begins every `interval`.
+const fn transfers(word: &'static str, keys: &'static [Key], start: fn(Setup<'_>) -> Begun) -> Kind {
+    Kind {
+        word,
+        count: Count { most: MOST_TRANSFERS, default: None },
+        size: Some(Size { least: 1, most: MOST_BYTES, default: 1_000_000 }),
+        keys,
+        rule: Some(Rule::PortOfItsOwn("UDP")),
+        since_start: |load, n| load.time("interval") * n,
+        frame_bytes: |_| None,
+        start,
+    }
+}
 
 /// Timer `2n` begins the next transfer of pair `n`, timer `2n + 1` lets its senders send.
 struct Explicit {

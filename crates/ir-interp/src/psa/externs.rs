@@ -144,7 +144,7 @@ impl Psa<'_> {
 
     /// `H(data)`, or `base + H(data) mod max`; `max` 0 counts as 1.
     fn get_hash(&mut self, id: InstanceId, args: &[Option<Expr>]) -> Result<Value, Stop> {
-        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("a hash that is none"))?;
+        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("an object that is not a hash"))?;
         let number = match args {
             [data] => {
                 let data = self.filled(data.as_ref().ok_or(Stop::Broken("a missing argument"))?)?;
@@ -171,7 +171,7 @@ impl Psa<'_> {
     }
 
     fn checksum(&mut self, id: InstanceId) -> Result<Value, Stop> {
-        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("a checksum that is none"))?;
+        let algorithm = self.state.algorithm(id).ok_or(Stop::Broken("an object that is not a checksum"))?;
         let data = match self.arch.checksums.get(&id) {
             Some(Sum::Data(out)) => out.clone().finish(),
             _ => vec![],
@@ -251,7 +251,8 @@ impl Psa<'_> {
         };
         let after = after.unwrap_or(before);
         let name = COLOURS.iter().find(|(number, _)| *number == after).map_or("", |(_, name)| name);
-        let member = members.iter().position(|m| m == name).ok_or(Stop::Broken("a colour that is none"))?;
+        let member =
+            members.iter().position(|m| m == name).ok_or(Stop::Broken("a value that is not a colour"))?;
         Ok(Value::Enum(member as u32))
     }
 

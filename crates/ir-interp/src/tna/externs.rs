@@ -96,7 +96,7 @@ impl Arch for TnaArch {
             }
             ("Digest", "pack") => nothing(m.pack_digest(instance, arg(args, 0)?)),
             ("Hash", "get") => {
-                let unit = m.state.hash_unit(instance).ok_or(Stop::Broken("a hash that is none"))?;
+                let unit = m.state.hash_unit(instance).ok_or(Stop::Broken("an object that is not a hash"))?;
                 let data = m.filled(arg(args, 0)?)?;
                 number_of(m.type_arg(instance, 0)?, u128::from(unit.compute(&data)))
             }
@@ -112,7 +112,8 @@ impl Arch for TnaArch {
                 m.filtered(instance, object, result)
             }
             ("MathUnit", "execute") => {
-                let unit = m.state.math_unit(instance).ok_or(Stop::Broken("a math unit that is none"))?;
+                let unit =
+                    m.state.math_unit(instance).ok_or(Stop::Broken("an object that is not a math unit"))?;
                 let x = m.eval_bits(arg(args, 0)?)?.low_u128() as u64;
                 number_of(m.type_arg(instance, 0)?, unit.compute(x))
             }

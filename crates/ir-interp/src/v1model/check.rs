@@ -76,7 +76,7 @@ fn check_algorithm(program: &Program, call: &Call) -> Option<Diagnostic> {
         let TypeKind::Enum(members) = &declared.kind else { continue };
         let member = members.get(*at as usize)?;
         if declared.name == "HashAlgorithm" && Algorithm::by_name(member).is_none() {
-            return Some(refused(call, format!("nothing says what `HashAlgorithm.{member}` computes")));
+            return Some(refused(call, format!("`HashAlgorithm.{member}` is not defined")));
         }
     }
     None

@@ -106,7 +106,7 @@ pub(super) fn check_facts(
             mark.into_iter().fold(diagnostic, |d, mark| d.at(mark.span, "this runs on several devices"))
         };
         let Some(fact) = of_region(kind, program, name) else {
-            let title = format!("nothing says which device gets a packet for region `{name}`");
+            let title = format!("the device is not determined for packets of region `{name}`");
             let Kind { policy, annotation, most_bits, is, .. } = kind;
             let policy = policy.rules().name();
             found.push(refuse(title).note(format!("the policy `{policy}` divides flows by {is}, which the program computes before the region")).help(

@@ -26,7 +26,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         hdr.h.a = hdr.h.b;
 //      ^^^^^^^^^^^^^^^^^^ written before the cut to `R`
         if (hdr.h.b == 7) { hdr.g.setInvalid(); }
-//                          ^^^^^^^^^^^^^^^^^^^ error[P4R1702] the packet could be parsed differently after the cut: `g` comes or goes before the cut to `R`
+//                          ^^^^^^^^^^^^^^^^^^^ error[P4R1702] the packet could be parsed differently after the cut: `g` is added or removed before the cut to `R`
         @region("R") { hdr.h.b = hdr.h.b + 1; }
 //                     ^^^^^^^^^^^^^^^^^^^^^^ error[P4R1701] `hdr.h.b` cannot travel without a header: read here, after the cut to `R` at `nic`
     }

@@ -43,10 +43,10 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         bit<8> k;
         branches.read(n, 0);
         if (n < hdr.h.a) { branches.write(0, hdr.h.a); }
-//          ^ error[P4R0513] what packets read from `I.branches` shows: this uses a value of it
+//          ^ error[P4R0513] packets show what they read from `I.branches`: this uses a value of it
         may.read(meta.x, 0);
         read_elsewhere.read(meta.y, 0);
-//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0513] what packets read from `I.read_elsewhere` shows: it is read into something else than a local variable
+//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0513] packets show what they read from `I.read_elsewhere`: it is read into something else than a local variable
         full.read(m, 0);
         m = m |+| 1;
 //          ^^^^^^^ error[P4R0243] `I.full` saturates, and cannot be added up: this ends at the largest or smallest number
@@ -64,7 +64,7 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
         ends.write(0, e);
         if (e > 9) { e = 0; }
         ends.write(0, e);
-//      ^^^^^^^^^^^^^^^^ error[P4R0243] `I.ends` is overwritten, and cannot be added up: this value is not worked out of the cell's
+//      ^^^^^^^^^^^^^^^^ error[P4R0243] `I.ends` is overwritten, and cannot be added up: this value is not computed from the cell's
         overwritten_too.write(0, 7);
         wide.write(0, 1);
         fresh.write(0, 1);

@@ -13,7 +13,7 @@ control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std
     table t { key = { hdr.h.a: exact; } actions = { set; NoAction; } default_action = set(7); }
     apply {
         @region("R") { t.apply(); }
-//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1303] nothing says which device gets a packet for region `R`: this runs on several devices
+//      ^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R1303] the device is not determined for packets of region `R`: this runs on several devices
         std.egress_spec = 2;
     }
 }

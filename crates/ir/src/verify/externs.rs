@@ -104,7 +104,10 @@ impl Verifier<'_> {
             };
             let fits = implements(object, instance, method, function);
             self.require(fits, instance.span, |_| {
-                format!("function `{}` has not the signature of method `{}`", function.name, method.name)
+                format!(
+                    "function `{}` does not have the signature of method `{}`",
+                    function.name, method.name
+                )
             });
         }
         for (index, method) in object.methods.iter().enumerate() {

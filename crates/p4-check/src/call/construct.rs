@@ -71,6 +71,7 @@ impl Checker {
             self.unify(&resolved, want);
         }
         let explicit = matches!(ty.kind, ast::TypeKind::Specialized { .. });
+        // Nothing determines the type: `_` was written for it, or optional arguments are left out.
         let otherwise = |cx: &Checker, var: Id<TypeVar>| match explicit {
             true => Some(Type::Any),
             false => cx.only_absent(var, &params, &args).then_some(Type::Void),

@@ -139,6 +139,7 @@ impl Checker {
         let direct = std::mem::replace(&mut self.direct, outer);
         let control = &mut self.program.controls[id];
         control.body = body;
+        // `C.apply()` makes an instance without a declaration: as if it were declared before the locals.
         control.locals.splice(0..0, direct.into_iter().map(Local::Instance));
         self.scopes.leave();
         self.scopes.leave();

@@ -132,11 +132,13 @@ impl Checker {
         let bound = self.bound_params(action).len();
         let name = self.program.actions[action].name.text.clone();
         let given = args.unwrap_or_default();
+        // Without parentheses: all arguments are those of the list.
         if args.is_none() && params.len() == bound {
             return Some(ActionCall { action: index as u32, args: vec![], span });
         }
         let args = self.arguments(&name, &params, given, &Substitution::default(), Rule::ActionData, span)?;
         let mut args = self.resolve_args(args);
+        // Arguments of the list are written again, and have to be the same (P4-16 §14.2.1.3).
         let data = args.split_off(bound.min(args.len()));
         if !self.same_binding(table, index, &args) {
             return None;

@@ -136,8 +136,8 @@ impl Substitution {
 }
 
 impl Type {
-    /// This type with every part for which `replace` gives another type replaced by it; a replacement is
-    /// not visited again.
+    /// The type with each part replaced by the type that `replace` gives for it, if any; a replacement is not visited
+    /// again.
     pub fn map(&self, replace: &mut dyn FnMut(&Type) -> Option<Type>) -> Type {
         if let Some(other) = replace(self) {
             return other;

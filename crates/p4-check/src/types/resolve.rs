@@ -140,6 +140,7 @@ impl Checker {
 
     fn named_type(&mut self, path: &ast::Path, args: Option<Vec<Type>>, span: Span, open: Open) -> Type {
         let def = match self.lookup(path, "type", Def::is_type) {
+            // Blocks of one name differ in their constructors: the first stands for all until a constructor call chooses.
             Def::Overloaded(defs) => defs.into_iter().next().unwrap_or(Def::Error),
             def => def,
         };

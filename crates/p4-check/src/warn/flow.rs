@@ -79,6 +79,7 @@ impl<'a> Flow<'a> {
             flow.places.add(program, p);
             flow.grow();
             let out = program.vars[p].kind == VarKind::Param(Direction::Out);
+            // The values of other parameters come from the caller.
             if out {
                 flow.out_params.push(p);
             }
@@ -244,6 +245,7 @@ impl<'a> Flow<'a> {
                 let entry = self.state.clone();
                 let labels = switch.cases.iter().flat_map(|c| &c.labels);
                 let whole = labels.into_iter().any(|l| matches!(l, SwitchLabel::Default));
+                // Without `default` no case may match: the state before is then one of those that meet.
                 let mut end = State { dead: whole, ..entry.clone() };
                 for case in &switch.cases {
                     self.state = entry.clone();
@@ -268,6 +270,7 @@ impl<'a> Flow<'a> {
                 self.read(condition);
                 self.turns(|flow| {
                     flow.block(body);
+                    // `continue` leads to the update, too.
                     flow.state.dead = false;
                     flow.stmts(update);
                     flow.read(condition);
@@ -392,15 +395,8 @@ impl<'a> Flow<'a> {
                 self.state.invalid[*h] = self.state.invalid[*g];
             }
             (Place::Header(h), None) => {
-                let (valid, invalid) = match value.kind {
-                    ExprKind::Struct(_) => (true, false),
-                    ExprKind::Invalid => (false, true),
-                    _ => (true, false),
-                };
-                match valid != invalid {
-                    true => self.set_valid(*h, valid),
-                    false => (self.state.valid[*h], self.state.invalid[*h]) = (valid, invalid),
-                }
+                // A header of unknown validity, as a function's result, counts as valid: no warning without proof.
+                self.set_valid(*h, !matches!(value.kind, ExprKind::Invalid));
             }
             (Place::Fields(to), Some(Place::Fields(from))) => {
                 for (to, from) in to.iter().zip(from) {
@@ -451,6 +447,7 @@ impl<'a> Flow<'a> {
             ExprKind::Binary(BinaryOp::And | BinaryOp::Or, a, b) => {
                 self.read(a);
                 let before = self.state.clone();
+                // The second operand is read only if the first leaves the result open.
                 let holds = matches!(expr.kind, ExprKind::Binary(BinaryOp::And, ..));
                 self.assume(a, holds);
                 self.read(b);

@@ -246,6 +246,7 @@ impl Gen {
             }
             ty if self.types.varbit(ty).is_some() => {
                 self.note(F::VarbitExtract);
+                // Whole bytes, at times more than the field holds.
                 let bits = match self.below(3) {
                     0 => "(bit<32>)hdr.base.more[3:0] << 3".to_string(),
                     1 => "((bit<32>)hdr.base.more) & 0x38".to_string(),

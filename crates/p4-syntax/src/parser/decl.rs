@@ -48,7 +48,7 @@ impl Parser<'_> {
             }
             TokenKind::Table | TokenKind::Transition => {
                 let what = format!("`{}`", self.text());
-                self.misplaced(&what, start, "it belongs into a control or a parser");
+                self.misplaced(&what, start, "it belongs in a control or a parser");
                 self.bump();
                 self.skip_declaration();
                 return None;

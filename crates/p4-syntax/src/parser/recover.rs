@@ -151,7 +151,7 @@ impl Parser<'_> {
         if !self.at(TokenKind::Eof) {
             let error = Diagnostic::error(syntax::TOO_DEEP, "nested too deeply");
             let note = "the rest of the program is not checked";
-            self.report(error.at(span, "this is one level too much").note(note));
+            self.report(error.at(span, "this is one level too many").note(note));
         }
         self.skip_program();
     }

@@ -188,6 +188,7 @@ impl Parser<'_> {
             TokenKind::Lt => (Op::Lt, 7),
             TokenKind::Le => (Op::Le, 7),
             TokenKind::Ge => (Op::Ge, 7),
+            // `>>` is two tokens, since it may close the arguments of two types.
             TokenKind::Gt => {
                 let second = self.tokens.get(self.pos + 1).map(|t| t.token);
                 if second.is_some_and(|t| t.kind == TokenKind::Gt && !t.has(Token::SPACE)) {

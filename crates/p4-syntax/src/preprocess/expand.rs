@@ -123,6 +123,7 @@ impl Preprocessor<'_> {
         if self.expanded > MAX_EXPANDED {
             self.exhaust(name.span, "macros expand to too many tokens");
         }
+        // The expansion stands on the name's line and after its space; of an empty one the next token does.
         let mut tokens = tokens;
         let before = name.flags & (Token::LINE_START | Token::SPACE | Token::COMMENT_LINES);
         match tokens.first_mut() {
@@ -355,7 +356,7 @@ impl Preprocessor<'_> {
         let span = match self.map.add_generated(text) {
             Ok(span) => Span { expansion, ..span },
             Err(_) => {
-                self.exhaust(Span::NONE, "macros make too much text");
+                self.exhaust(Span::NONE, "macros expand to too much text");
                 Span::NONE
             }
         };

@@ -217,7 +217,7 @@ fn ids_that_cannot_be() {
             "a.apply(); b.apply(); c.apply(); d.apply();",
         ),
         expect![[r#"
-            error[P4R0330]: 0 is no id
+            error[P4R0330]: 0 is not an id
               --> test.p4:32:14
                |
             32 |              action e(@id(0) bit<8> x) { }

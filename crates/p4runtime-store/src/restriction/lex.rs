@@ -39,7 +39,12 @@ pub(super) fn words(text: &str) -> Result<Vec<(Token, usize, usize)>, String> {
             (None, false) => {
                 let length = length(|c| c.is_alphanumeric() || "_$.[]".contains(c));
                 match &rest[..length] {
-                    "" => return Err(format!("`{}` is no word of it", rest.chars().next().unwrap_or(' '))),
+                    "" => {
+                        return Err(format!(
+                            "`{}` has no meaning in a restriction",
+                            rest.chars().next().unwrap_or(' ')
+                        ));
+                    }
                     name => (Token::Name(name.to_string()), length),
                 }
             }

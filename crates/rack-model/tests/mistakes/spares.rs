@@ -197,7 +197,7 @@ fn thresholds_are_numbers_that_can_be() {
     check_with(
         &format!("{APP}failover = {{ window = 1000 }}\n"),
         expect![[r#"
-        error[P4R0605]: thresholds that cannot be
+        error[P4R0605]: impossible thresholds
           --> RACK.toml:23:12
            |
         23 | failover = { window = 1000 }
@@ -207,7 +207,7 @@ fn thresholds_are_numbers_that_can_be() {
     check_with(
         &format!("{APP}[failover]\nmost_gaps = 2000\n"),
         expect![[r#"
-        error[P4R0605]: thresholds that cannot be
+        error[P4R0605]: impossible thresholds
           --> RACK.toml:23:2
            |
         23 | [failover]
@@ -218,7 +218,7 @@ fn thresholds_are_numbers_that_can_be() {
     check_with(
         &format!("{APP}failover = {{ most_gaps = 600 }}\n[failover]\nprocesses = {{ window = 512 }}\n"),
         expect![[r#"
-            error[P4R0605]: thresholds that cannot be
+            error[P4R0605]: impossible thresholds
               --> RACK.toml:23:12
                |
             23 | failover = { most_gaps = 600 }

@@ -134,7 +134,7 @@ impl Link {
             }
         }
         let foreign = || {
-            let title = format!("{} sends what no program of a group does", self.peer);
+            let title = format!("{} sends a message that no program of a group sends", self.peer);
             problem(title, "all programs of a group have one version of p4rack")
         };
         let Line { message, bytes } = serde_json::from_slice(&line).map_err(|_| foreign())?;

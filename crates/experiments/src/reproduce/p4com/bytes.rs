@@ -68,6 +68,7 @@ fn measured((skew, mappers, words): Cell) -> Vec<[String; 13]> {
     let ideal = 1.0 - distinct as f64 / sum as f64;
     let profiles = [("software", Layout::SOFTWARE), ("pipeline", Layout::PIPELINE)];
     let row = |(name, base): (&str, Layout)| {
+        // Slots for 1 % of the keys at most.
         let index_bits = (distinct / 100 / usize::from(base.lanes)).max(1).ilog2() as u8;
         let layout = Layout { index_bits, ..base };
         let pair = |key: &u32| Pair { place: Place::of_hashed(&key.to_be_bytes(), 1, &layout), value: 1 };

@@ -58,7 +58,7 @@ pub fn check(a: &Analysis<'_>, since: &BTreeMap<SectionId, Facts>, witnesses: &W
         if let Some((index, header)) = a.places().of_packet().filter(changed).find(new) {
             moved.push(index);
             let span = made_or_removed(a, index).unwrap_or(first_span(&section.code));
-            let label = format!("`{}` comes or goes before the cut to `{}`", header.name, section.name);
+            let label = format!("`{}` is added or removed before the cut to `{}`", header.name, section.name);
             let diagnostic = different().at(span, label);
             found.push(
                 diagnostic.help("add and remove headers after the last cut, or use `runtime = \"full\"`"),
