@@ -54,9 +54,9 @@ impl Node for Device {
     }
 }
 
-/// Compiled programs by window, eviction, and whether they are parents.
+/// Compiled programs by window, eviction, arrays, and whether they are parents.
 #[derive(Default)]
-struct Programs(BTreeMap<(u32, bool, bool), &'static Compiled>);
+struct Programs(BTreeMap<(u32, bool, bool, bool), &'static Compiled>);
 
 impl Programs {
     fn device(&mut self, layout: Layout) -> Box<dyn Node> {
@@ -79,10 +79,11 @@ impl Programs {
     ) -> Box<dyn Node> {
         let operators = vec![Op::Add, Op::Max, Op::Or];
         let program = Program { operators, jobs: 2, is_parent, ..Program::new(layout, Op::Add, STREAMS) };
-        let compiled = self.0.entry((layout.window, layout.evict, is_parent)).or_insert_with(|| {
-            let source = program.source().expect("it prints");
-            Box::leak(Box::new(compile(&source).expect("it compiles")))
-        });
+        let compiled =
+            self.0.entry((layout.window, layout.evict, layout.is_dense(), is_parent)).or_insert_with(|| {
+                let source = program.source().expect("it prints");
+                Box::leak(Box::new(compile(&source).expect("it compiles")))
+            });
         let job = (JOB, number, 1);
         let pipeline = Pipeline::of_senders(program, compiled, Engine::Native, job, has_parent, senders)
             .expect("it starts");
@@ -137,6 +138,28 @@ fn trees_are_exact_whatever_happens_to_packets() {
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, op, 5, 100, rng.between(1, 3) as u32, &mut rng);
         world.tree((0..3).map(|number| programs.of_tree(layout, number, 2, 5)).collect());
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn arrays_are_exact_whatever_happens_to_packets() {
+    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 100 };
+    let mut programs = Programs::default();
+    for seed in 0..seeds {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
+        let layout = Layout { window, tag_bits: Layout::NO_TAG, ..SMALL };
+        let elements = rng.between(1, 48) as u32;
+        let is_tree = rng.next_bool();
+        let mappers = if is_tree { 5 } else { MAPPERS_OF_A_JOB };
+        let mut world = World::new(layout, op, mappers, elements, elements.div_ceil(16), &mut rng);
+        match is_tree {
+            true => world.tree((0..3).map(|number| programs.of_tree(layout, number, 2, 5)).collect()),
+            false => world.nodes(vec![programs.device(layout)]),
+        }
         world.banks(rng.between(1, 2) as u8);
         world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }

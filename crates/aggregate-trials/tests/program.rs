@@ -13,11 +13,13 @@ const CHANNELS: u16 = 3;
 const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
 
 /// Layouts, and what they are for.
-const LAYOUTS: [(&str, Layout); 5] = [
+const LAYOUTS: [(&str, Layout); 7] = [
     ("small", SMALL),
     ("24 lanes", Layout { lanes: 24, index_bits: 1, ..SMALL }),
     ("eviction", Layout { evict: true, window: 2, ..SMALL }),
     ("whole keys", Layout { tag_bits: 128, window: 1, ..SMALL }),
+    ("arrays", Layout { tag_bits: Layout::NO_TAG, ..SMALL }),
+    ("long packets of arrays", Layout { lanes: 36, tag_bits: Layout::NO_TAG, index_bits: 1, ..SMALL }),
     ("long packets", Layout { lanes: 64, tag_bits: 128, index_bits: 1, evict: true, ..SMALL }),
 ];
 
@@ -47,9 +49,10 @@ fn length(packets: u32) -> u32 {
 /// A packet of small numbers that grow with time, and who sends it: the reducer or a channel's mapper.
 fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16>, Packet) {
     let asked = [Kind::Open, Kind::Close, Kind::Read, Kind::Clear];
-    let kind = match rng.below(10) {
+    let kind = match rng.below(11) {
         0..=5 => Kind::Data,
         6..=8 => *rng.pick(&asked).expect("there are some"),
+        9 => *rng.pick(&[Kind::Overflow, Kind::ReadReply]).expect("there are some"),
         _ => *rng.pick(&Kind::ALL).expect("there are some"),
     };
     let op = *rng.pick(&[Op::Add, Op::Max, Op::Or, Op::Min]).expect("there are some");
@@ -61,6 +64,10 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
     packet.seq = at / 8 + rng.below(12) as u32;
     // Of an OVERFLOW, only the lowest bit has a meaning, and the others are 0.
     packet.aux = rng.below(if kind == Kind::Overflow { 2 } else { 4 }) as u32;
+    if kind == Kind::ReadReply && rng.next_bool() {
+        // One row was read of one.
+        packet.aux = 0x1_0001;
+    }
     if matches!(kind, Kind::Read | Kind::Clear) {
         packet.aux = *rng.pick(&[0, 1, 1, 2, 3, 8, 256, 257, 0x1_0003]).expect("there are some");
     }
@@ -69,7 +76,11 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
             let tag = rng.below(4) as u128;
             let high = if layout.tag_bits == 128 { rng.below(2) as u128 } else { 0 };
             // A reply is a row.
-            let index = if kind == Kind::ReadReply { at as u16 % 6 } else { rng.below(6) as u16 };
+            let index = match kind {
+                _ if layout.is_dense() => packet.seq as u16,
+                Kind::ReadReply => at as u16 % 6,
+                _ => rng.below(6) as u16,
+            };
             let slot = Slot { lane, index };
             packet
                 .pairs
@@ -254,13 +265,27 @@ const EVICTING: [(&str, &str); 3] = [
     ("slots.write(at, lane.tag ++ lane.value);\n                    shadow", "shadow"),
 ];
 
+/// The same of programs for arrays, which are parents.
+const OF_ARRAYS: [(&str, &str); 6] = [
+    ("task.row = hdr.agg.seq & (ROWS - 1);", ""),
+    ("slots.write(at, held);", ""),
+    ("slots.write(at, 0);", ""),
+    ("held = held + lane.value;", "held = lane.value;"),
+    (
+        "            lane.value = held;\n            sent = 1;",
+        "            lane.value = held;\n            sent = held == 0 ? 1w0 : 1;",
+    ),
+    ("at = task.first_slot + task.row;", "at = task.row;"),
+];
+
 #[test]
 fn changed_programs_are_noticed() {
+    let arrays = OF_ARRAYS.iter().map(|mutant| (parent(LAYOUTS[4].1), mutant));
     let evicting = LAYOUTS[2].1;
     let plain = MUTANTS.iter().map(|mutant| (program(SMALL), mutant));
     let evicting = EVICTING.iter().map(|mutant| (program(evicting), mutant));
     let parents = OF_PARENTS.iter().map(|mutant| (parent(SMALL), mutant));
-    for (program, (from, to)) in plain.chain(evicting).chain(parents) {
+    for (program, (from, to)) in plain.chain(evicting).chain(parents).chain(arrays) {
         let source = program.source().expect("it prints");
         let changed = source.replace(from, to);
         assert_ne!(changed, source, "`{from}` is not in the program");

@@ -33,6 +33,19 @@ impl Place {
             .then(|| spread(permute(number, half), layout))
     }
 
+    /// The place of an array's element: a row of lanes after the other, a round after the other. Tags are rounds from 1.
+    pub fn of_element(element: u64, layout: &Layout) -> Place {
+        let (row, lane) = (element / u64::from(layout.lanes), (element % u64::from(layout.lanes)) as u8);
+        let index = (row & u64::from(layout.rows() - 1)) as u16;
+        Place { slot: Slot { lane, index }, tag: 1 + u128::from(row >> layout.index_bits) }
+    }
+
+    /// The element whose place this is.
+    pub fn element(&self, layout: &Layout) -> u64 {
+        let row = ((self.tag as u64).saturating_sub(1)) << layout.index_bits | u64::from(self.slot.index);
+        row * u64::from(layout.lanes) + u64::from(self.slot.lane)
+    }
+
     /// The number whose place this is.
     pub fn number(&self, layout: &Layout) -> u64 {
         let rest = (self.tag as u64) << layout.index_bits | u64::from(self.slot.index);

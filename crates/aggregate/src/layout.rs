@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Layout {
     /// Pairs that a packet has room for: 1 to [`Layout::MOST_LANES`].
     pub lanes: u8,
-    /// Bits of a tag: [`Layout::SHORT_TAG`], or [`Layout::LONG_TAG`] for whole keys.
+    /// Bits of a tag: [`Layout::SHORT_TAG`], [`Layout::LONG_TAG`] for whole keys, or [`Layout::NO_TAG`] for arrays.
     pub tag_bits: u8,
     /// Bits of an index: a lane has 2^`index_bits` rows in each bank. At most 16.
     pub index_bits: u8,
@@ -40,6 +40,12 @@ impl Layout {
     /// Bits of a tag that is a key.
     pub const LONG_TAG: u8 = 128;
 
+    /// Arrays: packet `n` of a round is row `n` of the slots, so that pairs are values alone.
+    pub const NO_TAG: u8 = 0;
+
+    /// Limit on the rows of arrays: a round has no more packets.
+    pub const MOST_ARRAY_ROWS: u32 = 1 << 14;
+
     /// For a switch pipeline: 24 lanes of 8,192 rows in each of two banks, a register of 64 bits per slot.
     pub const PIPELINE: Layout =
         Layout { lanes: 24, tag_bits: 32, index_bits: 13, window: 256, evict: false };
@@ -48,14 +54,21 @@ impl Layout {
     pub const SOFTWARE: Layout =
         Layout { lanes: 64, tag_bits: 128, index_bits: 12, window: 256, evict: true };
 
+    /// For arrays on software devices: 128 values in a packet.
+    pub const DENSE: Layout = Layout { lanes: 128, tag_bits: 0, index_bits: 9, window: 256, evict: false };
+
     /// The reason why there is no such layout, if there is one.
     pub fn check(&self) -> Result<(), LayoutError> {
         let fail = |text: String| Err(LayoutError(text));
         if !(1..=Layout::MOST_LANES).contains(&self.lanes) {
             return fail(format!("a packet has 1 to {} lanes, not {}", Layout::MOST_LANES, self.lanes));
         }
-        if ![Layout::SHORT_TAG, Layout::LONG_TAG].contains(&self.tag_bits) {
-            return fail(format!("a tag has 32 or 128 bits, not {}", self.tag_bits));
+        if ![Layout::NO_TAG, Layout::SHORT_TAG, Layout::LONG_TAG].contains(&self.tag_bits) {
+            return fail(format!("a tag has 32 or 128 bits, or 0 for arrays, not {}", self.tag_bits));
+        }
+        if self.is_dense() && (self.evict || self.rows() > Layout::MOST_ARRAY_ROWS) {
+            let most = Layout::MOST_ARRAY_ROWS;
+            return fail(format!("arrays have no eviction, and at most {most} rows"));
         }
         if self.index_bits > 16 {
             return fail(format!("an index has at most 16 bits, not {}", self.index_bits));
@@ -72,13 +85,26 @@ impl Layout {
         1 << self.index_bits
     }
 
+    /// True for arrays: pairs have no tags.
+    pub fn is_dense(&self) -> bool {
+        self.tag_bits == Layout::NO_TAG
+    }
+
+    /// Elements of an array in a round.
+    pub fn elements(&self) -> u64 {
+        u64::from(self.lanes) * u64::from(self.rows())
+    }
+
     /// True if packets have an extension of the map of valid lanes.
     pub fn has_extension(&self) -> bool {
         self.lanes > 32
     }
 
-    /// Bytes of a pair in a packet: index, tag, value.
+    /// Bytes of a pair in a packet: index, tag, value; of arrays, the value alone.
     pub fn pair_bytes(&self) -> usize {
+        if self.is_dense() {
+            return 4;
+        }
         2 + usize::from(self.tag_bits / 8) + 4
     }
 

@@ -283,7 +283,11 @@ impl Mapper {
                 *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
             }
         }
-        let (kind, aux) = if parcel.is_direct { (Kind::Overflow, DIRECT) } else { (Kind::Data, 0) };
+        // The first row of an array's packet past the switches.
+        let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
+        let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
+        let (kind, aux) =
+            if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
         Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs, ..header })
     }

@@ -6,6 +6,8 @@
 //! With eviction, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
 //! run ahead, by about the square root of their number, and its pairs would not be in the switch together with those of other mappers.
 
+mod dense;
+
 use crate::key::Place;
 use crate::layout::Layout;
 use crate::packet::Pair;
@@ -62,6 +64,9 @@ pub fn pack(
     rounds: u32,
     most_value: Option<u32>,
 ) -> Result<Vec<Round>, PackError> {
+    if layout.is_dense() {
+        return dense::pack(pairs, layout, rounds, most_value);
+    }
     pairs.sort_unstable_by_key(|pair| (pair.place.order(), pair.place));
     if let Some(twice) = pairs.windows(2).find(|two| two[0].place == two[1].place) {
         return Err(PackError::KeyTwice(twice[0].place));

@@ -7,6 +7,9 @@
 //! valid:32 or 128                                  further blocks of READREPLY and of a mapper's OVERFLOW: a map, and its pairs
 //! index:16  tag:32 or 128  value:32
 //! ```
+//!
+//! Arrays (format 1): pairs are values alone. The row of a packet is its number in the round; a mapper's OVERFLOW names its first row in the upper half of
+//! `aux`, and each block is the next row.
 
 use crate::key::{Place, Slot};
 use crate::layout::Layout;
@@ -143,9 +146,9 @@ impl Packet {
         Packet { kind, op, job, generation: 0, boot: 0, channel: 0, seq: 0, aux: 0, map: 0, pairs: vec![] }
     }
 
-    /// The blocks of pairs: in each, every lane comes once, in order. Blocks of READREPLY are rows.
-    fn blocks(&self) -> impl Iterator<Item = &[Pair]> {
-        let is_row = self.kind == Kind::ReadReply;
+    /// The blocks of pairs: in each, every lane comes once, in order. Blocks of READREPLY are rows; of arrays, all are.
+    fn blocks(&self, layout: &Layout) -> impl Iterator<Item = &[Pair]> {
+        let is_row = self.kind == Kind::ReadReply || layout.is_dense();
         self.pairs.chunk_by(move |one, next| {
             let (one, next) = (one.place.slot, next.place.slot);
             one.lane < next.lane && (!is_row || one.index == next.index)
@@ -155,7 +158,7 @@ impl Packet {
     /// The payload of a datagram.
     pub fn bytes(&self, layout: &Layout) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(layout.header_bytes() + self.pairs.len() * layout.pair_bytes());
-        let mut blocks = self.blocks();
+        let mut blocks = self.blocks(layout);
         let first = blocks.next().unwrap_or_default();
         let valid = if first.is_empty() { self.map } else { map_of(first) };
         bytes.push(VERSION << 4 | self.kind as u8);
@@ -212,7 +215,14 @@ impl Packet {
             return (!is_wrong).then_some(Packet { map: valid, ..header });
         }
         let mut pairs = Vec::with_capacity(valid.count_ones() as usize);
-        read(valid, &mut rest, &mut pairs, layout)?;
+        // The row of an array's block, if it has no index: rows of READREPLY descend.
+        let (first, step) = match kind {
+            Kind::ReadReply => ((seq as u16).wrapping_add((aux >> 16) as u16).wrapping_sub(1), u16::MAX),
+            Kind::Overflow if aux & DIRECT != 0 => ((aux >> 16) as u16, 1),
+            _ => (seq as u16, 0),
+        };
+        let mut row = first;
+        read(valid, row, &mut rest, &mut pairs, layout)?;
         let has_blocks = kind == Kind::ReadReply || kind == Kind::Overflow && aux & DIRECT != 0;
         while has_blocks && !rest.is_empty() {
             let mut map = u128::from(u32::from_be_bytes(take(&mut rest)?));
@@ -221,7 +231,8 @@ impl Packet {
                 map |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
             }
             (map != 0).then_some(())?;
-            read(map, &mut rest, &mut pairs, layout)?;
+            row = row.wrapping_add(step);
+            read(map, row, &mut rest, &mut pairs, layout)?;
         }
         Some(Packet { pairs, ..header })
     }
@@ -233,16 +244,25 @@ fn map_of(block: &[Pair]) -> u128 {
 
 fn write(block: &[Pair], bytes: &mut Vec<u8>, layout: &Layout) {
     for Pair { place, value } in block {
+        if layout.is_dense() {
+            bytes.extend(value.to_be_bytes());
+            continue;
+        }
         bytes.extend(place.slot.index.to_be_bytes());
         bytes.extend(&place.tag.to_be_bytes()[16 - usize::from(layout.tag_bits / 8)..]);
         bytes.extend(value.to_be_bytes());
     }
 }
 
-/// Takes the pairs of a block.
-fn read(map: u128, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &Layout) -> Option<()> {
+/// Takes the pairs of a block. `row`: of an array.
+fn read(map: u128, row: u16, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &Layout) -> Option<()> {
     (map.checked_shr(layout.lanes.into()).unwrap_or(0) == 0).then_some(())?;
     for lane in (0..layout.lanes).filter(|lane| map >> lane & 1 != 0) {
+        if layout.is_dense() {
+            let place = Place { tag: 1, slot: Slot { lane, index: row } };
+            pairs.push(Pair { place, value: u32::from_be_bytes(take(rest)?) });
+            continue;
+        }
         let index = u16::from_be_bytes(take(rest)?);
         let (tag, after) = rest.split_at_checked(usize::from(layout.tag_bits / 8))?;
         let tag = tag.iter().fold(0, |tag, byte| tag << 8 | u128::from(*byte));
@@ -253,9 +273,13 @@ fn read(map: u128, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &Layout) -> 
     Some(())
 }
 
-/// Number of the format of pairs: 0 for short tags, 3 for whole keys.
+/// Number of the format of pairs: 0 for short tags, 1 for arrays, 3 for whole keys.
 pub fn format(layout: &Layout) -> u8 {
-    if layout.tag_bits == Layout::SHORT_TAG { 0 } else { 3 }
+    match layout.tag_bits {
+        Layout::NO_TAG => 1,
+        Layout::SHORT_TAG => 0,
+        _ => 3,
+    }
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
@@ -270,7 +294,7 @@ mod tests {
 
     fn data(layout: &Layout, lanes: &[u8]) -> Packet {
         let pair = |lane: &u8| {
-            let tag = 7 << (layout.tag_bits - 4) | u128::from(*lane);
+            let tag = 7 << layout.tag_bits.saturating_sub(4) | u128::from(*lane);
             Pair { place: Place { tag, slot: Slot { lane: *lane, index: 513 } }, value: 0x0102_0304 }
         };
         let pairs = lanes.iter().map(pair).collect();
@@ -295,8 +319,14 @@ mod tests {
 
     #[test]
     fn packets_come_back_from_their_bytes_and_nothing_shorter_does() {
-        for layout in [Layout::PIPELINE, Layout::SOFTWARE, Layout { lanes: 128, ..Layout::PIPELINE }] {
-            let packet = data(&layout, &[0, 5, layout.lanes - 1]);
+        for layout in
+            [Layout::PIPELINE, Layout::SOFTWARE, Layout { lanes: 128, ..Layout::PIPELINE }, Layout::DENSE]
+        {
+            let mut packet = data(&layout, &[0, 5, layout.lanes - 1]);
+            if layout.is_dense() {
+                let seq = packet.seq as u16;
+                packet.pairs.iter_mut().for_each(|pair| (pair.place.tag, pair.place.slot.index) = (1, seq));
+            }
             let bytes = packet.bytes(&layout);
             assert_eq!(Packet::parse(&bytes, &layout), Some(packet));
             for length in 0..bytes.len() {

@@ -55,6 +55,9 @@ impl Program {
                 "a program has 1 to {most} operators, not {count}: a slot's register has four actions, and one reads"
             ));
         }
+        if self.layout.is_dense() && self.operators.contains(&Op::Min) {
+            return fail("a program for arrays has no `min`, because an empty slot holds 0: use `max` of the complements".into());
+        }
         if self.jobs == 0 || self.channels == 0 {
             return fail("a program serves at least one job and one channel".into());
         }

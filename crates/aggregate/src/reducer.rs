@@ -112,6 +112,8 @@ pub struct Reducer {
     last: u32,
     /// Generations that are only opened, closed and cleared: one for each bank, after an earlier reducer.
     purges: u8,
+    /// An array: the round in which it begins, and its elements.
+    array: Option<(u32, u64)>,
     committed: u32,
     result: Sums,
     answers: VecDeque<(To, Packet)>,
@@ -137,6 +139,7 @@ impl Reducer {
             attempts: vec![],
             last: 0,
             purges: 0,
+            array: None,
             committed: 0,
             result: Sums::new(),
             answers: VecDeque::new(),
@@ -151,6 +154,19 @@ impl Reducer {
     /// first, because nobody knows what the other one has left in them.
     pub fn after(self, generation: u32) -> Reducer {
         Reducer { last: generation.max(self.last), purges: 2, ..self }
+    }
+
+    /// The rounds that are not yet committed are an array of so many elements: only its rows are read and cleared. Without it, all rows are.
+    pub fn set_elements(&mut self, elements: u64) {
+        self.array = Some((self.committed, elements));
+    }
+
+    /// Rows of a round that hold something.
+    fn rows_of(layout: &Layout, array: Option<(u32, u64)>, round: u32) -> u32 {
+        let Some((first, elements)) = array else { return layout.rows() };
+        let before = u64::from(round.saturating_sub(first)) * layout.elements();
+        let rows = elements.saturating_sub(before).div_ceil(layout.lanes.into());
+        rows.clamp(1, layout.rows().into()) as u32
     }
 
     /// The largest generation so far; 0 if there was none.

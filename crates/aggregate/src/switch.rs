@@ -128,8 +128,11 @@ impl Switch {
         // Only the first copy of a packet is folded. Duplicates get the same answer from the stored bitmap.
         if packet.seq > cell.seq {
             let mut cell = Cell { seq: packet.seq, overflowed: 0, evicted: vec![] };
-            for pair in &packet.pairs {
-                if let Some(left) = self.fold(*pair, &packet) {
+            for mut pair in packet.pairs.iter().copied() {
+                if self.layout.is_dense() {
+                    pair.place = Place { tag: 1, slot: Slot { index: packet.seq as u16, ..pair.place.slot } };
+                }
+                if let Some(left) = self.fold(pair, &packet) {
                     cell.overflowed |= 1 << pair.place.slot.lane;
                     cell.evicted.extend(self.layout.evict.then_some(left));
                 }
@@ -237,11 +240,16 @@ impl Switch {
         let mut pairs = vec![];
         for lane in 0..self.layout.lanes {
             let slot = Slot { lane, index };
+            let is_dense = self.layout.is_dense();
             let held = self.slot(generation, slot);
             if empties {
                 *held = (0, 0);
-            } else if held.0 != 0 {
-                pairs.push(Pair { place: Place { slot, tag: held.0 }, value: held.1 });
+            } else if held.0 != 0 || is_dense {
+                // Rows of arrays are whole: 0 is the value of an empty slot.
+                pairs.push(Pair {
+                    place: Place { slot, tag: if is_dense { 1 } else { held.0 } },
+                    value: held.1,
+                });
             }
         }
         pairs

@@ -178,3 +178,78 @@ fn a_job_without_a_switch_on_its_path_is_named() {
     let what = world.run(Disturbance { loss: 1_000_000, ..Disturbance::default() });
     assert_eq!(what, Err("NoSwitch(0)".into()));
 }
+
+/// Arrays: rows have neither indexes nor tags.
+const ARRAYS: Layout = Layout { tag_bits: Layout::NO_TAG, ..SMALL };
+
+/// A job of arrays that ends somewhere in the last of its rounds.
+fn arrays(mappers: u16, rounds: u32, layout: Layout, rng: &mut Rng) -> World {
+    let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
+    let each = layout.elements() as u32;
+    let elements = rng.between(u64::from((rounds - 1) * each + 1), u64::from(rounds * each)) as u32;
+    World::new(layout, op, mappers, elements, rounds, rng)
+}
+
+#[test]
+fn arrays_are_exact_whatever_happens_to_packets() {
+    for seed in 0..seeds() {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let mut world = arrays(5, rng.between(1, 4) as u32, Layout { window, ..ARRAYS }, &mut rng);
+        if rng.next_bool() {
+            world.model_tree(2);
+        }
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+#[test]
+fn arrays_are_reduced_again_and_again() {
+    for seed in 0..seeds() / 2 {
+        let mut rng = Rng::new(seed);
+        let mut world = arrays(3, 1, ARRAYS, &mut rng);
+        if rng.next_bool() {
+            world.model_tree(2);
+        }
+        for call in 0..5 {
+            let disturbance = Disturbance { crashes: vec![], ..Disturbance::some(&mut rng) };
+            world.reduce(disturbance).unwrap_or_else(|what| panic!("seed {seed}, call {call}: {what}"));
+            let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
+            let elements = rng.between(1, 48) as u32;
+            world.extend(op, elements, elements.div_ceil(16), &mut rng);
+        }
+    }
+}
+
+#[test]
+fn a_restart_while_arrays_are_reduced_costs_nothing_but_time() {
+    let world = || World::new(ARRAYS, Op::Add, 2, 30, 2, &mut Rng::new(7));
+    let calm = world().run(Disturbance::default()).expect("nothing happens");
+    for at in 0..calm {
+        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
+        world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
+    }
+}
+
+#[test]
+fn a_reducer_of_arrays_follows_another_at_any_event() {
+    for seed in 0..seeds() {
+        let mut rng = Rng::new(seed);
+        let mut world = World::new(ARRAYS, Op::Add, 2, 40, 3, &mut rng);
+        let disturbance = Disturbance { crashes: vec![], restarts: vec![], ..Disturbance::some(&mut rng) };
+        for _ in 0..3 {
+            world.replace(rng.index(400), &disturbance, &mut rng);
+        }
+        world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+/// Every pair finds its slot, and only the array's own rows are read.
+#[test]
+fn of_arrays_each_element_arrives_once() {
+    let layout = Layout { index_bits: 6, ..ARRAYS };
+    let mut world = World::new(layout, Op::Max, 6, 99, 1, &mut Rng::new(3));
+    world.run(Disturbance::default()).expect("nothing happens");
+    assert_eq!((world.reducer.counts().read, world.reducer.counts().overflowed), (99, 0));
+}

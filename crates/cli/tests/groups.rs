@@ -111,6 +111,51 @@ fn calls_are_exact_though_a_switch_is_killed() {
     assert!(child.wait().unwrap().success());
 }
 
+/// Arrays without keys on the wire; values of `min` travel past the switches, and keys are refused.
+#[test]
+fn arrays_travel_without_keys() {
+    let place = place("groups-arrays");
+    let job = JOB.replace("rows = 256, window = 16", "profile = arrays, rows = 4, window = 16");
+    std::fs::write(place.join("a.job"), job).unwrap();
+    let (mut child, plan, _) = start(&place);
+    assert_eq!(plan.operators, ["add", "max", "or"]);
+    let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+    let program = |rank: usize| {
+        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None };
+        let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
+        for call in 0..4 {
+            let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call).collect();
+            let (sums, report) = group.all_reduce(Values::I32(&values), Op::Add, &mut || true).unwrap();
+            let wanted: Vec<u8> =
+                (0..1500).flat_map(|at: i32| ((at - 700) * 10 + 4 * call).to_le_bytes()).collect();
+            assert!(sums == wanted, "call {call}");
+            // 512 elements in a round; each arrives once.
+            assert_eq!((report.rounds, report.pairs_arrived, report.fallback), (3, 1500, None));
+            let wide: Vec<i64> = (0..10).map(|at| (at - 5) << 40).collect();
+            let (sums, _) = group.all_reduce(Values::I64(&wide), Op::Add, &mut || true).unwrap();
+            assert_eq!(sums, wide.iter().flat_map(|value| (4 * value).to_le_bytes()).collect::<Vec<u8>>());
+            let (most, _) = group.all_reduce(Values::I32(&[rank as i32 - 9]), Op::Max, &mut || true).unwrap();
+            assert_eq!(most, (-6i32).to_le_bytes());
+            let (least, report) =
+                group.all_reduce(Values::U32(&[rank as u32 + 3, 9]), Op::Min, &mut || true).unwrap();
+            assert_eq!(least, [3u32.to_le_bytes(), 9u32.to_le_bytes()].concat());
+            assert_eq!(report.fallback.as_deref(), Some("the switches fold by add, max, or only"));
+        }
+        let keys = Keys::Numbers(Values::U64(&[1]));
+        group.reduce_by_key(&keys, Values::U32(&[1]), Op::Add, &mut || true).unwrap_err()
+    };
+    let refused = std::thread::scope(|scope| {
+        let program = &program;
+        let threads: Vec<_> = (0..4).map(|rank| scope.spawn(move || program(rank))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    for error in refused {
+        assert!(error.title.contains("reduces arrays only"), "{error:?}");
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn programs_are_not_started_by_a_master() {
     let place = place("groups-run");

@@ -55,10 +55,16 @@ impl Agg {
         let fewest = (sum / u64::from(channels.max(1)) / 1_000_000) as u32 + 1;
         let estimate = Estimate { mappers: channels.into(), pairs: sum, distinct };
         let rounds = match () {
+            () if layout.is_dense() => {
+                data.pairs.first().map_or(1, |pairs| (pairs.len() as u64).div_ceil(layout.elements()) as u32)
+            }
             () if !is_switched || layout.evict => fewest,
             () => estimate.rounds(&layout).max(fewest),
         };
-        let place = |key: u32| Place::of_hashed(&key.to_be_bytes(), 1, &layout);
+        let place = |key: u32| match layout.is_dense() {
+            true => Place::of_element(key.into(), &layout),
+            false => Place::of_hashed(&key.to_be_bytes(), 1, &layout),
+        };
         let (least_wait, most_wait) = (Duration::from_ms(4), Duration::from_ms(100));
         let mut mappers = vec![];
         for (channel, pairs) in (0..channels).zip(&data.pairs) {
@@ -81,7 +87,7 @@ impl Agg {
             mappers.push(Mapper::new(config, packets.into()));
         }
         let folding = if is_switched { shape.switches() } else { 0 };
-        let reducer = Reducer::new(reducer::Config {
+        let mut reducer = Reducer::new(reducer::Config {
             job: 1,
             op: data.op,
             layout,
@@ -94,6 +100,9 @@ impl Agg {
             most_wait,
             patience: Duration::from_s(10),
         });
+        if layout.is_dense() {
+            reducer.set_elements(data.pairs.first().map_or(0, |pairs| pairs.len() as u64));
+        }
         let keys: BTreeMap<Place, u32> =
             data.pairs.iter().flatten().map(|(key, _)| (place(*key), *key)).collect();
         let last = keys.values().max().map_or(0, |last| *last);

@@ -34,6 +34,8 @@ pub enum Mode {
     Pipeline,
     /// AGG with whole keys and eviction.
     Software,
+    /// AGG's format of arrays, for dense data: 128 values in a packet.
+    Dense,
 }
 
 /// A job.
@@ -83,6 +85,10 @@ impl Trial<'_> {
             Mode::Hadoop => agg(Layout::SOFTWARE, 0, records)?,
             Mode::Pipeline => agg(Layout::PIPELINE, self.slots, Framing::Agg)?,
             Mode::Software => agg(Layout::SOFTWARE, self.slots, Framing::Agg)?,
+            Mode::Dense if !self.data.is_dense => {
+                return Err("the format of arrays reduces arrays only".to_string());
+            }
+            Mode::Dense => agg(Layout::DENSE, self.slots, Framing::Agg)?,
             Mode::Daiet { collision, is_paced } => {
                 let share = if is_paced { u64::from(self.shape.mappers) } else { 1 };
                 let mut job =

@@ -105,7 +105,11 @@ fn arrays_are_summed_by_all() {
         assert_eq!(switched.pairs, 5000);
         assert!(switched.to.bytes * 4 < plain.to.bytes, "{switched:?} {plain:?}");
         exact(&trial, Mode::Pipeline);
+        let arrays = exact(&trial, Mode::Dense);
+        assert_eq!(arrays.pairs, 5000);
+        assert!(arrays.to.bytes * 4 < plain.to.bytes, "{arrays:?} {plain:?}");
         trial.links.loss_ppm = 5000;
+        assert!(exact(&trial, Mode::Dense).lost > 0);
         let lossy = exact(&trial, Mode::SwitchMl);
         assert!(lossy.lost > 0, "{lossy:?}");
     }

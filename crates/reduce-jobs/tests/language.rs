@@ -64,6 +64,9 @@ fn programs_are_a_group_by_the_operators_that_its_calls_may_have() {
     assert_eq!(hosts, ["h1", "10.0.0.2"]);
     assert!(job.is_group(&job.reducers[0]));
     assert_eq!(operators(&job, &job.reducers[0]), [Op::Max, Op::Add, Op::Min]);
+    let arrays = self::job("mapper w1 = program(at = h1)\nreducer r = max(w1, profile = arrays)\n");
+    assert_eq!(arrays.reducers[0].layout, aggregate::Layout::DENSE);
+    assert_eq!(operators(&arrays, &arrays.reducers[0]), [Op::Max, Op::Add, Op::Or]);
 }
 
 #[test]
@@ -119,6 +122,22 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("mapper m3 = program(at = 3)\nreducer r = add(m3)", "P4R1608", "`at` is a host"),
     ("mapper m3 = program(at = h1, rows = 4)\nreducer r = add(m3)", "P4R1608", "`program` takes no `rows`"),
     ("mapper m3 = program(at = h1)\nreducer r = add(m1, m3)", "P4R1608", "some mappers of `r` are programs"),
+    ("reducer r = add(m1, profile = arrays)", "P4R1608", "is for programs that reduce arrays"),
+    (
+        "mapper m3 = program(at = h1)\nreducer r = min(m3, profile = arrays)",
+        "P4R1608",
+        "cannot reduce by `min`",
+    ),
+    (
+        "mapper m3 = program(at = h1)\nreducer r = add(m3, profile = arrays, rounds = 2)",
+        "P4R1608",
+        "neither `key` nor `rounds`",
+    ),
+    (
+        "mapper m3 = program(at = h1)\nreducer r = add(m3, profile = arrays, rows = 32768)",
+        "P4R1608",
+        "at most 16384 rows",
+    ),
     ("reducer r = add(m1, key = number, profile = software)", "P4R1608", "use `profile = pipeline`"),
 ];
 

@@ -2,6 +2,8 @@
 
 use super::attempt::{Attempt, Phase};
 use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
+use crate::key::Place;
+use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
 use crate::packet::{Kind, Packet, Pair};
@@ -50,7 +52,7 @@ impl Reducer {
     }
 
     pub(super) fn overflowed(&mut self, packet: &Packet, is_marked: bool, now: Time) {
-        let op = self.config.op;
+        let (op, layout, array) = (self.config.op, self.config.layout, self.array);
         let Some(attempt) = self.collecting(packet.generation) else { return };
         let Some(seen) = attempt.seen.get_mut(usize::from(packet.channel)) else { return };
         if packet.seq >> ROUND_BITS != packet.generation {
@@ -60,8 +62,11 @@ impl Reducer {
         let (word, bit) = (seen.entry(number / 64).or_default(), 1 << (number % 64));
         if *word & bit == 0 {
             *word |= bit;
-            attempt.overflowed += packet.pairs.len() as u64;
-            packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
+            for pair in &packet.pairs {
+                let Some(pair) = in_round(*pair, attempt.round, &layout, array) else { continue };
+                attempt.overflowed += 1;
+                add(&mut attempt.sums, pair, op);
+            }
         }
         self.acks.add(packet, is_marked, now);
     }
@@ -116,6 +121,7 @@ impl Reducer {
             _ => Kind::Read,
         };
         let (switch, op, wait) = (packet.channel, self.config.op, self.config.least_wait);
+        let (layout, array) = (self.config.layout, self.array);
         // An answer from before a restart is about slots that are lost.
         if self.boots.get(usize::from(switch)) != Some(&packet.boot) {
             return;
@@ -138,10 +144,23 @@ impl Reducer {
         self.progress = Some(now);
         if asked == Kind::Read {
             self.counts.read_packets += 1;
-            attempt.read += packet.pairs.len() as u64;
-            packet.pairs.iter().for_each(|pair| add(&mut attempt.sums, *pair, op));
+            for pair in &packet.pairs {
+                let Some(pair) = in_round(*pair, attempt.round, &layout, array) else { continue };
+                attempt.read += 1;
+                add(&mut attempt.sums, pair, op);
+            }
         }
     }
+}
+
+/// A pair with its tag. Packets of arrays do not carry the round, which is the tag; a last row may be longer than the array.
+fn in_round(pair: Pair, round: u32, layout: &Layout, array: Option<(u32, u64)>) -> Option<Pair> {
+    if !layout.is_dense() {
+        return Some(pair);
+    }
+    let (first, elements) = array.unwrap_or((0, u64::MAX));
+    let place = Place { tag: 1 + u128::from(round.saturating_sub(first)), ..pair.place };
+    (place.element(layout) < elements).then_some(Pair { place, ..pair })
 }
 
 fn add(sums: &mut Sums, pair: Pair, op: Op) {

@@ -26,6 +26,8 @@ pub(super) struct Attempt {
     pub round: u32,
     pub phase: Phase,
     pub is_doomed: bool,
+    /// Only for clearing what an earlier reducer has left.
+    pub is_purge: bool,
     pub is_committed: bool,
     /// The switches closed last; all before them are closed.
     pub closed: Range<u16>,
@@ -59,13 +61,16 @@ impl Reducer {
 
     /// The next phase of an attempt, if its time has come.
     fn step(&mut self, at: usize) -> bool {
-        let Reducer { config, attempts, committed, result, counts, .. } = self;
+        let Reducer { config, attempts, committed, result, counts, array, .. } = self;
         // The numbers of rows grow from attempt to attempt, and a parent's cells know the last ones.
         let is_turn =
             attempts[..at].iter().all(|earlier| !matches!(earlier.phase, Phase::Closing | Phase::Reading));
         let attempt = &mut attempts[at];
         let is_answered = attempt.requests.as_mut().is_none_or(|requests| requests.is_over(&attempt.lost));
-        let (switches, rows, window) = (config.switches, config.layout.rows(), config.layout.window);
+        let (switches, window) = (config.switches, config.layout.window);
+        // After an earlier reducer, any row may hold something.
+        let array = array.filter(|_| !attempt.is_purge);
+        let rows = Reducer::rows_of(&config.layout, array, attempt.round);
         let is_closed = attempt.closed.end == switches;
         let next = match attempt.phase {
             Phase::Opening if is_answered && attempt.is_doomed => Phase::Closing,
@@ -146,6 +151,7 @@ impl Reducer {
             round,
             phase: Phase::Opening,
             is_doomed,
+            is_purge: is_doomed,
             is_committed: false,
             closed: 0..0,
             requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1), config.layout.window)),

@@ -120,8 +120,11 @@ fn draw(
     let mut wanted = Sums::new();
     let rounds_of = |_| {
         let mut own = BTreeMap::new();
-        for _ in 0..pairs {
-            let place = Place::of_hashed(&rng.below(u64::from(pairs) + 1).to_be_bytes(), 1, &layout);
+        for at in 0..u64::from(pairs) {
+            let place = match layout.is_dense() {
+                true => Place::of_element(at, &layout),
+                false => Place::of_hashed(&rng.below(u64::from(pairs) + 1).to_be_bytes(), 1, &layout),
+            };
             let value = if rng.chance(1, 30) { u32::MAX } else { rng.below(1000) as u32 };
             own.insert(place, value);
         }
@@ -134,6 +137,15 @@ fn draw(
     };
     let rounds_of_all = (0..mappers).map(rounds_of).collect();
     (rounds_of_all, wanted)
+}
+
+/// A reducer that has sent nothing.
+fn fresh(config: &reducer::Config, wanted: &Sums) -> Reducer {
+    let mut reducer = Reducer::new(config.clone());
+    if config.layout.is_dense() {
+        reducer.set_elements(wanted.len() as u64);
+    }
+    reducer
 }
 
 impl World {
@@ -156,7 +168,7 @@ impl World {
         let mut world = World {
             layout,
             op,
-            reducer: Reducer::new(config.clone()),
+            reducer: fresh(&config, &wanted),
             config,
             mappers: vec![],
             rounds: rounds_of_all,
@@ -184,8 +196,8 @@ impl World {
             most_wait: Duration::from_ms(2),
         };
         let mut rounds = self.rounds[usize::from(channel)].to_vec();
-        // A mapper that starts anew need not pack its pairs as before.
-        if incarnation > 1 {
+        // A mapper that starts anew need not pack its pairs as before, but for arrays.
+        if incarnation > 1 && !self.layout.is_dense() {
             rounds.iter_mut().for_each(|round| round.reverse());
         }
         Mapper::new(config, rounds.into())
@@ -193,7 +205,7 @@ impl World {
 
     pub fn banks(&mut self, banks: u8) {
         self.config.banks = banks;
-        self.reducer = Reducer::new(self.config.clone());
+        self.reducer = fresh(&self.config, &self.wanted);
     }
 
     /// Further rounds of the same machines, with other pairs. Packets of the previous rounds are still under way.
@@ -204,6 +216,9 @@ impl World {
         (self.op, self.wanted) = (op, wanted);
         self.reducer.take_result();
         self.reducer.extend(rounds, op, is_switched);
+        if layout.is_dense() {
+            self.reducer.set_elements(self.wanted.len() as u64);
+        }
         for (mapper, rounds) in self.mappers.iter_mut().flatten().zip(rounds_of_all) {
             mapper.extend(rounds, op);
         }
@@ -215,7 +230,7 @@ impl World {
         let last = self.reducer.generation();
         let (layout, config) = (self.layout, &self.config);
         (self.rounds, self.wanted) = draw(layout, self.op, config.channels, 40, config.rounds, true, rng);
-        self.reducer = Reducer::new(config.clone()).after(last);
+        self.reducer = fresh(config, &self.wanted).after(last);
         self.mappers = (0..self.config.channels).map(|channel| Some(self.mapper(channel, 1))).collect();
     }
 
@@ -240,7 +255,7 @@ impl World {
     pub fn nodes(&mut self, nodes: Vec<Box<dyn Node>>) {
         self.config.switches = nodes.len() as u16;
         self.switches = nodes;
-        self.reducer = Reducer::new(self.config.clone());
+        self.reducer = fresh(&self.config, &self.wanted);
     }
 
     /// These switches; the last one folds what the others have left, and the pairs of a mapper of its own.

@@ -118,6 +118,33 @@ impl Checker<'_> {
         reducers
     }
 
+    /// The conditions of profile `arrays`.
+    fn arrays(&mut self, span: Span, op: Op, members: &[usize], mappers: &[Mapper], is_keyed: bool) {
+        if members.iter().any(|at| mappers[*at].function != Function::Program) {
+            let title = "profile `arrays` is for programs that reduce arrays";
+            self.error(
+                codes::JOB_SETTING,
+                span,
+                title,
+                "use mappers `program(at = HOST)`, or another profile",
+            );
+        }
+        if op == Op::Min {
+            let title = "switches of profile `arrays` cannot reduce by `min`";
+            let help = "name another operator; programs may use `min`, and its values travel to the reducer";
+            self.error(codes::JOB_SETTING, span, title, help);
+        }
+        if is_keyed {
+            let title = "profile `arrays` has neither `key` nor `rounds`";
+            self.error(
+                codes::JOB_SETTING,
+                span,
+                title,
+                "leave them out: rounds follow from the length of an array",
+            );
+        }
+    }
+
     /// A reducer, and whether its number was given.
     fn reducer(
         &mut self,
@@ -160,7 +187,7 @@ impl Checker<'_> {
         let value = word(self, arguments, "value", &["u32", "u64", "u16", "u8"]);
         let values = number(self, arguments, "values", 1, MOST_VALUES);
         let by = word(self, arguments, "by", &["switch", "hosts"]);
-        let profile = word(self, arguments, "profile", &["pipeline", "software"]);
+        let profile = word(self, arguments, "profile", &["pipeline", "software", "arrays"]);
         let rows = number(self, arguments, "rows", 1, 1 << 16);
         let rounds = number(self, arguments, "rounds", 1, 1 << 15);
         let window = number(self, arguments, "window", 1, Layout::MOST_WINDOW.into());
@@ -191,7 +218,15 @@ impl Checker<'_> {
             Some((at, _)) => at == 1,
             None => key_kind == KeyKind::Text,
         };
-        let base = if is_software { Layout::SOFTWARE } else { Layout::PIPELINE };
+        let dense = profile.filter(|(at, _)| *at == 2).map(|(_, span)| span);
+        let base = match () {
+            () if is_software => Layout::SOFTWARE,
+            () if dense.is_some() => Layout::DENSE,
+            () => Layout::PIPELINE,
+        };
+        if let Some(span) = dense {
+            self.arrays(span, op, &members, mappers, key.is_some() || rounds.is_some());
+        }
         let index_bits = rows.map_or(base.index_bits, |(rows, _)| rows.trailing_zeros() as u8);
         let window = window.map_or(base.window, |(window, _)| window as u32);
         let layout = Layout { index_bits, window, ..base };
@@ -256,7 +291,7 @@ impl Checker<'_> {
                 (None, _) => None,
             },
         };
-        if let Some((keys, distinct)) = reducer.keys.filter(|_| rounds.is_none()) {
+        if let Some((keys, distinct)) = reducer.keys.filter(|_| rounds.is_none() && !layout.is_dense()) {
             let pairs = keys.saturating_mul(reducer.mappers.len() as u64);
             reducer.rounds = reducer.better_rounds(pairs, distinct).unwrap_or(1);
         }

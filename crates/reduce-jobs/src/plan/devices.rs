@@ -114,7 +114,9 @@ pub(super) fn devices(
 
 /// The operators that a switch needs for a reducer: a group chooses one for each call.
 pub fn operators(job: &Job, reducer: &Reducer) -> Vec<Op> {
-    let others = Op::ALL.into_iter().filter(|op| *op != reducer.op && job.is_group(reducer));
+    // An empty slot of an array holds 0, which is no start for MIN.
+    let is_known = |op: &Op| !reducer.layout.is_dense() || *op != Op::Min;
+    let others = Op::ALL.into_iter().filter(|op| *op != reducer.op && is_known(op) && job.is_group(reducer));
     [reducer.op].into_iter().chain(others.take(Program::MOST_OPERATORS - 1)).collect()
 }
 

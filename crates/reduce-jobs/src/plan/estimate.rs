@@ -35,8 +35,8 @@ impl<'t> Estimate<'t> {
         let (keys, distinct) = reducer.keys.unwrap_or((USUAL_KEYS, USUAL_KEYS));
         let (layout, chunks) = (&reducer.layout, u64::from(reducer.chunks()));
         let slots = u64::from(layout.lanes) * u64::from(layout.rows()) * u64::from(reducer.rounds);
-        // With eviction, mappers in step need few slots.
-        let slots = if layout.evict { u64::MAX } else { slots };
+        // With eviction, mappers in step need few slots; an array has as many rounds as it needs.
+        let slots = if layout.evict || layout.is_dense() { u64::MAX } else { slots };
         Estimate { paths, topology, keys: keys * chunks, distinct: distinct.max(keys) * chunks, slots }
     }
 

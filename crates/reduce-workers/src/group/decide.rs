@@ -3,7 +3,7 @@
 use super::form::{Form, Range};
 use super::link::{Call, Go, Stock};
 use super::stock::numbers;
-use super::{GroupError, GroupPlan};
+use super::{GroupError, GroupPlan, problem};
 use aggregate::Op;
 use aggregate::estimate::Estimate;
 use aggregate::pack::MOST_PARCELS;
@@ -20,6 +20,10 @@ pub(super) fn decide(
     stocks: &[Stock],
 ) -> Result<(Range, Go, Option<String>), GroupError> {
     let layout = plan.layout();
+    if layout.is_dense() && call.array.is_none() {
+        let title = "this group reduces arrays only, because its job has `profile = arrays`";
+        return Err(problem(title, "use another job for keys, with another profile and `number`"));
+    }
     let busy = || stocks.iter().filter(|stock| stock.keys > 0);
     let most = |stock: &Stock| stock.negative.map_or(i128::from(stock.most), i128::from);
     let range = Range {
@@ -48,7 +52,11 @@ pub(super) fn decide(
     let needed =
         (parts * stocks.iter().map(|stock| stock.keys).max().unwrap_or(0)).div_ceil(room).max(1) as u32;
     let best = if is_switched && !layout.evict && estimate.pairs > 0 { estimate.rounds(&layout) } else { 1 };
-    let rounds = best.max(needed).min(MOST_ROUNDS.max(needed));
+    let rounds = match call.array.filter(|_| layout.is_dense()) {
+        // The rows of a round are those of a bank.
+        Some(length) => (length * u64::from(chunks)).div_ceil(layout.elements()).max(1) as u32,
+        None => best.max(needed).min(MOST_ROUNDS.max(needed)),
+    };
     let most_value = is_switched.then(|| op.most_value(range.programs));
     let fallback = match () {
         () if stocks.is_empty() || is_switched => None,

@@ -160,6 +160,9 @@ impl Root {
         if !self.links.is_empty() {
             self.links.iter_mut().try_for_each(|link| link.send(&Message::Go(go.clone()), &[]))?;
             self.reducer.extend(go.rounds, op, go.most_value.is_some());
+            if let Some(length) = call.array.filter(|_| plan.layout().is_dense()) {
+                self.reducer.set_elements(length * u64::from(go.form.chunks()));
+            }
             self.run(plan, patience, pulse)?;
             let sums = self.reducer.take_result();
             values = self.values(work, &range, &go, &sums, pulse)?;
@@ -247,7 +250,7 @@ impl Root {
         };
         if !go.is_hashed {
             for (place, sum) in sums {
-                let number = place.number(&layout);
+                let number = if layout.is_dense() { place.element(&layout) } else { place.number(&layout) };
                 add(Key::Number(number / u64::from(chunks)), (number % u64::from(chunks)) as u32, *sum);
             }
             return Ok(values);

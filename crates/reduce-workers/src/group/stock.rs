@@ -46,7 +46,10 @@ impl Key {
         match self {
             Key::Number(number) if !is_hashed => {
                 let number = number.checked_mul(chunks.into())?.checked_add(chunk.into())?;
-                Place::of_number(number, layout)
+                match layout.is_dense() {
+                    true => Some(Place::of_element(number, layout)),
+                    false => Place::of_number(number, layout),
+                }
             }
             _ => {
                 let mut bytes = self.bytes();
@@ -60,6 +63,7 @@ impl Key {
 /// Numbers that need no hash: keys below it have places for `chunks` pairs.
 pub(super) fn numbers(layout: &Layout, chunks: u32) -> u64 {
     match layout.tag_bits {
+        Layout::NO_TAG => u64::MAX,
         Layout::SHORT_TAG => Place::numbers(layout) / u64::from(chunks.max(1)),
         _ => 0,
     }

@@ -10,7 +10,12 @@ fn map_bits(program: &Program) -> u32 {
 
 pub(super) fn headers(program: &Program) -> String {
     let layout = &program.layout;
-    let tag = layout.tag_bits;
+    let (tag, place) = match layout.is_dense() {
+        true => (String::new(), ""),
+        false => {
+            (format!("typedef bit<{}> tag_t;\n", layout.tag_bits), "    bit<16> index;\n    tag_t   tag;\n")
+        }
+    };
     let (extension, more) = if layout.has_extension() {
         ("header more_h {\n    bit<96> valid;\n}\n\n", "    more_h     more;\n")
     } else {
@@ -26,8 +31,7 @@ pub(super) fn headers(program: &Program) -> String {
         "typedef bit<48>  mac_t;
 typedef bit<32>  ipv4_t;
 typedef bit<9>   port_t;
-typedef bit<{tag}> tag_t;
-typedef bit<{}> map_t;
+{tag}typedef bit<{}> map_t;
 
 header ethernet_t {{
     mac_t   dst_addr;
@@ -73,9 +77,7 @@ header agg_h {{
 }}
 
 {extension}header lane_h {{
-    bit<16> index;
-    tag_t   tag;
-    bit<32> value;
+{place}    bit<32> value;
 }}
 
 // The map of a row that was read before; its pairs follow.

@@ -70,6 +70,11 @@ pub(super) fn ingress(program: &Program) -> String {
     } else {
         ("hdr.agg.type == DATA", "refuse", "return;", "hdr.agg.type == DATA")
     };
+    let row = match layout.is_dense() {
+        // A packet's number in the round is its row.
+        true => "task.row = hdr.agg.seq & (ROWS - 1);\n                        ",
+        false => "",
+    };
     format!(
         "control AggIngress(inout headers_t hdr,
                    inout metadata_t meta,
@@ -208,7 +213,7 @@ pub(super) fn ingress(program: &Program) -> String {
                     }}
                     if (hdr.agg.seq > cell) {{
                         cells.write(task.cell, hdr.agg.seq);
-                        task.what = FOLD;
+                        {row}task.what = FOLD;
                         is_new = true;
                     }} else {{
                         overflows.read(meta.map, task.cell);

@@ -50,6 +50,9 @@ impl Array {
 }
 
 pub(super) fn controls(program: &Program) -> String {
+    if program.layout.is_dense() {
+        return format!("{}\n{}", dense(program), quad());
+    }
     let is_split = program.layout.tag_bits != crate::Layout::SHORT_TAG;
     let slots = Array { name: "slots", is_split };
     let shadow = Array { name: "shadow", is_split };
@@ -134,6 +137,41 @@ control Lane(inout lane_h lane, in task_t task, {signature}out bit<1> sent) {{
         slots.read("task.first_slot + task.row", 12),
         slots.write("task.first_slot + task.row", zero, "32w0", 12),
         quad()
+    )
+}
+
+/// A lane of arrays: the packet's row is the slot, 0 is the value of an empty one, and every pair is folded.
+fn dense(program: &Program) -> String {
+    let fold = |op: &Op| format!("if (task.op == {}) {{ {} }}", op.word().to_uppercase(), fold(*op));
+    let folds: Vec<String> = program.operators.iter().map(fold).collect();
+    format!(
+        "// One lane: an array of slots, a value each. 0 is an empty slot.
+control Lane(inout lane_h lane, in task_t task, out bit<1> sent) {{
+    register<bit<32>, bit<32>>(SLOTS) slots;
+    bit<32> at;
+    bit<32> held;
+
+    apply {{
+        sent = 0;
+        at = task.first_slot + task.row;
+        if (task.what == FOLD) {{
+            if (lane.isValid()) {{
+                slots.read(held, at);
+                {}
+                slots.write(at, held);
+            }}
+        }} else if (task.what == FETCH) {{
+            slots.read(held, at);
+            lane.setValid();
+            lane.value = held;
+            sent = 1;
+        }} else if (task.what == EMPTY) {{
+            slots.write(at, 0);
+        }}
+    }}
+}}
+",
+        folds.join(" else ")
     )
 }
 

@@ -22,11 +22,12 @@ const MODELS: [(&str, u32, &str); 4] = [
     ("U-Net", 1_850_305, "64.3 % +- 5"),
 ];
 
-const SYSTEMS: [(&str, Mode); 4] = [
+const SYSTEMS: [(&str, Mode); 5] = [
     ("P4COM, as printed", Mode::Printed { is_repaired: false }),
     ("SwitchML", Mode::SwitchMl),
     ("AGG, pipeline", Mode::Pipeline),
     ("AGG, software", Mode::Software),
+    ("AGG, arrays", Mode::Dense),
 ];
 
 fn shown(most: u32) -> Shown {
