@@ -1,7 +1,7 @@
 // Source address translation: the packets are rewritten here, and a handler in C keeps the mappings: see snat.c.
 //
 // Port 1 is inside, port 2 outside. Packets of TCP and UDP, and echo requests and replies of ICMP, whose identifier serves as a port,
-// are translated; others are dropped and counted.
+// are translated; others are dropped and counted. Where no mapping can be made, the sender gets "host unreachable" (RFC 6888, REQ-11).
 
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
@@ -9,6 +9,8 @@
 
 const bit<9> INSIDE = 1;
 const bit<9> OUTSIDE = 2;
+// Ours, inside: the source of errors.
+const bit<32> ROUTER = 0x0a0000fe;
 
 enum bit<8> protocol_t { ICMP = 1, TCP = 6, UDP = 17 }
 enum bit<8> direction_t { OUTBOUND = 0, INBOUND = 1 }
@@ -33,10 +35,16 @@ header ipv4_t {
 header tcp_t { bit<16> src; bit<16> dst; bit<96> rest; bit<16> checksum; bit<16> urgent; }
 header udp_t { bit<16> src; bit<16> dst; bit<16> length; bit<16> checksum; }
 header echo_t { bit<8> type; bit<8> code; bit<16> checksum; bit<16> id; bit<16> sequence; }
+// An error, and the first 8 bytes after the IPv4 header of the packet in question, which it quotes.
+header unreachable_t { bit<8> type; bit<8> code; bit<16> checksum; bit<32> unused; }
+header quoted_t { bit<64> first; }
 
 struct headers_t {
     ethernet_t ethernet;
+    ipv4_t answer;
+    unreachable_t unreachable;
     ipv4_t ipv4;
+    quoted_t quoted;
     tcp_t tcp;
     udp_t udp;
     echo_t echo;
@@ -122,6 +130,24 @@ control SnatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         }
     }
 
+    // The packet becomes an error about itself, for its sender.
+    action quote() {
+        hdr.answer = hdr.ipv4;
+        hdr.answer.tos = 0;
+        hdr.answer.total_length = 56;
+        hdr.answer.id = 0;
+        hdr.answer.dont_fragment = 1;
+        hdr.answer.ttl = 64;
+        hdr.answer.protocol = protocol_t.ICMP;
+        hdr.answer.src = ROUTER;
+        hdr.answer.dst = hdr.ipv4.src;
+        hdr.unreachable = { 3, 1, 0, 0 };
+        hdr.quoted.setValid();
+        std.egress_spec = INSIDE;
+        // Without all that follows the quoted bytes.
+        truncate(70);
+    }
+
     apply {
         if (!(hdr.tcp.isValid() || hdr.udp.isValid() || hdr.echo.isValid()) || hdr.ipv4.ttl <= 1) {
             dropped.count(0);
@@ -149,7 +175,20 @@ control SnatIngress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         bool found = snat(q, r);
         if (!found) {
             dropped.count(1);
-            mark_to_drop(std);
+            // No errors about what comes from outside, or was sent to many (RFC 1122, section 3.2.2).
+            if (!outbound || hdr.ethernet.dst[40:40] == 1) {
+                mark_to_drop(std);
+                exit;
+            }
+            quote();
+            if (hdr.tcp.isValid()) {
+                hdr.quoted.first = hdr.tcp.src ++ hdr.tcp.dst ++ hdr.tcp.rest[95:64];
+            } else if (hdr.udp.isValid()) {
+                hdr.quoted.first = hdr.udp.src ++ hdr.udp.dst ++ hdr.udp.length ++ hdr.udp.checksum;
+            } else {
+                hdr.quoted.first = hdr.echo.type ++ hdr.echo.code ++ hdr.echo.checksum ++ hdr.echo.id ++ hdr.echo.sequence;
+            }
+            next_hops.apply();
             exit;
         }
         if (outbound) {
@@ -187,13 +226,27 @@ control SnatCompute(inout headers_t hdr, inout metadata_t meta) {
               hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments, hdr.ipv4.fragment, hdr.ipv4.ttl,
               hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.answer.isValid(),
+            { hdr.answer.version, hdr.answer.ihl, hdr.answer.tos, hdr.answer.total_length, hdr.answer.id, hdr.answer.reserved,
+              hdr.answer.dont_fragment, hdr.answer.more_fragments, hdr.answer.fragment, hdr.answer.ttl,
+              hdr.answer.protocol, hdr.answer.src, hdr.answer.dst },
+            hdr.answer.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.unreachable.isValid(),
+            { hdr.unreachable.type, hdr.unreachable.code, hdr.unreachable.unused, hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos,
+              hdr.ipv4.total_length, hdr.ipv4.id, hdr.ipv4.reserved, hdr.ipv4.dont_fragment, hdr.ipv4.more_fragments,
+              hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.checksum, hdr.ipv4.src, hdr.ipv4.dst,
+              hdr.quoted.first },
+            hdr.unreachable.checksum, HashAlgorithm.csum16);
     }
 }
 
 control SnatDeparser(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr.ethernet);
+        packet.emit(hdr.answer);
+        packet.emit(hdr.unreachable);
         packet.emit(hdr.ipv4);
+        packet.emit(hdr.quoted);
         packet.emit(hdr.tcp);
         packet.emit(hdr.udp);
         packet.emit(hdr.echo);

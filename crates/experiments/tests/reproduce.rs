@@ -146,7 +146,7 @@ fn clips_figures_about_scaling() {
     };
     let list = clip(&[]);
     let names: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(names, ["scaling", "fig5a", "fig6", "fig7", "table1"]);
+    assert_eq!(names, ["scaling", "fig5a", "fig5b", "fig6", "fig7", "fig8", "table1", "table2"]);
     let reported: Value = serde_json::from_str(&clip(&["fig5a", "fig7", "--format", "json"])).expect("JSON");
     let rows = |at: usize| reported["results"][at]["rows"].as_array().expect("rows").clone();
     for row in rows(0).iter().filter(|row| row["paper"] != "") {

@@ -13,8 +13,7 @@ pub fn encode(fields: &Struct, values: &[Bits], to: &mut [u8]) {
             place.fill(0);
             place[field.size - length..].copy_from_slice(&bytes[bytes.len() - length..]);
         } else {
-            let bytes = value.low_u64().to_be_bytes();
-            place.copy_from_slice(&bytes[8 - field.size..]);
+            put(place, value.low_u64());
         }
         let unused = field.size as u32 * 8 - field.width;
         if unused > 0 && field.kind.is_signed() && value.bit(field.width - 1) {
@@ -29,8 +28,23 @@ pub fn decode(fields: &Struct, from: &[u8], values: &mut [Bits]) {
         let Some(bytes) = from.get(field.at..field.at + field.size) else { return };
         *value = match field.kind {
             ir_handlers::FieldKind::Bool => Bits::from_bool(bytes != [0]),
-            _ => Bits::from_be_bytes(field.width, bytes),
+            _ if field.width > 64 => Bits::from_be_bytes(field.width, bytes),
+            _ => {
+                let word = bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                Bits::new(field.width, u128::from(word))
+            }
         };
+    }
+}
+
+/// The last bytes of a number. Sizes of machine words are written as such.
+fn put(place: &mut [u8], value: u64) {
+    let bytes = value.to_be_bytes();
+    match place {
+        [byte] => *byte = value as u8,
+        [_, _] => place.copy_from_slice(&bytes[6..]),
+        [_, _, _, _] => place.copy_from_slice(&bytes[4..]),
+        _ => place.copy_from_slice(&bytes[8 - place.len()..]),
     }
 }
 

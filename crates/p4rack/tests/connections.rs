@@ -171,6 +171,38 @@ fn the_balancer_keeps_connections_at_their_backend() {
     }
 }
 
+/// Chain of a UDP connection to port 80, as `balancer.c` computes it.
+fn chain(client: (u32, u16)) -> u64 {
+    let hash = u64::from(client.0) << 32 | u64::from(client.1) << 16 | 80;
+    let hash = (hash ^ u64::from(UDP)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (hash ^ hash >> 32) % 65_536
+}
+
+/// Three connections of one chain, of which the first and the last end: the one between them stays at its backend.
+#[test]
+fn connections_of_one_chain_are_distinct() {
+    let clients = (0xc633_6401u32..).map(|client| (client, 1000));
+    let one: Vec<(u32, u16)> = clients.filter(|client| chain(*client) == 77).take(3).collect();
+    let other = (0xc633_6401..).map(|client| (client, 7)).find(|client| chain(*client) != 77);
+    let mut devices = both(&example("balancer/balancer.p4"), &[example("balancer/balancer.c")]);
+    for device in &mut devices {
+        let backend = |device: &mut Switch, src: (u32, u16), s: u64| {
+            let sent = Flow { protocol: UDP, src, dst: (0xcb00_7150, 80) };
+            let at = Time::ZERO + Duration::from_ms(s * 1000);
+            let [output] = device.process(1, &packet(sent, b"x", true), at).try_into().expect("it passes");
+            flow(&output.frame).dst.0 - 0x0a00_0200
+        };
+        assert_eq!([0, 1, 2].map(|n| backend(device, one[n], 0)), [1, 2, 3]);
+        assert_eq!([2, 0, 1].map(|n| backend(device, one[n], if n == 1 { 30 } else { 0 })), [3, 1, 2]);
+        for second in 1..=61 {
+            device.tick(Time::ZERO + Duration::from_ms(second * 1000));
+        }
+        assert_eq!(backend(device, one[1], 62), 2);
+        assert_eq!(backend(device, other.expect("one"), 62), 1);
+        assert_eq!(backend(device, one[0], 62), 3);
+    }
+}
+
 /// A switch and its servers do what one device does.
 #[test]
 fn in_racks_connections_are_followed_by_groups() {

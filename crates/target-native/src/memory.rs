@@ -54,6 +54,9 @@ impl Memory {
         if let Ok(half) = from.try_into() {
             return u128::from(u32::from_le_bytes(half));
         }
+        if let Ok(pair) = from.try_into() {
+            return u128::from_le_bytes(pair);
+        }
         let mut all = [0; 16];
         all[..bytes].copy_from_slice(from);
         u128::from_le_bytes(all)

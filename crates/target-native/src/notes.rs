@@ -1,6 +1,6 @@
 //! Objects that code refers to by number in calls.
 
-use crate::exchange::{Exchange, value_of};
+use crate::exchange::{Exchange, Numbers, bits_of, value_of};
 use crate::facts::Facts;
 use crate::layout::{Kind, Layout, Node};
 use base_diag::Span;
@@ -8,7 +8,7 @@ use device::ValueCallee;
 use device::stage::BlockName;
 use device::tna::HashUnit;
 use ir::{InstanceId, Name, Stmt, VarId};
-use ir_value::Value;
+use ir_value::{Value, numbers};
 use std::collections::BTreeSet;
 
 /// Constructs of a program that code generation notes for later.
@@ -137,6 +137,16 @@ pub(crate) enum Given {
 }
 
 impl Given {
+    /// Appends the numbers of the value: see [`numbers::flatten`].
+    pub(crate) fn numbers(&self, exchange: &Exchange, out: &mut Numbers) {
+        match self {
+            Given::Number(at, kind) => out.push(bits_of(*kind, exchange.pair(*at))),
+            Given::Node(node) => exchange.numbers(node, out),
+            Given::Struct(parts) => parts.iter().for_each(|part| part.numbers(exchange, out)),
+            Given::Header(_) => numbers::flatten(&self.value(exchange), out),
+        }
+    }
+
     /// The value.
     pub(crate) fn value(&self, exchange: &Exchange) -> Value {
         match self {

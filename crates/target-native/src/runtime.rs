@@ -5,7 +5,7 @@
 
 use crate::access::Access;
 use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Numbers};
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
 use crate::notes::{Message, Notes, Slot};
@@ -25,7 +25,7 @@ use device::stage::{Amid, BlockName, CloneEffect, Effects, MirrorEffect, Stop};
 use device::v1model;
 use device::{AtWork, PacketId, StageRunner};
 use ir_interp::Interpreter;
-use ir_value::{Value, numbers};
+use ir_value::Value;
 use smallvec::SmallVec;
 
 impl Asked {
@@ -660,11 +660,11 @@ impl Job<'_, '_> {
         let notes = self.notes;
         let Some(call) = notes.value_calls.get(id) else { return };
         let exchange = self.exchange();
-        let mut inputs: SmallVec<[Bits; 8]> = SmallVec::new();
-        call.inputs.iter().for_each(|given| numbers::flatten(&given.value(&exchange), &mut inputs));
+        let mut inputs = Numbers::new();
+        call.inputs.iter().for_each(|given| given.numbers(&exchange, &mut inputs));
         let first = |slot: &Slot| slot.from.and_then(|at| inputs.get(at).cloned());
         let slots = call.slots.iter();
-        let mut outputs: SmallVec<[Bits; 8]> =
+        let mut outputs: Numbers =
             slots.map(|slot| first(slot).unwrap_or_else(|| Bits::zero(slot.width))).collect();
         let now = self.now;
         let core = self.access.core();

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 /// One's complement sum.
-fn folded(words: impl Iterator<Item = u8>) -> u16 {
+pub fn folded(words: impl Iterator<Item = u8>) -> u16 {
     let bytes: Vec<u8> = words.collect();
     let mut sum: u32 =
         bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0))).sum();

@@ -21,7 +21,10 @@ const MOVED: usize = 1024;
 const PACKETS: u64 = 1_000_000;
 
 /// One seed: the share of each flow, its core, and its packets.
-struct Drawn {
+pub(super) struct Drawn {
+    cores: usize,
+    /// Packets for one that all cores take.
+    load: f64,
     share: Vec<f64>,
     core: Vec<usize>,
     packets: Vec<u64>,
@@ -31,47 +34,53 @@ struct Drawn {
 impl Drawn {
     /// `skew` is the exponent of Zipf's law in thousandths.
     fn new(skew: u32, seed: u64) -> Drawn {
+        Drawn::of(FLOWS, skew, CORES, LOAD, seed)
+    }
+
+    /// `load` is that of all cores together.
+    pub(super) fn of(flows: usize, skew: u32, cores: usize, load: f64, seed: u64) -> Drawn {
         let mut rng = Rng::new(seed).split("fig6");
         let weight = |rank: usize| (rank as f64 + 1.0).powf(-f64::from(skew) / 1000.0);
-        let sum: f64 = (0..FLOWS).map(weight).sum();
-        let share = (0..FLOWS).map(|rank| weight(rank) / sum).collect();
-        let core = (0..FLOWS).map(|_| rng.below(CORES as u64) as usize).collect();
-        let zipf = Zipf::new(FLOWS as u32, skew);
-        let mut packets = vec![0; FLOWS];
+        let sum: f64 = (0..flows).map(weight).sum();
+        let share = (0..flows).map(|rank| weight(rank) / sum).collect();
+        let core = (0..flows).map(|_| rng.below(cores as u64) as usize).collect();
+        let zipf = Zipf::new(flows as u32, skew);
+        let mut packets = vec![0; flows];
         for _ in 0..PACKETS {
             if let Some(count) = packets.get_mut(zipf.draw(&mut rng)) {
                 *count += 1;
             }
         }
-        Drawn { share, core, packets, rng }
+        Drawn { cores, load, share, core, packets, rng }
     }
 
     /// Throughput with these flows at the switch, in what the servers take.
-    fn throughput(&self, moved: &[usize]) -> f64 {
-        let mut is_moved = vec![false; FLOWS];
+    pub(super) fn throughput(&self, moved: &[usize]) -> f64 {
+        let mut is_moved = vec![false; self.share.len()];
         moved.iter().for_each(|flow| is_moved[*flow] = true);
-        let (mut load, mut at_switch) = ([0.0; CORES], 0.0);
-        for flow in 0..FLOWS {
+        let (mut load, mut at_switch) = (vec![0.0; self.cores], 0.0);
+        for flow in 0..self.share.len() {
             *(if is_moved[flow] { &mut at_switch } else { &mut load[self.core[flow]] }) +=
-                LOAD * self.share[flow];
+                self.load * self.share[flow];
         }
-        at_switch + load.iter().map(|load| f64::min(*load, 1.0 / CORES as f64)).sum::<f64>()
+        at_switch + load.iter().map(|load| f64::min(*load, 1.0 / self.cores as f64)).sum::<f64>()
     }
 
     /// The flows with the largest estimates in a count-min sketch of two rows.
-    fn by_sketch(&mut self, columns: u64) -> Vec<usize> {
-        let mut estimate = vec![u64::MAX; FLOWS];
+    pub(super) fn by_sketch(&mut self, columns: u64) -> Vec<usize> {
+        let flows = self.share.len();
+        let mut estimate = vec![u64::MAX; flows];
         for _ in 0..2 {
-            let column: Vec<usize> = (0..FLOWS).map(|_| self.rng.below(columns) as usize).collect();
+            let column: Vec<usize> = (0..flows).map(|_| self.rng.below(columns) as usize).collect();
             let mut cells = vec![0; columns as usize];
-            (0..FLOWS).for_each(|flow| cells[column[flow]] += self.packets[flow]);
-            (0..FLOWS).for_each(|flow| estimate[flow] = estimate[flow].min(cells[column[flow]]));
+            (0..flows).for_each(|flow| cells[column[flow]] += self.packets[flow]);
+            (0..flows).for_each(|flow| estimate[flow] = estimate[flow].min(cells[column[flow]]));
         }
         // Only flows with packets are reported.
-        let mut flows: Vec<usize> = (0..FLOWS).filter(|flow| self.packets[*flow] > 0).collect();
-        flows.sort_by_key(|flow| (std::cmp::Reverse(estimate[*flow]), *flow));
-        flows.truncate(MOVED);
-        flows
+        let mut found: Vec<usize> = (0..flows).filter(|flow| self.packets[*flow] > 0).collect();
+        found.sort_by_key(|flow| (std::cmp::Reverse(estimate[*flow]), *flow));
+        found.truncate(MOVED);
+        found
     }
 
     fn at_random(&mut self) -> Vec<usize> {
