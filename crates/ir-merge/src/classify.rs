@@ -38,15 +38,19 @@ pub struct Classifier<'a> {
     known: BTreeMap<String, StateRef>,
 }
 
-/// Position of headers in the packet, in bytes.
+/// Position of headers in the packet, in bytes. The EtherType is in the two bytes before the network header, behind a VLAN tag if there is one.
 #[derive(Clone, Copy)]
 struct Offsets {
     network: u32,
     transport: u32,
 }
 
-/// A decision before the network header is known.
-const NOWHERE: Offsets = Offsets { network: 14, transport: 14 };
+impl Offsets {
+    /// Those of a decision that looks at nothing behind the EtherType.
+    const fn link(network: u32) -> Offsets {
+        Offsets { network, transport: network }
+    }
+}
 
 impl<'a> Classifier<'a> {
     #[allow(clippy::too_many_arguments)]
@@ -66,7 +70,7 @@ impl<'a> Classifier<'a> {
     pub fn build(&mut self) -> Result<StateRef, TooComplex> {
         let layer = self.classes.iter().map(|(class, _)| class.layer()).max().unwrap_or(Layer::Port);
         let short = Shape { ethernet: false, vlan: false, l3: L3::Other, l4: L4::Other };
-        let short = self.decide(short, NOWHERE, "short")?;
+        let short = self.decide(short, Offsets::link(14), "short")?;
         if layer == Layer::Port {
             return Ok(short);
         }
@@ -84,7 +88,8 @@ impl<'a> Classifier<'a> {
         let start = if vlan { 18 } else { 14 };
         let shape = |l3, l4| Shape { ethernet: true, vlan, l3, l4 };
         let prefix = if vlan { "vlan_" } else { "" };
-        let other = self.decide(shape(L3::Other, L4::Other), NOWHERE, &format!("{prefix}other"))?;
+        let other =
+            self.decide(shape(L3::Other, L4::Other), Offsets::link(start), &format!("{prefix}other"))?;
         let mut cases = vec![];
         let case = |ether_type: u64, least: u32| vec![value(16, ether_type), self.at_least(least)];
         if !vlan {
@@ -279,7 +284,7 @@ fn place(field: Field, at: Offsets) -> Option<(u32, u32)> {
         Field::Port => return None,
         Field::EthernetDst => (0, 0),
         Field::EthernetSrc => (6, 0),
-        Field::EthernetType => (12, 0),
+        Field::EthernetType => (network - 2, 0),
         Field::VlanPriority => (14, 0),
         Field::VlanId => (14, 4),
         Field::Ipv4Protocol => (network + 9, 0),

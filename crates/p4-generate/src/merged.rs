@@ -36,6 +36,16 @@ pub enum Tried {
 impl Trial<'_> {
     /// The trial with inputs drawn from `seed`. Packets change their ports by `port`, which gets the app's position too.
     pub fn run(&self, packets: usize, seed: u64, port: &dyn Fn(usize, u32) -> u32) -> Result<Tried, Finding> {
+        let given = self.apps.iter().zip(0..).map(|((_, program, _), at)| {
+            let mut inputs = inputs(program, packets, seed + at);
+            inputs.packets.iter_mut().for_each(|packet| packet.port = port(at as usize, packet.port));
+            inputs
+        });
+        self.run_on(given.collect())
+    }
+
+    /// The trial with inputs for each app. Packets that are not of its class are left out.
+    pub fn run_on(&self, mut given: Vec<Inputs>) -> Result<Tried, Finding> {
         let apps: Vec<App<'_>> = self
             .apps
             .iter()
@@ -60,14 +70,7 @@ impl Trial<'_> {
             return Ok(Tried::Refused(problem.title.clone()));
         }
         let program = printed(&merged)?;
-        let mut given: Vec<Inputs> = self
-            .apps
-            .iter()
-            .zip(0..)
-            .map(|((_, program, _), at)| inputs(program, packets, seed + at))
-            .collect();
         for (at, inputs) in given.iter_mut().enumerate() {
-            inputs.packets.iter_mut().for_each(|packet| packet.port = port(at, packet.port));
             inputs.packets.retain(|packet| self.app_of(packet) == Some(at));
         }
         self.compare(&merged, program, &given)
@@ -81,7 +84,7 @@ impl Trial<'_> {
     }
 
     /// Runs `given`, the inputs of each app, which are packets of its class.
-    pub fn compare(&self, merged: &Merged, mut program: Program, given: &[Inputs]) -> Result<Tried, Finding> {
+    fn compare(&self, merged: &Merged, mut program: Program, given: &[Inputs]) -> Result<Tried, Finding> {
         if let Some(fault) = self.fault {
             fault(&mut program);
         }

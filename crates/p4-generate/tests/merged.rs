@@ -1,8 +1,9 @@
 //! Random programs in pairs: merged, each does what it does alone.
 
-use base_time::Rng;
+use base_time::{Rng, Time};
 use ir::{Block, Const, ExprKind, Program, StmtKind};
 use ir_merge::{App, merge};
+use p4_generate::inputs::{Inputs, Packet};
 use p4_generate::merged::{Trial, Tried, program};
 use p4_generate::{Config, generate};
 use std::collections::BTreeMap;
@@ -310,4 +311,23 @@ fn branches(block: &mut Block, f: &mut dyn FnMut(&mut Block)) {
             branches(no, f);
         }
     }
+}
+
+#[test]
+fn the_ether_type_of_a_tagged_packet_is_behind_the_tag() {
+    let made = |result: u32| {
+        Arc::new(program(&echo("", "", &format!("hdr.h.result = {result};"), "")).expect("a program"))
+    };
+    let apps = vec![("one", made(1), Class::read("ethernet.type < 0x4000").ok()), ("two", made(2), None)];
+    let trial = Trial { apps, fault: None, native: true, shares_parser: false };
+    let packet = |tag: &[u8], ether_type: u16| Packet {
+        port: 1,
+        frame: [&[2; 12], tag, &ether_type.to_be_bytes(), &[0; 46]].concat(),
+        at: Time::ZERO,
+    };
+    let types = [0x0000, 0x0800, 0x3fff, 0x4000, 0x86dd, 0x9000];
+    let packets = types.into_iter().flat_map(|ty| [packet(&[], ty), packet(&[0x81, 0, 0x20, 5], ty)]);
+    let inputs = Inputs { writes: vec![], packets: packets.collect() };
+    let tried = trial.run_on(vec![inputs.clone(), inputs]);
+    assert!(matches!(&tried, Ok(Tried::Same(same)) if *same == [6, 6]), "{tried:?}");
 }

@@ -7,7 +7,7 @@ use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
 use flow_control::flows::{Counters, Flows, Limits, MovedTo, Output, Place};
-use flow_control::moves::{Answer, Operation, Version, WriteId};
+use flow_control::moves::{Answer, FullTables, Operation, Version, WriteId};
 use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
 use ir::{Name, Program};
@@ -285,7 +285,15 @@ impl PinnedFlows {
         let Some(operation) = self.doing.remove(&id) else { return };
         let answer = match ended {
             Ended::Done => Answer::Done,
-            Ended::Full => Answer::Full,
+            Ended::Full => {
+                // The copy lacks the write, and gets it when no flow looks it up.
+                if let Operation::Put(Key::Whole(table), _) = &operation
+                    && let Some(version) = self.tables.content(&Key::Whole(table.clone()))
+                {
+                    self.at_switch.insert(table.clone(), version);
+                }
+                Answer::Full
+            }
         };
         self.flows.answer(&operation, answer, &mut self.tables);
         self.go_on();

@@ -402,6 +402,13 @@ fn run(app: usize, seed: u64, fault: Fault) -> Result<Outcome, String> {
     trial.run(400, writes, &mut rng).map_err(|why| format!("{name}, seed {seed}: {why}"))
 }
 
+/// In this seed the switch has no room for a write to a table that is copied whole.
+#[test]
+fn a_copy_that_had_no_room_for_a_write_gets_it_before_flows_come_back() {
+    let acl = APPS.iter().position(|(name, _)| *name == "acl").expect("it is one of them");
+    run(acl, 64, Fault::None).unwrap_or_else(|why| panic!("{why}"));
+}
+
 #[test]
 fn packets_have_the_full_tables_results_while_flows_move() {
     let range = features::seeds(12, 400);
