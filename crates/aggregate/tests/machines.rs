@@ -192,7 +192,7 @@ fn arrays(mappers: u16, rounds: u32, layout: Layout, rng: &mut Rng) -> World {
 
 #[test]
 fn arrays_are_exact_whatever_happens_to_packets() {
-    for seed in 0..seeds() {
+    for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         let mut world = arrays(5, rng.between(1, 4) as u32, Layout { window, ..ARRAYS }, &mut rng);
@@ -206,7 +206,7 @@ fn arrays_are_exact_whatever_happens_to_packets() {
 
 #[test]
 fn arrays_are_reduced_again_and_again() {
-    for seed in 0..seeds() / 2 {
+    for seed in features::seeds(75, 1500) {
         let mut rng = Rng::new(seed);
         let mut world = arrays(3, 1, ARRAYS, &mut rng);
         if rng.next_bool() {
@@ -234,7 +234,7 @@ fn a_restart_while_arrays_are_reduced_costs_nothing_but_time() {
 
 #[test]
 fn a_reducer_of_arrays_follows_another_at_any_event() {
-    for seed in 0..seeds() {
+    for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let mut world = World::new(ARRAYS, Op::Add, 2, 40, 3, &mut rng);
         let disturbance = Disturbance { crashes: vec![], restarts: vec![], ..Disturbance::some(&mut rng) };
