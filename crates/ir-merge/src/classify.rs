@@ -46,7 +46,7 @@ struct Offsets {
 }
 
 impl Offsets {
-    /// Those of a decision that looks at nothing behind the EtherType.
+    /// Offsets for a decision that looks at nothing behind the EtherType.
     const fn link(network: u32) -> Offsets {
         Offsets { network, transport: network }
     }
