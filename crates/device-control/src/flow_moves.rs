@@ -442,8 +442,10 @@ impl FlowMoves {
     /// The update that brings the desired state there, if it is not there already.
     pub(crate) fn update_to(&self, change: &Change, desired: &Store) -> Result<Option<Update>, ()> {
         let mut update = self.catalog.update_of(change).map_err(drop)?;
-        if let Write::Entry { table, key, to, .. } = change {
-            let known = desired.entry(*table, key);
+        let message = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
+        if let (Write::Entry { table, to, .. }, Some(Kind::TableEntry(entry))) = (change, message) {
+            // A key that a lookup reports says of each field what it may be; those of the desired state leave out what may be anything.
+            let known = desired.entry(*table, &self.catalog.catalog().entry_key(entry).map_err(drop)?);
             match (known, to) {
                 // The copy of an entry that the source gives is there for ever.
                 (Some(entry), _) if entry.is_const => return Ok(None),

@@ -399,6 +399,13 @@ fn trial<C: Channel>(
     }
     let shown = rig.app();
     assert_eq!((shown.resident, shown.moving), (0, 0), "{shown:?}");
+    let by_entry = copied.tables.iter().filter(|copy| !copied.whole.contains(&copy.original));
+    for table in by_entry.map(|copy| &copy.resident).chain(&copied.flow_manager) {
+        for device in rig.rack.devices() {
+            let left = device.switch().table_entries(table).unwrap_or_default();
+            assert!(left.is_empty(), "{} seed {seed}: `{table}` has {left:?}", APPS[app].0);
+        }
+    }
     outcome
 }
 

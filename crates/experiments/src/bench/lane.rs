@@ -244,7 +244,8 @@ mod tests {
         let mut native = Native::new(program, &load).unwrap();
         let mut served = Served::new(program, &load, &ports(&load, &native.check().unwrap())).unwrap();
         served.offer();
-        assert!(served.turn(Duration::from_millis(1)) > 0.0);
+        // Where clocks are coarse, a turn may end before a packet has passed.
+        assert!((0..1000).any(|_| served.turn(Duration::from_millis(1)) > 0.0));
         let counts = served.lanes.counts();
         assert!(counts.values().map(|count| count.sent).sum::<u64>() <= served.received());
         assert_eq!(served.lanes.lost(), 0);

@@ -37,9 +37,8 @@ COLUMN is a column's name in the first line of a CSV file, or its number from 1.
  at = HOST                        host of the reducer
  by = switch | hosts              switch: switches on the path reduce pairs; hosts: all pairs travel to the reducer
  key = hashed | text | number     value = u32 | u64
- profile = pipeline | software | arrays
-                                  switches with a pipeline of stages; software switches, whose slots hold whole keys; arrays whose
-                                  elements travel without keys
+ profile = pipeline | software    switches with a pipeline of stages, or software switches, whose slots hold whole keys
+ profile = arrays                 mappers send arrays, whose elements travel without keys
  values = N                       values of a key; default: the number that the mappers generate
  rows = 8192, rounds = 1          rows of slots in a switch, a power of two; slices of the keys, processed in turn
  window = 256                     packets of a mapper in flight
