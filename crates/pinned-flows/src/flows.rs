@@ -7,7 +7,7 @@ use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
 use flow_control::flows::{Counters, Flows, Limits, MovedTo, Output, Place};
-use flow_control::moves::{Answer, FullTables, Operation, Version, WriteId};
+use flow_control::moves::{self, Answer, Operation, Version, WriteId};
 use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
 use ir::{Name, Program};
@@ -285,16 +285,12 @@ impl PinnedFlows {
         let Some(operation) = self.doing.remove(&id) else { return };
         let answer = match ended {
             Ended::Done => Answer::Done,
-            Ended::Full => {
-                // The copy lacks the write, and gets it when no flow looks it up.
-                if let Operation::Put(Key::Whole(table), _) = &operation
-                    && let Some(version) = self.tables.content(&Key::Whole(table.clone()))
-                {
-                    self.at_switch.insert(table.clone(), version);
-                }
-                Answer::Full
-            }
+            Ended::Full => Answer::Full,
         };
+        // From now on the copy has the write. Without room, it gets it when no flow looks it up.
+        if let (Ended::Done, Some((table, version))) = (ended, whole(&operation)) {
+            self.at_switch.insert(table.clone(), version);
+        }
         self.flows.answer(&operation, answer, &mut self.tables);
         self.go_on();
     }
@@ -387,7 +383,7 @@ impl PinnedFlows {
         self.doing.insert(id, operation);
     }
 
-    fn writes(&mut self, operation: &Operation<Flow, Key>) -> Vec<Write<Name>> {
+    fn writes(&self, operation: &Operation<Flow, Key>) -> Vec<Write<Name>> {
         match operation {
             Operation::Put(Key::Whole(table), version) => self.whole_writes(table, *version),
             // The flows that would see another result have left: copies stay as they are.
@@ -417,14 +413,24 @@ impl PinnedFlows {
     }
 
     /// The copy of a table that is copied whole gets a write, unless it has it.
-    fn whole_writes(&mut self, table: &Name, version: Version) -> Vec<Write<Name>> {
+    fn whole_writes(&self, table: &Name, version: Version) -> Vec<Write<Name>> {
         let known = self.at_switch.get(table).copied().unwrap_or(FIRST);
         if known >= version {
             return vec![];
         }
-        self.at_switch.insert(table.clone(), version);
         let made = self.tables.made(&Key::Whole(table.clone()), Some(version));
         made.iter().map(|write| self.names.at_switch(write)).collect()
+    }
+}
+
+/// A table that is copied whole, and its version at the switch once the operation is done.
+fn whole(operation: &Operation<Flow, Key>) -> Option<(&Name, Version)> {
+    match operation {
+        Operation::Put(Key::Whole(table), version)
+        | Operation::Primaries(_, moves::Write { key: Key::Whole(table), content: Some(version) }) => {
+            Some((table, *version))
+        }
+        _ => None,
     }
 }
 
