@@ -270,8 +270,6 @@ struct Outcome {
     refused: u64,
     writes: u64,
     packets: u64,
-    /// Racks whose counts were compared.
-    exact: u64,
 }
 
 impl Outcome {
@@ -282,7 +280,6 @@ impl Outcome {
         self.refused += other.refused;
         self.writes += other.writes;
         self.packets += other.packets;
-        self.exact += other.exact;
     }
 }
 
@@ -301,16 +298,10 @@ fn trial<C: Channel>(
     lose(&mut rig.rack.channel);
     let copied = scene.racked.apps[0].pinned[0].pinned.clone();
     let Scene { racked, whole, mut there, known, keys, name } = scene;
-    let counts = |switch: &Switch| -> Vec<Vec<u8>> {
-        let state = switch.state();
-        copied.objects.iter().map(|copy| device::add_counts(&state[copy.original.as_str()], &[])).collect()
-    };
     let mut outcome = Outcome::default();
     let mut moves = vec![];
     // The write under way: its ticket, what it does, and what there is after it.
     let mut writing: Option<(Ticket, Write<Name>)> = None;
-    // False once a packet came during a write that changes how it is counted: either count is right then.
-    let mut is_exact = is_exact;
     for step in 0..600i64 {
         match rng.below(10) {
             0 | 1 => {
@@ -338,15 +329,7 @@ fn trial<C: Channel>(
                     outcome.looked += 1;
                 }
                 outcome.packets += 1;
-                let earlier = (is_exact && writing.is_some()).then(|| [counts(&before), counts(&after)]);
                 let wanted = [of(&mut before, port, &frame), of(&mut after, port, &frame)];
-                if let Some([one, other]) = earlier {
-                    // A packet that both count alike leaves the same difference between their counts.
-                    let sums = |one: &[Vec<u8>], other: &[Vec<u8>]| -> Vec<Vec<u8>> {
-                        one.iter().zip(other).map(|(one, other)| device::add_counts(one, other)).collect()
-                    };
-                    is_exact = sums(&one, &counts(&after)) == sums(&other, &counts(&before));
-                }
                 assert!(
                     wanted.contains(&left),
                     "{} seed {seed} step {step}: {left:02x?}\nwanted {wanted:02x?}",
@@ -364,7 +347,6 @@ fn trial<C: Channel>(
         assert_eq!(rig.wait_for(ticket), Ok(()), "{changed:?}");
         apply(&changed, &mut before, &mut there);
     }
-    outcome.exact += u64::from(is_exact);
     for ticket in moves {
         match rig.wait_for(ticket) {
             Ok(()) => outcome.moved += 1,
@@ -429,10 +411,7 @@ fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write
             sum.add(trial(app, seed, Lossy::default(), lose, false));
         }
         println!("{name}: {sum:?}");
-        assert!(
-            sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50 && sum.exact > 0,
-            "{name}: {sum:?}"
-        );
+        assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
     }
 }
 
