@@ -25,6 +25,7 @@ mod table1;
 mod table2;
 mod table3;
 mod table4;
+mod tofino;
 
 pub use clip::CLIP;
 pub use exoplane::EXOPLANE;

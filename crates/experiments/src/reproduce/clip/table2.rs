@@ -1,11 +1,9 @@
 //! Table II: what CLIP's three modules take of a Tofino.
 
-use crate::reproduce::{Experiment, Lab, Shown};
-use base_diag::codes::emulate::EMULATION;
-use base_diag::{Diagnostic, SourceMap};
+use crate::reproduce::{Experiment, Lab, Shown, tofino};
+use base_diag::Diagnostic;
 use rack_emulator::Table;
-use rmt_fit::{Device, Resource};
-use std::collections::BTreeMap;
+use rmt_fit::Resource;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "table2",
@@ -72,33 +70,17 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
     )
 }
 
-fn failed(why: &str) -> Vec<Diagnostic> {
-    vec![Diagnostic::error(EMULATION, why)]
-}
-
 /// The modules with their programs, in the table's order.
 fn programs() -> Vec<(&'static str, String)> {
     let others = MODULES.iter().map(|(name, objects, ingress)| (*name, program(objects, ingress)));
     std::iter::once(("selection", SELECTION.to_string())).chain(others).collect()
 }
 
-/// Resources of a module; the program around it takes none of those in the table but VLIW instructions and a gateway.
-fn used(program: &str) -> Result<BTreeMap<Resource, u32>, Vec<Diagnostic>> {
-    let mut map = SourceMap::new();
-    let program = compiler::reparse("module.p4", program, &mut map)?;
-    let device = Device::built_in("tofino1").ok_or_else(|| failed("there is no Tofino 1"))?;
-    let fit = rmt_fit::fit(&program, &device)?;
-    if !fit.fits() {
-        return Err(fit.diagnostics(&map));
-    }
-    let report = fit.report(&map);
-    report.pipes.into_iter().next().map(|pipe| pipe.total).ok_or_else(|| failed("there is no pipe"))
-}
-
 fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let mut rows: Vec<[String; 5]> = vec![];
     for (at, (name, program)) in programs().into_iter().enumerate() {
-        let used = used(&program)?;
+        // The program around a module takes none of the table's resources but VLIW instructions and a gateway.
+        let used = tofino::used(name, &program)?;
         for (resource, paper, all) in &PAPER {
             let units = used.get(resource).copied().unwrap_or(0);
             let percent = 100.0 * f64::from(units) / f64::from(*all);
@@ -118,12 +100,14 @@ fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Resource, programs, used};
+    use super::{Resource, programs, tofino};
 
     /// The memory of the filters is the paper's to the block, that of the sketch two blocks less.
     #[test]
     fn the_memory_is_the_papers() {
-        let sram = programs().into_iter().map(|(_, program)| used(&program).unwrap()[&Resource::Sram]);
+        let sram = programs()
+            .into_iter()
+            .map(|(_, program)| tofino::used("module", &program).unwrap()[&Resource::Sram]);
         assert_eq!(sram.collect::<Vec<_>>(), [34, 8, 14]);
     }
 }

@@ -1,12 +1,11 @@
 //! Section 7.5: resources of flow managers on a Tofino, memory and traffic of the control plane.
 
 use super::fig13::measured;
-use super::gateway::{FLOWS, failed};
-use crate::reproduce::{Experiment, Lab, Shown};
-use base_diag::{Diagnostic, SourceMap};
+use super::gateway::FLOWS;
+use crate::reproduce::{Experiment, Lab, Shown, tofino};
+use base_diag::Diagnostic;
 use rack_emulator::Table;
-use rmt_fit::{Device, Resource};
-use std::collections::BTreeMap;
+use rmt_fit::Resource;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "resources",
@@ -68,20 +67,8 @@ const PAPER: [(Resource, f64, u32); 5] = [
     (Resource::ExactCrossbar, 3.6, 1536),
 ];
 
-fn used() -> Result<BTreeMap<Resource, u32>, Vec<Diagnostic>> {
-    let mut map = SourceMap::new();
-    let program = compiler::reparse("flow-managers.p4", &program(), &mut map)?;
-    let device = Device::built_in("tofino1").ok_or_else(|| failed("there is no Tofino 1"))?;
-    let fit = rmt_fit::fit(&program, &device)?;
-    if !fit.fits() {
-        return Err(fit.diagnostics(&map));
-    }
-    let report = fit.report(&map);
-    report.pipes.into_iter().next().map(|pipe| pipe.total).ok_or_else(|| failed("there is no pipe"))
-}
-
 fn run(_: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
-    let used = used()?;
+    let used = tofino::used("flow-managers.p4", &program())?;
     let mut rows: Vec<[String; 4]> = PAPER
         .iter()
         .map(|(resource, paper, all)| {
@@ -123,7 +110,7 @@ mod tests {
     /// The paper's percentages are 42 SRAM blocks, 1 ALU, 22 map RAMs, about 175 hash bits and 55 bytes. Hash bits here include those of the program's conditions.
     #[test]
     fn four_flow_managers_take_what_the_paper_says() {
-        let used = used().unwrap();
+        let used = tofino::used("flow-managers.p4", &program()).unwrap();
         for (resource, paper, all) in PAPER {
             let percent = 100.0 * f64::from(used.get(&resource).copied().unwrap_or(0)) / f64::from(all);
             assert!((percent - paper).abs() < 0.7, "{}: {percent} instead of {paper}", resource.name());
