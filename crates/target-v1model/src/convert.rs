@@ -9,7 +9,7 @@ use crate::skeleton::Skeleton;
 use crate::usage::{Usage, check_architecture};
 use base_diag::{Diagnostic, Span};
 use device::tna::Half;
-use ir::{ControlId, Owner, Program, StmtKind, Type, TypeDecl, TypeKind, build, visit};
+use ir::{ControlId, Owner, Program, Type, TypeDecl, TypeKind, build};
 
 /// A program for v1model.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
         codes.push(code);
         emits.push(emitted);
     }
-    if !usage.mirrored.is_empty() && mirrors(&original, usage.deparsers[0]) {
+    if usage.mirrors_in_ingress(&original) {
         let entry = parsed.states.iter().position(|state| state.name == "ingress").unwrap_or(0);
         let checked = deparser::check_order(
             &original,
@@ -148,16 +148,6 @@ fn header(program: &mut Program, name: &str, bits: u32) {
         annotations: vec![],
         span: Span::NONE,
     });
-}
-
-fn mirrors(program: &Program, deparser: ControlId) -> bool {
-    let mut found = false;
-    visit::stmts(&program.control(deparser).body, &mut |stmt| {
-        if let StmtKind::Call(call) = &stmt.kind {
-            found |= crate::usage::method(program, call).is_some_and(|(object, _)| object == "Mirror");
-        }
-    });
-    found
 }
 
 fn notes(usage: &Usage) -> Vec<String> {

@@ -131,7 +131,7 @@ impl Usage {
     /// Ingress always sets `bypass_egress`, and no mirrored packet comes to egress.
     fn bypasses(&self, program: &Program) -> bool {
         let control = program.control(self.controls[0]);
-        let (mut always, mut assigned, mut mirrors) = (0, 0, false);
+        let (mut always, mut assigned) = (0, 0);
         let is_one = |stmt: &Stmt| match &stmt.kind {
             StmtKind::Assign(place, value)
                 if is_member(program, place, tofino::TO_MANAGER, "bypass_egress") =>
@@ -146,10 +146,16 @@ impl Usage {
         for block in [&control.body].into_iter().chain(control.actions.iter().map(|action| &action.body)) {
             visit::stmts(block, &mut |stmt| assigned += u32::from(is_one(stmt).is_some()));
         }
+        always == 1 && assigned == 1 && !self.mirrors_in_ingress(program)
+    }
+
+    /// The deparser of ingress mirrors packets.
+    pub(crate) fn mirrors_in_ingress(&self, program: &Program) -> bool {
+        let mut found = false;
         calls(program.control(self.deparsers[0]), &mut |call| {
-            mirrors |= method(program, call).is_some_and(|(object, _)| object == "Mirror")
+            found |= method(program, call).is_some_and(|(object, _)| object == "Mirror")
         });
-        always == 1 && assigned == 1 && !mirrors
+        found
     }
 
     /// Egress reads the switch's metadata and nothing else, and does nothing.
