@@ -13,6 +13,7 @@ import operator
 import secrets
 import socket
 import threading
+import time
 import warnings
 from array import array
 from collections import Counter
@@ -51,7 +52,7 @@ def reduce_by_key(rdd, op="add", plan=None, host=None, timeout=60.0):
     function = op if name is None else _OPS[name]
     sc = rdd.context
     tasks = _tasks(plan, rdd.getNumPartitions())
-    reason = _why_not(sc, name, plan, tasks)
+    reason = _why_not(sc, name, tasks, timeout)
     if reason is not None:
         return _fall_back(rdd, function, reason)
     if rdd.getNumPartitions() != tasks:
@@ -59,7 +60,8 @@ def reduce_by_key(rdd, op="add", plan=None, host=None, timeout=60.0):
     address = host or sc.getConf().get("spark.driver.host", "127.0.0.1")
     with _Driver(name, plan, tasks, address, timeout) as driver:
         rdd = rdd.cache()
-        stage = rdd.barrier().mapPartitions(_Task(name, driver.address, driver.token, tasks, timeout))
+        # Spark runs a barrier stage again only if another stage reads its result, over a shuffle: it ends a job whose last stage loses a task.
+        stage = rdd.barrier().mapPartitions(_Task(name, driver.address, driver.token, tasks, timeout)).coalesce(1, shuffle=True)
         try:
             sent = stage.collect()
         except Exception as error:
@@ -94,7 +96,7 @@ def _tasks(plan, partitions):
         raise Error(f"`{plan}` is no file of a group: {error}; `p4rack job compile` writes REDUCER.group.json") from None
 
 
-def _why_not(sc, name, plan, tasks):
+def _why_not(sc, name, tasks, timeout):
     """Why switches cannot reduce, as far as the driver knows."""
     if name is None:
         return "the operator is a function that switches do not have"
@@ -102,9 +104,18 @@ def _why_not(sc, name, plan, tasks):
         return "Spark runs no barrier stage with dynamic allocation"
     if tasks > MOST_TASKS:
         return f"{tasks} tasks; a group has {MOST_TASKS} beside its root"
-    if tasks > sc.defaultParallelism:
-        return f"{tasks} tasks must run at once, and Spark has {sc.defaultParallelism} cores"
+    cores = _cores(sc, tasks, timeout)
+    if tasks > cores:
+        return f"{tasks} tasks must run at once, and Spark has {cores} cores"
     return None
+
+
+def _cores(sc, wanted, timeout):
+    """Spark's cores. Those of a cluster's executors come one after the other when an application starts."""
+    is_local = sc.master == "local" or sc.master.startswith("local[")
+    while sc.defaultParallelism < wanted and not is_local and time.time() < sc.startTime / 1000 + timeout:
+        time.sleep(0.1)
+    return sc.defaultParallelism
 
 
 def _fall_back(rdd, function, reason):

@@ -165,15 +165,16 @@ impl Group {
         after: Option<u32>,
         going: Option<Py<PyAny>>,
     ) -> PyResult<Group> {
+        let root = address(root)?;
         let plan = match plan.extract::<u8>() {
-            Ok(programs) => GroupPlan::on_this_machine(programs),
+            Ok(programs) => GroupPlan::on_this_machine(programs, root.port()),
             Err(_) => GroupPlan::read(&plan.extract::<PathBuf>()?).map_err(wrong)?,
         };
         let patience = Duration::try_from_secs_f64(timeout).ok().filter(|time| !time.is_zero());
         let patience = patience
             .ok_or_else(|| Error::new_err(format!("`timeout` is a number of seconds, not {timeout}")))?;
         let loss = (loss.clamp(0.0, 50.0) * 10_000.0) as u32;
-        let joining = Joining { rank, root: address(root)?, patience, loss, after };
+        let joining = Joining { rank, root, patience, loss, after };
         let mut goes_on = || pulse(going.as_ref());
         let group = py.detach(|| reduce_workers::Group::join(plan, &joining, &mut goes_on));
         py.check_signals()?;

@@ -44,15 +44,9 @@ fn run(compiler: &str, source: &str, options: &[&str]) {
         Err(error) => panic!("{compiler}: {error}"),
     };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let mut plan = GroupPlan::on_this_machine(3);
-    // Other addresses than those of tests that run at the same time.
-    let net = if compiler == "cc" { 72 } else { 73 };
-    for (member, rank) in plan.members.iter_mut().zip(1..) {
-        *member = reduce_workers::Attachment::Kernel { address: [127, net, 0, rank].into() };
-    }
-    let file = program.with_extension("group.json");
-    std::fs::write(&file, plan.text()).unwrap();
     let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+    let file = program.with_extension("group.json");
+    std::fs::write(&file, GroupPlan::on_this_machine(3, address.port()).text()).unwrap();
     let start = |rank: u32| {
         let mut command = Command::new(&program);
         command.arg(&file).args([address.to_string(), rank.to_string()]);

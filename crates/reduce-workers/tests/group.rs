@@ -25,7 +25,14 @@ fn joining(rank: usize, root: SocketAddr) -> Joining {
 
 /// Runs a program at each rank; what each has returned.
 fn run<T: Send>(plan: &GroupPlan, program: impl Fn(Group) -> T + Sync) -> Vec<Result<T, GroupError>> {
-    let root = free();
+    run_at(free(), plan, program)
+}
+
+fn run_at<T: Send>(
+    root: SocketAddr,
+    plan: &GroupPlan,
+    program: impl Fn(Group) -> T + Sync,
+) -> Vec<Result<T, GroupError>> {
     std::thread::scope(|scope| {
         let one = |rank| {
             let program = &program;
@@ -228,4 +235,23 @@ fn files_of_groups_are_checked() {
     std::fs::write(&place, "{\"version\": 1").unwrap();
     assert!(GroupPlan::read(&place).unwrap_err().title.contains("group.json"));
     assert!(GroupPlan::read("nothing.json".as_ref()).is_err());
+}
+
+#[test]
+fn a_program_is_in_two_groups_of_its_machine() {
+    let [first, second] = [(); 2].map(|()| free());
+    let plan = |root: SocketAddr| GroupPlan::on_this_machine(3, root.port());
+    let sum = |group: &mut Group, value: u32| {
+        let (sum, _) = group.all_reduce(Values::U32(&[value]), Op::Add, &mut || true).unwrap();
+        u32::from_le_bytes(sum.try_into().unwrap())
+    };
+    let done = run_at(first, &plan(first), |mut group| {
+        let rank = group.rank();
+        let mut other = Group::join(plan(second), &joining(rank, second), &mut || true).unwrap();
+        let value = rank as u32;
+        [sum(&mut group, value), sum(&mut other, 10 * value), sum(&mut group, 100 * value)]
+    });
+    for one in done {
+        assert_eq!(one.unwrap(), [3, 30, 300]);
+    }
 }

@@ -101,9 +101,11 @@ impl GroupPlan {
         }
     }
 
-    /// Programs of one machine without switches, for trials: each has an address of the loopback.
-    pub fn on_this_machine(programs: u8) -> GroupPlan {
-        let member = |rank| Attachment::Kernel { address: Ipv4Addr::new(127, 42, 60, 1 + rank) };
+    /// Programs of one machine without switches, for trials: each has an address of the loopback. The port at which rank 0 listens is part of the addresses, so groups at
+    /// other ports are not disturbed.
+    pub fn on_this_machine(programs: u8, root: u16) -> GroupPlan {
+        let [high, low] = root.to_be_bytes();
+        let member = |rank| Attachment::Kernel { address: Ipv4Addr::new(127, high, low, 1 + rank) };
         GroupPlan::of_hosts("local", (0..programs.min(250)).map(member).collect())
     }
 

@@ -6,6 +6,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import time
 import traceback
 
 _processes = multiprocessing.get_context("fork")
@@ -48,6 +49,7 @@ class SparkConf:
 class SparkContext:
     def __init__(self, cores=4, **settings):
         self.defaultParallelism = cores
+        self.master, self.startTime = f"local[{cores}]", int(time.time() * 1000)
         self._conf = SparkConf({key.replace("_", "."): value for key, value in settings.items()})
         self._tasks = 0
         # Called with the partition, in a task's process, before it runs: tests end tasks there.
@@ -103,13 +105,30 @@ class _Barrier:
         return _Stage(self._rdd, function)
 
 
+class _Shuffled:
+    """A later stage, which reads what a barrier stage has written."""
+
+    def __init__(self, stage):
+        self._stage = stage
+
+    def collect(self):
+        return self._stage._collect(_MOST_ATTEMPTS)
+
+
 class _Stage:
     def __init__(self, rdd, function):
         self._rdd, self._function = rdd, function
 
     def collect(self):
+        """As the last stage of a job: Spark may have used results of some partitions, and does not run it again."""
+        return self._collect(1)
+
+    def coalesce(self, partitions, shuffle=False):
+        return _Shuffled(self) if shuffle else self
+
+    def _collect(self, most_attempts):
         said = []
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(most_attempts):
             done, why = self._attempt()
             if done is not None:
                 return [one for part in done for one in part]
