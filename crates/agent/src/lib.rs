@@ -26,7 +26,8 @@ use ir::Program;
 use ir_split::Placement;
 use memory::{Drops, Memory};
 use p4runtime_grpc::{Front, Link, LinkEnd, Place};
-use p4runtime_proto::p4::v1::Update;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
+use p4runtime_proto::p4rack::v1::SavedState;
 use state_etcd::Leading;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -110,6 +111,8 @@ pub struct Setup {
     /// Place in which controllers' writes are saved. With etcd, the switch starts when this process leads, and ends with an error when it no longer
     /// does.
     pub state: Option<StatePlace>,
+    /// State to start with, if that place has none.
+    pub restored: Option<SavedState>,
     /// True if the state in that place is erased, and the controller of a rack of processes erases entities of former controllers.
     pub fresh: bool,
     /// Interval at which the controller compares devices with the desired state.
@@ -155,6 +158,7 @@ impl Setup {
             agents_secret: None,
             keep_program: false,
             state: None,
+            restored: None,
             fresh: false,
             audit: std::time::Duration::from_secs(10),
             limits: Limits::default(),
@@ -505,6 +509,13 @@ fn owner(
         }
     };
     let mut start = updates.map(|updates| Call::Start(Box::default(), updates));
+    if let Some(state) = setup.restored {
+        let says_program = |config: &ForwardingPipelineConfig| !config.p4_device_config.is_empty();
+        if start.is_none() && !state.config.as_ref().is_some_and(says_program) {
+            return Err(failed("the state to restore has no program: name the program that the switch ran"));
+        }
+        start = Some(Call::Resume(Box::new(state)));
+    }
     let keeper = match &setup.state {
         Some(place) => {
             let (keeper, state) = place.open(leading.as_ref(), fresh, front.clone())?;

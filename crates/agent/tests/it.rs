@@ -4,6 +4,7 @@ mod ending;
 mod harm;
 mod metrics;
 mod notifications;
+mod restored;
 mod sessions;
 mod system_calls;
 mod thrift;

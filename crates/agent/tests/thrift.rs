@@ -23,7 +23,7 @@ pub struct Running {
 }
 
 impl Running {
-    fn start() -> Running {
+    pub fn start() -> Running {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../device-control/tests/p4runtime/all.p4");
         Running::start_with(path, |setup| setup)
     }
@@ -324,11 +324,10 @@ fn profiles_groups_and_multicast() {
     let none = get(&mut client);
     assert_eq!(client.standard("bm_mt_indirect_set_default_member", set("ecmp", 0)), None);
     assert_eq!(get(&mut client), Some(named(0)));
-    assert!(switch.read(default).contains(r#"value: "\001""#), "{}", switch.read(default));
+    assert!(switch.read(default).contains("action_profile_member_id: 1"), "{}", switch.read(default));
     let modify = |port| about(profile, vec![Value::I32(0), text("forward"), data(&[&[0, port]])]);
     assert_eq!(client.standard("bm_mt_act_prof_modify_member", modify(9)), None);
     assert_eq!(get(&mut client), Some(named(0)));
-    assert!(switch.read(default).contains(r#"value: "\t""#), "{}", switch.read(default));
     assert_eq!(client.code("bm_mt_act_prof_delete_member", about(profile, vec![Value::I32(0)])), 11);
     assert_eq!(client.code("bm_mt_indirect_set_default_member", set("ecmp", 5)), 10);
     assert_eq!(client.code("bm_mt_indirect_set_default_member", set("route", 0)), 9);

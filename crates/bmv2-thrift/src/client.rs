@@ -79,4 +79,8 @@ impl Caller for Client {
             _ => Err(NotDone::Failed(format!("`{method}` has an answer that is not understood"))),
         }
     }
+
+    fn write_file(&mut self, file: &str, bytes: &[u8]) -> Result<(), String> {
+        std::fs::write(file, bytes).map_err(|error| format!("`{file}` cannot be written: {error}"))
+    }
 }

@@ -6,6 +6,7 @@ use control_writes::Crc;
 use p4runtime_grpc::{Local, QueueChange, QueueLimit, Status};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_proto::p4rack::v1::SavedState;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
@@ -33,6 +34,10 @@ impl Switch for LocalSwitch {
 
     fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status> {
         self.local.read(queries)
+    }
+
+    fn state(&mut self) -> Result<SavedState, Status> {
+        self.local.state()
     }
 
     fn reset(&mut self) -> Result<(), Status> {

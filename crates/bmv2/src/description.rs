@@ -14,10 +14,13 @@ use p4runtime_proto::p4::config::v1::{MatchField, P4Info, Table, meter_spec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// Version of BMv2's format of which the JSON has parts.
+pub const JSON_VERSION: [u32; 2] = [2, 24];
+
 /// The JSON; with the device config if it is to be pushed.
 pub fn description(info: &P4Info, calculations: &[Calculation], device_config: Option<&str>) -> String {
     let mut all = json!({
-        "__meta__": { "version": [2, 24], "compiler": "p4rack" },
+        "__meta__": { "version": JSON_VERSION, "compiler": "p4rack" },
         "actions": info.actions.iter().map(|action| json!({
             "name": action.name(),
             "id": action.id(),

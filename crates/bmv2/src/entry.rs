@@ -238,8 +238,3 @@ pub fn action_of(info: &P4Info, table: &Table, name: &str, data: &[&[u8]]) -> An
 pub fn default_entry(table: &Table, action: Option<TableAction>) -> TableEntry {
     TableEntry { table_id: table.id(), action, is_default_action: true, ..TableEntry::default() }
 }
-
-/// An action, in the form of entries.
-pub fn run_of(action: Action) -> TableAction {
-    TableAction { r#type: Some(table_action::Type::Action(action)) }
-}

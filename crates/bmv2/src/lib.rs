@@ -27,7 +27,7 @@ mod tables;
 mod value;
 pub mod wire;
 
-pub use description::description;
+pub use description::{JSON_VERSION, description};
 pub use learning::Learning;
 pub use services::{About, Services};
 pub use switch::{Calculation, Port, Switch};

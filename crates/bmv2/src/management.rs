@@ -14,6 +14,7 @@ use p4runtime_proto::p4::v1::{
     CloneSessionEntry, MulticastGroupEntry, PacketReplicationEngineEntry, Replica, entity::Entity as Of,
     update,
 };
+use p4runtime_proto::to_text;
 
 /// Codes of exceptions that have one for everything here.
 const DEV_MGR_ERROR: i32 = 1;
@@ -56,9 +57,18 @@ impl<S: Switch> Services<S> {
             | "bm_learning_ack_buffer"
             | "bm_learning_set_timeout"
             | "bm_learning_set_buffer_size" => self.learning(method, args),
-            "bm_serialize_state" => unable("state is read by P4Runtime or table by table"),
+            "bm_serialize_state" => self.serialize_state(),
             _ => return None,
         })
+    }
+
+    /// The state as Protobuf text, which `--restore-state` and `p4rack ctl restore` read.
+    fn serialize_state(&mut self) -> Answer {
+        let state = self.switch.state().or_else(|status| unable(why(&status)))?;
+        match to_text(&state) {
+            Ok(text) => Ok(Value::text(text)),
+            Err(error) => unable(error.to_string()),
+        }
     }
 
     /// Entries, groups and sessions go; registers, counters and default actions are reset.
@@ -100,7 +110,7 @@ impl<S: Switch> Services<S> {
             self.switch.write(deletions).or_else(|status| unable(why(&status)))?;
         }
         self.switch.reset().or_else(|status| unable(why(&status)))?;
-        (self.handles, self.nodes, self.default_members) = Default::default();
+        (self.handles, self.nodes) = Default::default();
         self.forget_digests();
         VOID
     }

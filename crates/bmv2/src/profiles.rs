@@ -3,12 +3,12 @@
 
 use crate::call::{Answer, Args, VOID, code, declared, why};
 use crate::catalog::{Named, actions, find};
-use crate::entry::{action, action_value, default_entry, error, run_of};
-use crate::services::{Services, updated};
+use crate::entry::{action, action_value, error};
+use crate::services::Services;
 use crate::switch::Switch;
 use crate::wire::{Type, Value};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::config::v1::{ActionProfile, Table};
+use p4runtime_proto::p4::config::v1::ActionProfile;
 use p4runtime_proto::p4::v1::action_profile_group::Member;
 use p4runtime_proto::p4::v1::{
     Action, ActionProfileGroup, ActionProfileMember, entity::Entity as Of, update,
@@ -97,22 +97,14 @@ impl<S: Switch> Services<S> {
         let profile = self.profile(args)?;
         let action = self.action_in(&profile, args.text(4)?, &args.strings(5)?)?;
         let member_id = id_of(args.index(3)?);
-        let defaults = self.defaults_of(&profile, member_id)?;
-        let default = |table: &Table| Of::TableEntry(default_entry(table, Some(run_of(action.clone()))));
-        let defaults: Vec<Of> = defaults.iter().map(default).collect();
         let member = ActionProfileMember { action_profile_id: profile.id(), member_id, action: Some(action) };
-        let all = std::iter::once(Of::ActionProfileMember(member)).chain(defaults);
-        self.switch
-            .write(all.map(|of| updated(update::Type::Modify, of)).collect())
+        self.write(update::Type::Modify, Of::ActionProfileMember(member))
             .or_else(|status| member_error(&status))?;
         VOID
     }
 
     fn delete_member(&mut self, args: &Args<'_>) -> Answer {
         let (profile, member_id) = (self.profile(args)?, id_of(args.index(3)?));
-        if !self.defaults_of(&profile, member_id)?.is_empty() {
-            return declared(error::MBR_STILL_USED, "the member is the default of a table");
-        }
         let member = ActionProfileMember { action_profile_id: profile.id(), member_id, action: None };
         self.write(update::Type::Delete, Of::ActionProfileMember(member))
             .or_else(|status| member_error(&status))?;

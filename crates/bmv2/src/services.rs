@@ -15,7 +15,6 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::{P4Info, Table};
 use p4runtime_proto::p4::v1::{Entity, TableEntry, Update, entity::Entity as Of, update};
 use p4runtime_server::Status;
-use std::collections::BTreeMap;
 
 /// Facts about the process that clients can query.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,8 +36,6 @@ pub struct Services<S> {
     pub(crate) config: String,
     pub(crate) handles: Handles,
     pub(crate) nodes: Nodes,
-    /// By table, the member whose action is the default action.
-    pub(crate) default_members: BTreeMap<u32, u32>,
 }
 
 impl<S: Switch> Services<S> {
@@ -51,7 +48,6 @@ impl<S: Switch> Services<S> {
             config: String::new(),
             handles: Handles::default(),
             nodes: Nodes::default(),
-            default_members: BTreeMap::new(),
         }
     }
 
@@ -88,7 +84,6 @@ impl<S: Switch> Services<S> {
             self.info = info;
             self.handles = Handles::default();
             self.nodes = Nodes::default();
-            self.default_members.clear();
             self.forget_digests();
         }
         Ok(())

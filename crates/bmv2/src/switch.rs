@@ -4,6 +4,7 @@ use crate::Learning;
 use control_writes::Crc;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_server::Status;
 
 /// A port of a switch.
@@ -36,6 +37,9 @@ pub trait Switch {
 
     /// Reads the entities that match the queries.
     fn read(&mut self, queries: Vec<Entity>) -> Result<Vec<Entity>, Status>;
+
+    /// The program that runs, and everything that differs from a switch that has just been started.
+    fn state(&mut self) -> Result<SavedState, Status>;
 
     /// Registers and counters are reset.
     fn reset(&mut self) -> Result<(), Status>;

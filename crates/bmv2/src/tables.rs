@@ -2,16 +2,15 @@
 
 use crate::call::{Answer, Args, VOID, declared, unable};
 use crate::catalog::{Named, by_id};
-use crate::entry::{action_of, default_entry, entry_value, error, key, run_of, run_value};
+use crate::entry::{action_of, default_entry, entry_value, error, key, run_value};
 use crate::objects::{count_of, count_value, rates, rates_value};
 use crate::profiles::id_of;
 use crate::services::{Services, table_error, updated};
 use crate::switch::Switch;
 use crate::wire::{Type, Value};
-use p4runtime_proto::p4::config::v1::{ActionProfile, DirectMeter, Table};
+use p4runtime_proto::p4::config::v1::{DirectMeter, Table};
 use p4runtime_proto::p4::v1::{
-    ActionProfileMember, DirectCounterEntry, DirectMeterEntry, TableAction, TableEntry, entity::Entity as Of,
-    table_action, update,
+    DirectCounterEntry, DirectMeterEntry, TableAction, TableEntry, entity::Entity as Of, table_action, update,
 };
 
 /// The name of a table is the second argument of all methods.
@@ -153,34 +152,19 @@ impl<S: Switch> Services<S> {
         self.default_to(&table, Some(action))
     }
 
-    /// P4Runtime knows no default that names a member: the default gets the member's action, and again when Thrift modifies the member.
     fn set_default_member(&mut self, args: &Args<'_>) -> Answer {
         let (table, handle) = (self.table(args.text(TABLE)?)?, args.index(3)?);
-        indirect(&table, handle, false)?;
+        let member = indirect(&table, handle, false)?;
         if table.const_default_action_id != 0 {
             return declared(
                 error::DEFAULT_ENTRY_IS_CONST,
                 format!("the default action of `{}` is constant", table.name()),
             );
         }
-        let Some(profile) = by_id(&self.info.action_profiles, table.implementation_id).cloned() else {
-            return declared(error::WRONG_TABLE_TYPE, format!("`{}` has no action profile", table.name()));
-        };
-        let member = self.member(&profile, handle)?;
-        self.default_to(&table, member.action.map(run_of))?;
-        self.default_members.insert(table.id(), member.member_id);
-        VOID
-    }
-
-    /// The tables whose default names a member.
-    pub(crate) fn defaults_of(&mut self, profile: &ActionProfile, member: u32) -> Answer<Vec<Table>> {
-        let tables = self.info.tables.iter().filter(|table| table.implementation_id == profile.id());
-        let named = tables.filter(|table| self.default_members.get(&table.id()) == Some(&member));
-        let named: Vec<Table> = named.cloned().collect();
-        for table in &named {
-            self.default_value(table)?;
+        if let Some(profile) = by_id(&self.info.action_profiles, table.implementation_id).cloned() {
+            self.member(&profile, handle)?;
         }
-        Ok(named.into_iter().filter(|table| self.default_members.contains_key(&table.id())).collect())
+        self.default_to(&table, Some(member))
     }
 
     fn reset_default(&mut self, args: &Args<'_>) -> Answer {
@@ -191,7 +175,6 @@ impl<S: Switch> Services<S> {
     fn default_to(&mut self, table: &Table, action: Option<TableAction>) -> Answer {
         let entry = default_entry(table, action);
         self.write(update::Type::Modify, Of::TableEntry(entry)).or_else(|status| table_error(&status))?;
-        self.default_members.remove(&table.id());
         VOID
     }
 
@@ -203,25 +186,10 @@ impl<S: Switch> Services<S> {
     fn default_value(&mut self, table: &Table) -> Answer<(TableEntry, Value)> {
         let query = default_entry(table, None);
         let found = self.read(Of::TableEntry(query)).or_else(|status| table_error(&status))?;
-        let mut entry = match found.into_iter().next() {
+        let entry = match found.into_iter().next() {
             Some(Of::TableEntry(entry)) => entry,
             _ => TableEntry::default(),
         };
-        if let Some(member_id) = self.default_members.get(&table.id()).copied() {
-            let query =
-                ActionProfileMember { action_profile_id: table.implementation_id, member_id, action: None };
-            let found = self.read(Of::ActionProfileMember(query)).unwrap_or_default();
-            match found.into_iter().next() {
-                Some(Of::ActionProfileMember(member))
-                    if member.action.clone().map(run_of) == entry.action =>
-                {
-                    let run = table_action::Type::ActionProfileMemberId(member_id);
-                    entry.action = Some(TableAction { r#type: Some(run) });
-                }
-                // A P4Runtime controller has changed one of them.
-                _ => drop(self.default_members.remove(&table.id())),
-            }
-        }
         let value = run_value(&self.info, entry.action.as_ref());
         Ok((entry, value))
     }

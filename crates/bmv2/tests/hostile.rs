@@ -10,6 +10,7 @@ use control_writes::Crc;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{Entity, Update};
+use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_server::Status;
 
 /// A table of each kind, a profile, and an object of each kind.
@@ -61,6 +62,9 @@ impl Switch for Nothing {
     }
     fn read(&mut self, _: Vec<Entity>) -> Result<Vec<Entity>, Status> {
         Ok(vec![])
+    }
+    fn state(&mut self) -> Result<SavedState, Status> {
+        Ok(SavedState::default())
     }
     fn reset(&mut self) -> Result<(), Status> {
         Ok(())

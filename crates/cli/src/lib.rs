@@ -9,6 +9,7 @@ mod command;
 mod log;
 mod memory;
 mod once;
+mod saved_state;
 mod secret;
 mod status;
 mod tls;

@@ -196,6 +196,43 @@ fn a_control_port_is_an_interface_of_the_machine() {
 }
 
 #[test]
+fn ports_of_switches_are_interfaces_of_the_machine() {
+    let place = Place::new("interfaces");
+    if !may_run(&place) {
+        return;
+    }
+    // Bit 0 of the flags: the interface is up.
+    let script = "sh grep -x up /sys/class/net/s1-eth3/operstate /sys/class/net/s2-eth1/operstate
+pingall
+link s1 s2 down
+sh grep -x 0x1002 /sys/class/net/s1-eth3/flags
+sh grep -x 0x1002 /sys/class/net/s2-eth1/flags
+link s1 s2 up
+sh grep -x 0x1003 /sys/class/net/s1-eth3/flags
+within 10s pingall
+sh echo 0x1002 > /sys/class/net/s2-eth1/flags
+within 10s sh \"$P4RACK\" lab exec h1 -- ping -c 1 -W 1 h2
+within 10s sh ! \"$P4RACK\" lab exec h1 -- ping -c 1 -W 1 h3
+links
+expect s1-eth3 <-> s2-eth1  down
+s1 show_ports
+expect DOWN
+sh echo 0x1003 > /sys/class/net/s2-eth1/flags
+within 10s pingall
+";
+    place.write("interfaces.txt", script);
+    let args = ["test", "interfaces.txt", "--grpc-port", "0", "--no-pcap", "--switch-interfaces"];
+    let done = place.command(&args).env("P4RACK", env!("CARGO_BIN_EXE_p4rack")).output().unwrap();
+    let said = text(&done);
+    // Without root, and where another process has such an interface, none can be created.
+    let is_refused = said.contains("interface s1-eth") && said.contains("the lab cannot be brought up");
+    assert!(done.status.success() || is_refused, "{said}");
+    if done.status.success() {
+        assert!(!Path::new("/sys/class/net/s1-eth3").exists());
+    }
+}
+
+#[test]
 fn commands_come_by_a_pipe_and_by_exec() {
     let place = Place::new("pipe");
     if !may_run(&place) {

@@ -150,6 +150,8 @@ impl Watch {
 pub struct DefaultEntry<R> {
     /// Action; `None` for the program's own default action.
     pub call: Option<ActionCall<R>>,
+    /// Member of the table's profile that the default names; `call` is its action. P4Runtime names none, BMv2's clients do.
+    pub member: Option<u32>,
     /// The controller's own.
     pub metadata: Vec<u8>,
     /// The controller's own, in the field that older controllers use.
@@ -160,7 +162,7 @@ pub struct DefaultEntry<R> {
 
 impl<R> Default for DefaultEntry<R> {
     fn default() -> Self {
-        DefaultEntry { call: None, metadata: vec![], controller_metadata: 0, meter: None }
+        DefaultEntry { call: None, member: None, metadata: vec![], controller_metadata: 0, meter: None }
     }
 }
 

@@ -97,6 +97,7 @@ impl<R> DefaultEntry<R> {
     fn refer<S, E>(&self, refer: &mut impl FnMut(Kind, &R) -> Result<S, E>) -> Result<DefaultEntry<S>, E> {
         Ok(DefaultEntry {
             call: self.call.as_ref().map(|call| call.refer(refer)).transpose()?,
+            member: self.member,
             metadata: self.metadata.clone(),
             controller_metadata: self.controller_metadata,
             meter: self.meter,

@@ -131,7 +131,7 @@ fn is_deletion<R>(write: &Write<R>) -> bool {
 fn is_as_at_the_start<R>(write: &Write<R>) -> bool {
     match write {
         Write::Default { to, count: None, .. } => {
-            let DefaultEntry { call, metadata, controller_metadata, meter } = &**to;
+            let DefaultEntry { call, metadata, controller_metadata, meter, .. } = &**to;
             call.is_none() && metadata.is_empty() && *controller_metadata == 0 && meter.is_none()
         }
         Write::ValueSet { members, .. } => members.is_empty(),

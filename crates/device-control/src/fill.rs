@@ -66,7 +66,7 @@ impl<'f> Filler<'f> {
     fn update(&self, write: &Write) -> Result<Update, Box<Diagnostic>> {
         if let Write::CustomCrc { .. } = write {
             let title = "P4Runtime cannot set parameters of hash functions";
-            let help = "write them as annotations of `main`: `docs/run.md`";
+            let help = "write them as annotations of `main` or of a block (`docs/run.md`), or into the entries of an app";
             return Err(Box::new(Diagnostic::error(codes::NOT_AN_ENTRY, title).help(help)));
         }
         if let Write::Entry { table, key, .. } = write
@@ -87,12 +87,15 @@ impl<'f> Filler<'f> {
         match &mut write {
             Write::Entry { table, key, to, .. } => {
                 self.rank(table, key);
-                let profile = self.specs.tables.iter().find(|known| known.name == *table);
-                let profile = profile.and_then(|known| known.profile.as_ref());
-                if let (Some(profile), Some(to)) = (profile, to)
+                if let (Some(profile), Some(to)) = (self.profile(table), to)
                     && let Run::Member(number) | Run::Group(number) = &mut to.run
                 {
                     *number = self.number(profile, *number);
+                }
+            }
+            Write::Default { table, to, .. } => {
+                if let (Some(profile), Some(member)) = (self.profile(table), &mut to.member) {
+                    *member = self.number(profile, *member);
                 }
             }
             Write::DirectCounter { table, key, .. } if !key.is_of_default() => self.rank(table, key),
@@ -111,6 +114,11 @@ impl<'f> Filler<'f> {
             _ => {}
         }
         write
+    }
+
+    /// The action profile of a table.
+    fn profile(&self, table: &Name) -> Option<&Name> {
+        self.specs.tables.iter().find(|known| known.name == *table)?.profile.as_ref()
     }
 
     fn rank(&self, table: &Name, key: &mut EntryKey) {

@@ -1,10 +1,9 @@
 //! The hash algorithms of v1model, over bytes, as BMv2 has them.
 
 use crate::crc;
-use crate::v1model::{Calculation, calculations};
-use base_diag::{Diagnostic, Span};
+use crate::v1model::Calculation;
+use base_diag::Span;
 use control_writes::Crc;
-use ir::{Annotation, AnnotationValue, Program};
 use std::sync::Arc;
 
 /// An algorithm.
@@ -73,7 +72,7 @@ impl CustomCrcs {
 
     /// Sets the parameters of one call.
     pub(crate) fn set_for(&mut self, call: Span, width: u32, crc: Crc) {
-        self.of_calls.retain(|(of, ..)| *of != call);
+        self.of_calls.retain(|(of, with, _)| (*of, *with) != (call, width));
         self.of_calls.push((call, width, crc));
     }
 
@@ -85,49 +84,6 @@ impl CustomCrcs {
             (None, _) => self.crc32,
         }
     }
-}
-
-/// The annotation of `main` that sets up a check: `@crc16_custom(0x1021, 0xffff, 0, false, false)`.
-const ANNOTATIONS: [(&str, u32); 2] = [("crc16_custom", 16), ("crc32_custom", 32)];
-
-/// The checks as the program sets them up.
-pub(crate) fn custom_crcs(program: &Program) -> Result<CustomCrcs, Vec<Diagnostic>> {
-    let mut crcs = CustomCrcs { calculations: calculations(program).into(), ..CustomCrcs::default() };
-    for (name, width) in ANNOTATIONS {
-        let Some(annotation) = program.annotations.iter().find(|a| a.name == name) else { continue };
-        let crc = annotated(annotation, width).ok_or_else(|| {
-            let title = format!("`@{name}` of `main` has no parameters of a CRC");
-            let problem = Diagnostic::error(base_diag::codes::run::NOT_SUPPORTED, title)
-                .note("they are the polynomial, the initial and the final value, and whether data and remainder are reflected");
-            vec![problem.help(format!("for example: `@{name}(0x1021, 0xffff, 0, false, false)`"))]
-        })?;
-        match width {
-            16 => crcs.crc16 = crc,
-            _ => crcs.crc32 = crc,
-        }
-    }
-    Ok(crcs)
-}
-
-fn annotated(annotation: &Annotation, width: u32) -> Option<Crc> {
-    let [polynomial, initial, final_xor, reflect_data, reflect_remainder] = annotation.body.values() else {
-        return None;
-    };
-    let word = |value: &AnnotationValue| match value {
-        AnnotationValue::Int(number) => u32::try_from(number).ok().filter(|n| width == 32 || n >> width == 0),
-        _ => None,
-    };
-    let flag = |value: &AnnotationValue| match value {
-        AnnotationValue::Bool(flag) => Some(*flag),
-        _ => None,
-    };
-    Some(Crc {
-        polynomial: word(polynomial)?,
-        initial: word(initial)?,
-        final_xor: word(final_xor)?,
-        reflect_data: flag(reflect_data)?,
-        reflect_remainder: flag(reflect_remainder)?,
-    })
 }
 
 /// CRC-16/ARC.

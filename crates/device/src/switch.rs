@@ -79,7 +79,7 @@ impl Switch {
         let blueprint = Blueprint::new(Arc::clone(&program), options.drop_port)?;
         let (tables, value_sets, objects, functions) =
             crate::build::build(&program, &options.registry, objects)?;
-        let crcs = crate::hash::custom_crcs(&program)?;
+        let crcs = crate::crc_annotations::custom_crcs(&program)?;
         let rng = Rng::new(options.seed).split("random");
         let mut core = Core {
             state: State::new(tables, value_sets, objects, functions, options.environment, rng),

@@ -96,12 +96,12 @@ impl Resolver {
         let (args, _) = data(spec, known, action, args)?;
         let call = ActionCall { action: known.name.clone(), args };
         self.default_members.remove(&at);
-        Ok(vec![self.set_default(self.specs.tables[at].name.clone(), call)])
+        Ok(vec![self.set_default(self.specs.tables[at].name.clone(), call, None)])
     }
 
-    /// A table gets another default action.
-    pub(crate) fn set_default(&self, table: Name, call: ActionCall<Name>) -> Write {
-        let to = DefaultEntry { call: Some(call), ..DefaultEntry::default() };
+    /// A table gets another default action, maybe that of a member.
+    pub(crate) fn set_default(&self, table: Name, call: ActionCall<Name>, member: Option<u32>) -> Write {
+        let to = DefaultEntry { call: Some(call), member, ..DefaultEntry::default() };
         Write::Default { table, to: Box::new(to), count: None }
     }
 

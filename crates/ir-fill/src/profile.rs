@@ -61,7 +61,7 @@ impl Resolver {
         };
         let table = spec.name.clone();
         self.default_members.insert(at, member);
-        Ok(vec![self.set_default(table, call)])
+        Ok(vec![self.set_default(table, call, Some(member))])
     }
 
     /// Tables whose default is a member of a profile.
@@ -129,7 +129,7 @@ impl Resolver {
         let numbers = self.profiles.entry(profile.clone()).or_default();
         numbers.actions.insert(member, call.clone());
         let defaults: Vec<_> = self.tables_with_default(&profile, member).cloned().collect();
-        let defaults = defaults.into_iter().map(|table| self.set_default(table, call.clone()));
+        let defaults = defaults.into_iter().map(|table| self.set_default(table, call.clone(), Some(member)));
         let defaults: Vec<_> = defaults.collect();
         Ok([vec![Write::Member { profile, member, to: Some(call) }], defaults].concat())
     }

@@ -182,6 +182,25 @@ fn parameters_of_checks() {
     let printed = target_p4::print(&hashing("@crc16_custom(0x1021, 0xffff, 0, false, false)"));
     let again = compiled(&printed);
     assert_eq!(run(&again, ""), ccitt);
+    // A block's parameters are those of its calls, also in the printed program.
+    let mut enclosed = Arc::unwrap_or_clone(hashing("@crc16_custom(1, 2, 3, false, false)"));
+    let crc = control_writes::Crc {
+        polynomial: 0x1021,
+        initial: 0xffff,
+        final_xor: 0,
+        reflect_data: false,
+        reflect_remainder: false,
+    };
+    assert!(device::annotate_crc(&mut enclosed, Some("calc"), 16, crc));
+    let printed = target_p4::print(&enclosed);
+    assert!(printed.contains("@crc16_custom(4129, 65535, 0, false, false)"), "{printed}");
+    for program in [Arc::new(enclosed), compiled(&printed)] {
+        assert_eq!(run(&program, ""), ccitt);
+        assert_ne!(run(&program, "set_crc16_parameters calc 0x8005 0 0 1 1\n"), ccitt);
+    }
+    let wrong = compiled(&printed.replace("@crc16_custom(4129", "@crc16_custom(true"));
+    let wrong = ir_interp::switch(wrong, Options::default()).err().expect("it is wrong");
+    assert!(wrong[0].title.contains("`@crc16_custom` of a block"), "{wrong:?}");
 }
 
 #[test]

@@ -38,6 +38,15 @@ pub fn set_up(index: u32, is_up: bool) -> nix::Result<()> {
     ask(NEW_LINK, 0, &link(index, if is_up { UP } else { 0 }, UP))
 }
 
+/// Has an interface shown as working (RFC 2863): the kernel does not know that of one which never lost its carrier.
+pub fn set_working(index: u32) -> nix::Result<()> {
+    const OPERATIONAL_STATE: u16 = 16;
+    const WORKS: u8 = 6;
+    let mut body = link(index, 0, 0);
+    attribute(&mut body, OPERATIONAL_STATE, &[WORKS]);
+    ask(NEW_LINK, 0, &body)
+}
+
 /// Sets the MAC address of an interface.
 pub fn set_mac(index: u32, mac: Mac) -> nix::Result<()> {
     const ADDRESS: u16 = 1;

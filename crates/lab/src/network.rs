@@ -1,9 +1,11 @@
 //! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
 
 mod ends;
+mod interfaces;
 mod programs;
 mod switches;
 
+use self::interfaces::{Interfaces, Watched};
 use self::switches::{Share, grpc_ports};
 use crate::build;
 use crate::prepare::Prepared;
@@ -40,6 +42,8 @@ pub struct Settings {
     pub give_back: fn(),
     /// Files that controllers of the description's kind look for are written.
     pub for_controllers: bool,
+    /// The machine has an interface for each port of a switch.
+    pub switch_interfaces: bool,
 }
 
 /// A lab that is up.
@@ -56,6 +60,8 @@ pub struct Network {
     pub switches: Vec<SwitchRecord>,
     programs: Vec<Option<Arc<Program>>>,
     hosts: Vec<Space>,
+    /// Interfaces of switches on the machine.
+    interfaces: Option<Interfaces>,
     /// One for each link. Ended before the switches, whose cables they hold.
     pub(crate) cabling: Vec<Cabling>,
     running: Vec<Running>,
@@ -119,6 +125,9 @@ impl Network {
             let wire = Wire::join(link, ends, &rng.split(&name), started);
             network.cabling.push(Cabling::Wire(wire.map_err(|error| format!("link {name}: {error}"))?));
         }
+        if settings.switch_interfaces {
+            network.interfaces = Some(Interfaces::create(network.watched())?);
+        }
         network.make_known()?;
         network.run_commands();
         if settings.for_controllers && network.lab.origin == Origin::P4Utils {
@@ -138,6 +147,7 @@ impl Network {
             switches: vec![],
             programs: vec![],
             hosts: vec![],
+            interfaces: None,
             cabling: vec![],
             running: vec![],
             shared_address: None,
@@ -151,6 +161,19 @@ impl Network {
     pub(crate) fn set_programs(&mut self, devices: usize, whole: Arc<Program>) {
         self.programs = vec![None; devices];
         self.programs.push(Some(whole));
+    }
+
+    /// The links with the interfaces of switches.
+    fn watched(&self) -> Vec<Watched> {
+        let links = self.cabling.iter().zip(&self.lab.links);
+        let watched = |(cabling, link): (&Cabling, &rack_model::Link)| match cabling {
+            Cabling::Wire(wire) => {
+                let switches = link.ends.into_iter().filter(|end| matches!(end.node, NodeId::Device(_)));
+                Some((wire.lever(), switches.map(|end| self.lab.interface(end)).collect()))
+            }
+            Cabling::Veth(_) => None,
+        };
+        links.filter_map(watched).collect()
     }
 
     /// Lets other processes find the lab.
@@ -211,8 +234,11 @@ impl Network {
             }
         }
         for end in about.ends {
+            let name = self.lab.interface(end);
+            if let (NodeId::Device(_), Some(interfaces)) = (end.node, &self.interfaces) {
+                interfaces.set(&name, !is_down)?;
+            }
             if let NodeId::Host(id) = end.node {
-                let name = self.lab.interface(end);
                 let space = self.space(id.0 as usize).map_err(|error| error.to_string())?;
                 space.within(|| stack::set_up(&name, !is_down)).map_err(|error| error.to_string())??;
                 // The kernel has removed the routes of an interface that was down.

@@ -33,6 +33,12 @@ pub fn interface(name: &str, mac: Option<Mac>) -> Result<(), String> {
     netlink::set_up(index, true).map_err(|error| failure(name, &error))
 }
 
+/// Sets an interface up, and has it shown as `state UP`.
+pub fn running(name: &str) -> Result<(), String> {
+    interface(name, None)?;
+    netlink::set_working(index(name)?).map_err(|error| failure(name, &error))
+}
+
 /// Addresses, routes and neighbours of a host; `name` is its first interface, which is up.
 pub fn configure(host: &Host, name: &str) -> Result<(), String> {
     let index = index(name)?;

@@ -64,6 +64,17 @@ pub struct Wire {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Takes a link down or up.
+pub struct Lever(Arc<Shared>);
+
+impl Lever {
+    /// See [`Wire::set_down`].
+    pub fn set_down(&self, is_down: bool) {
+        self.0.is_down.store(is_down, Ordering::SeqCst);
+        let _ = self.0.waker.wake();
+    }
+}
+
 /// Counters of one direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
 pub struct WireCount {
@@ -135,8 +146,12 @@ impl Wire {
 
     /// Takes the link down or up. Frames in flight on a link that goes down are lost.
     pub fn set_down(&self, is_down: bool) {
-        self.shared.is_down.store(is_down, Ordering::SeqCst);
-        let _ = self.shared.waker.wake();
+        self.lever().set_down(is_down);
+    }
+
+    /// Takes the link down or up from another thread.
+    pub fn lever(&self) -> Lever {
+        Lever(Arc::clone(&self.shared))
     }
 
     /// True while the link is down.

@@ -87,12 +87,19 @@ impl<'p> Commands<'p> {
                     self.entry(table, key, to.as_deref());
                 }
             }
-            Write::Default { table, to, .. } => match &to.call {
-                Some(ActionCall { action, args }) => {
-                    self.line(format_args!("table_set_default {table} {action}{}", numbers(args)));
+            Write::Default { table, to, .. } => {
+                let profile = self.table(table).and_then(|table| self.profile_of(table));
+                match (&to.call, to.member, profile) {
+                    (Some(_), Some(member), Some(profile)) => {
+                        let member = self.number(profile, true, member);
+                        self.line(format_args!("table_indirect_set_default {table} {member}"));
+                    }
+                    (Some(ActionCall { action, args }), ..) => {
+                        self.line(format_args!("table_set_default {table} {action}{}", numbers(args)));
+                    }
+                    (None, ..) => self.line(format_args!("table_reset_default {table}")),
                 }
-                None => self.line(format_args!("table_reset_default {table}")),
-            },
+            }
             Write::Member { profile, member, to: Some(call) } => {
                 if let Some(profile) = self.profile(profile) {
                     self.member(profile, *member, call);

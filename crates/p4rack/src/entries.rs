@@ -51,6 +51,20 @@ pub fn read_text(
     Ok(Entries { writes: writes.into_iter().map(|(write, _)| write).collect(), warnings: filling.warnings })
 }
 
+/// The program with the CRC parameters that its entries set, and the other entries: parts of a rack's program keep annotations, while P4Runtime,
+/// which fills them, has no such parameters.
+pub(crate) fn with_parameters(program: Arc<Program>, mut entries: Entries) -> (Arc<Program>, Entries) {
+    let mut program = program;
+    entries.writes.retain(|write| match write {
+        Write::CustomCrc { calculation, width, to } => {
+            // Entries are checked: the calculation is there.
+            !device::annotate_crc(Arc::make_mut(&mut program), calculation.as_deref(), *width, *to)
+        }
+        _ => true,
+    });
+    (program, entries)
+}
+
 impl Entries {
     /// Entries that come from no file.
     pub fn of(writes: Vec<Write>) -> Entries {

@@ -428,3 +428,54 @@ fn backups_act_while_a_link_is_down() {
         assert!(came(2).is_empty());
     });
 }
+
+/// Two calls on two devices, each with its own parameters.
+#[test]
+fn each_call_of_a_rack_has_the_parameters_that_commands_set() {
+    let hash = |at: &str, from: &str| {
+        format!("hash(hdr.g.{at}, HashAlgorithm.crc16_custom, (bit<8>) 0, {{ {from} }}, 9w256);")
+    };
+    let ingress = format!(
+        "hdr.g.setValid(); {} @region(\"R\") {{ {} }} std.egress_spec = 2;",
+        hash("a", "hdr.h.b"),
+        hash("b", "hdr.h.a, hdr.h.b")
+    );
+    let program = small_program("", &ingress, "");
+    let commands = "set_crc16_parameters calc 0x1021 0xffff 0 false false\n\
+                    set_crc16_parameters calc_0 0x8005 0 0 false false\n";
+    let rack = PORTS.replace("entries.txtpb", "commands.txt");
+    let (network, rest) = rack.split_once("[[fault]]").unwrap();
+    let rack = format!("{network}[[app]]{}", rest.split_once("[[app]]").unwrap().1);
+    let frames = |map: &str, commands: &str| {
+        let rack = rack.replace("map = { R = \"nic\" }", map);
+        let files =
+            [("RACK.toml", rack.as_str()), ("commands.txt", commands), ("copies.p4", program.as_str())];
+        let mut came = vec![];
+        load("rack-crc", &files, |racked, map| {
+            let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{}", text(&found, map)));
+            running.emulator.listen(HostId(1));
+            for n in 0..8u8 {
+                let at = Time::ZERO + Duration::from_us(100 + 100 * u64::from(n));
+                assert!(running.emulator.send(HostId(2), vec![2 + n, 7 * n], at));
+            }
+            running.run().unwrap();
+            let received = running.emulator.take_received(HostId(1)).into_iter();
+            came = received.map(|received| received.frame).collect();
+        });
+        came
+    };
+    let split = frames("map = { R = \"nic\" }", commands);
+    // The remainder of the message polynomial, bit by bit.
+    let remainder = |polynomial: u16, initial: u16, bytes: &[u8]| {
+        let step = |value: u16| if value >> 15 == 1 { value << 1 ^ polynomial } else { value << 1 };
+        bytes.iter().fold(initial, |value, byte| (0..8).fold(value ^ u16::from(*byte) << 8, |v, _| step(v)))
+            as u8
+    };
+    assert_eq!(split.len(), 8);
+    for (n, frame) in (0..8u8).zip(&split) {
+        let (a, b) = (2 + n, 7 * n);
+        assert_eq!(frame[2..4], [remainder(0x1021, 0xffff, &[b]), remainder(0x8005, 0, &[a, b])], "{n}");
+    }
+    assert_eq!(frames("map = {}", commands), split);
+    assert_ne!(frames("map = { R = \"nic\" }", ""), split);
+}

@@ -2,16 +2,18 @@
 //!
 //! Calls block: they are not for the threads that serve connections.
 
-use crate::command::{Command, Front, Reply};
+use crate::budget::Hold;
+use crate::command::{Command, Found, Front, Reply};
+use crate::saved::state_of;
 use control_writes::Crc;
-use controller::{QueueChange, Steer};
+use controller::{Kinds, QueueChange, Steer, everything_held};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime_proto::p4::v1::{
     Entity, GetForwardingPipelineConfigRequest, ReadRequest, Update, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::Port;
+use p4runtime_proto::p4rack::v1::{Port, SavedState};
 use p4runtime_server::Status;
 use tokio::sync::oneshot;
 
@@ -47,12 +49,28 @@ impl Local {
 
     /// Reads the entities that match the queries.
     pub fn read(&self, entities: Vec<Entity>) -> Result<Vec<Entity>, Status> {
+        self.find(|hold, reply| {
+            Command::Read(ReadRequest { entities, ..ReadRequest::default() }, hold, reply)
+        })
+    }
+
+    fn find(&self, command: impl FnOnce(Hold, Found) -> Command) -> Result<Vec<Entity>, Status> {
         let (reply, answer) = oneshot::channel();
-        let request = ReadRequest { entities, ..ReadRequest::default() };
-        let sent = self.0.send_blocking(Command::Read(request, self.0.budget.hold(None), reply));
-        sent.then_some(()).ok_or_else(gone)?;
+        self.0.send_blocking(command(self.0.budget.hold(None), reply)).then_some(()).ok_or_else(gone)?;
         let (found, ended) = answer.blocking_recv().map_err(|_| gone())?;
         ended.map(|()| found.entities().collect())
+    }
+
+    /// The running program, and everything that differs from a switch that has just been started. Frames may pass meanwhile.
+    pub fn state(&self) -> Result<SavedState, Status> {
+        let request = GetForwardingPipelineConfigRequest {
+            response_type: ResponseType::All as i32,
+            ..GetForwardingPipelineConfigRequest::default()
+        };
+        let config = self.ask(|reply| Command::GetConfig(request, reply))?.config;
+        let all = ReadRequest { entities: everything_held(Kinds::All), ..ReadRequest::default() };
+        let entities = self.find(|hold, reply| Command::ReadRunning(all, hold, reply))?;
+        Ok(state_of(config, entities))
     }
 
     /// The P4Info of the running program; `None` without one.

@@ -44,9 +44,8 @@ impl Operator {
             };
             let config = self.switch.get_forwarding_pipeline_config(request).await?.into_inner().config;
             let request = ReadRequest { entities: everything_held(Kinds::All), ..ReadRequest::default() };
-            let mut entities = all_of(self.rack.read_running(request).await?.into_inner()).await?;
-            entities.retain(|entity| !is_unwritten(entity));
-            Ok(SavedState { format: FORMAT.to_string(), config, entities, merged: vec![] })
+            let entities = all_of(self.rack.read_running(request).await?.into_inner()).await?;
+            Ok(state_of(config, entities))
         });
         match saved {
             Ok(SavedState { config: None, .. }) => {
@@ -72,6 +71,12 @@ impl Operator {
         }
         restored.map_err(|status| refused(&self.address, &status))
     }
+}
+
+/// The state of a switch that runs this program and has these entities.
+pub(crate) fn state_of(config: Option<ForwardingPipelineConfig>, mut entities: Vec<Entity>) -> SavedState {
+    entities.retain(|entity| !is_unwritten(entity));
+    SavedState { format: FORMAT.to_string(), config, entities, merged: vec![] }
 }
 
 /// The primary controller, as long as its stream is open.

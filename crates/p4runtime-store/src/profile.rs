@@ -2,7 +2,7 @@
 
 use crate::action::{self, For};
 use crate::catalog::{Catalog, Described};
-use crate::change::{Change, OneShot, OneShotAction, Run};
+use crate::change::{Change, DefaultEntry, OneShot, OneShotAction, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::port::{port, port_bytes};
 use crate::presence::presence;
@@ -36,12 +36,18 @@ pub(crate) fn group_must_be(store: &Store, profile: u32, group: u32) -> Result<(
     }
 }
 
-pub(crate) fn plan_member(store: &Store, how: Type, entry: &ActionProfileMember) -> Result<Change> {
+/// Changes of an update of a member, and of the default entries that name it.
+pub(crate) fn plan_member(store: &Store, how: Type, entry: &ActionProfileMember) -> Result<Vec<Change>> {
     let profile = store.catalog.profile(entry.action_profile_id)?;
     member(store, how, entry, profile).about(|| format!("member {} of `{}`", entry.member_id, profile.name()))
 }
 
-fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &ActionProfile) -> Result<Change> {
+fn member(
+    store: &Store,
+    how: Type,
+    entry: &ActionProfileMember,
+    profile: &ActionProfile,
+) -> Result<Vec<Change>> {
     let (id, number) = (entry.action_profile_id, entry.member_id);
     if number == 0 {
         return fault("there is no member 0", "member ids start at 1").within("member_id");
@@ -52,7 +58,7 @@ fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &Actio
         if known.is_some_and(|known| known.uses > 0) {
             return in_use("entries or groups refer to it");
         }
-        return Ok(Change::Member { profile: id, member: number, to: None });
+        return Ok(vec![Change::Member { profile: id, member: number, to: None }]);
     }
     if how == Type::Insert {
         not_beside_one_shots(store, id)?;
@@ -62,7 +68,17 @@ fn member(store: &Store, how: Type, entry: &ActionProfileMember, profile: &Actio
         return fault("the action is missing", "a member must have one").within("action");
     };
     let call = action::decode(&store.catalog, &tables(&store.catalog, profile), For::Entry, given);
-    Ok(Change::Member { profile: id, member: number, to: Some(call.within("action")?) })
+    let call = call.within("action")?;
+    let mut changes = vec![Change::Member { profile: id, member: number, to: Some(call) }];
+    for (table, default) in store.tables_with_default(id, number) {
+        let known = store.catalog.table(table)?;
+        let call = action::decode(&store.catalog, &[known], For::Default, given);
+        let call =
+            call.within("action").about(|| format!("the default entry of table `{}`", known.name()))?;
+        let to = Box::new(DefaultEntry { call: Some(call), ..default.clone() });
+        changes.push(Change::Default { table, to, count: None });
+    }
+    Ok(changes)
 }
 
 fn in_use<T>(why: &str) -> Result<T> {

@@ -1,6 +1,7 @@
 //! A change as the update that makes it: the inverse of planning.
 
-use crate::change::Change;
+use crate::catalog::Catalog;
+use crate::change::{Change, DefaultEntry};
 use crate::fault::{Result, not_supported};
 use crate::profile;
 use crate::store::Store;
@@ -42,12 +43,10 @@ impl Store {
                 (how(to.is_none()), Kind::TableEntry(message))
             }
             Change::Default { table, to, count } => {
-                let action = to.call.as_ref().map(|call| action::encode(catalog, call));
                 #[allow(deprecated)]
                 let message = TableEntry {
                     table_id: *table,
-                    action: action
-                        .map(|action| TableAction { r#type: Some(table_action::Type::Action(action)) }),
+                    action: default_action(catalog, to),
                     is_default_action: true,
                     metadata: to.metadata.clone(),
                     controller_metadata: to.controller_metadata,
@@ -161,6 +160,16 @@ impl Store {
         };
         Ok(Update { r#type: how as i32, entity: Some(Entity { entity: Some(kind) }) })
     }
+}
+
+/// Action of a default entry that was written, or the member that it names.
+pub(crate) fn default_action(catalog: &Catalog, of: &DefaultEntry) -> Option<TableAction> {
+    let call = of.call.as_ref()?;
+    let run = match of.member {
+        Some(member) => table_action::Type::ActionProfileMemberId(member),
+        None => table_action::Type::Action(action::encode(catalog, call)),
+    };
+    Some(TableAction { r#type: Some(run) })
 }
 
 fn replicated(kind: pre::Type) -> Kind {

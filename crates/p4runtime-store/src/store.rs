@@ -55,7 +55,7 @@ pub(crate) struct TableState {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared<T> {
     pub(crate) what: T,
-    /// Number of entries and groups that name the member or group.
+    /// Number of entries, default entries and groups that name the member or group.
     pub(crate) uses: usize,
 }
 
@@ -120,13 +120,25 @@ impl Store {
     /// Default entry of a table, as a controller has written it.
     pub fn default_entry(&self, table: u32) -> &DefaultEntry {
         static NOTHING: DefaultEntry =
-            DefaultEntry { call: None, metadata: vec![], controller_metadata: 0, meter: None };
+            DefaultEntry { call: None, member: None, metadata: vec![], controller_metadata: 0, meter: None };
         self.tables.get(&table).map_or(&NOTHING, |state| &state.default)
     }
 
     /// A member of a profile.
     pub fn member(&self, profile: u32, member: u32) -> Option<&ActionCall> {
         self.members.get(&(profile, member)).map(|shared| &shared.what)
+    }
+
+    /// The tables whose default entry names a member.
+    pub(crate) fn tables_with_default(
+        &self,
+        profile: u32,
+        member: u32,
+    ) -> impl Iterator<Item = (u32, &DefaultEntry)> {
+        let of_profile =
+            move |id: u32| self.catalog.table(id).is_ok_and(|table| table.implementation_id == profile);
+        let named = self.tables.iter().filter(move |(_, state)| state.default.member == Some(member));
+        named.filter(move |(id, _)| of_profile(**id)).map(|(id, state)| (*id, &state.default))
     }
 
     /// The number of members of a profile.
@@ -208,6 +220,13 @@ impl Store {
                 Change::Entry { table, key, to: old.map(Box::new), count }
             }
             Change::Default { table, to, count } => {
+                let profile = self.catalog.table(table).map_or(0, |table| table.implementation_id);
+                if let Some(member) = to.member {
+                    self.use_member(profile, member, true);
+                }
+                if let Some(member) = self.default_entry(table).member {
+                    self.use_member(profile, member, false);
+                }
                 let state = self.tables.entry(table).or_default();
                 let old = std::mem::replace(&mut state.default, *to);
                 let count = count.and(before).and_then(Before::count);

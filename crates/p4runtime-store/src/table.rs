@@ -2,7 +2,7 @@
 
 use crate::action::{self, For};
 use crate::catalog::Described;
-use crate::change::{Change, DefaultEntry, Entry, Run};
+use crate::change::{ActionCall, Change, DefaultEntry, Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
 use crate::key::{key, key_of_default};
 use crate::metadata::metadata;
@@ -13,7 +13,7 @@ use control_writes::{Count, Rates};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::Table;
 use p4runtime_proto::p4::config::v1::table::IdleTimeoutBehavior;
-use p4runtime_proto::p4::v1::{TableAction, TableEntry, table_action, update::Type};
+use p4runtime_proto::p4::v1::{Action, TableAction, TableEntry, table_action, update::Type};
 
 pub(crate) fn plan(store: &Store, how: Type, entry: &TableEntry) -> Result<Change> {
     let table = store.catalog.table(entry.table_id)?;
@@ -37,18 +37,44 @@ fn plan_default(store: &Store, how: Type, table: &Table, entry: &TableEntry) -> 
     let (meter, count) = direct(store, entry)?;
     let to = match entry.action.as_ref().and_then(|a| a.r#type.as_ref()) {
         None => DefaultEntry { meter, ..DefaultEntry::default() },
-        Some(table_action::Type::Action(given)) => {
-            let call = action::decode(&store.catalog, &[table], For::Default, given);
+        Some(given) => {
+            let (call, member) = default_run(store, table, given).within("action")?;
             DefaultEntry {
-                call: Some(call.within("action").within("action")?),
+                call: Some(call),
+                member,
                 metadata: metadata(&entry.metadata)?,
                 controller_metadata: controller_metadata(entry),
                 meter,
             }
         }
-        Some(_) => return not_supported("a member or group as default action").within("action"),
     };
     Ok(Change::Default { table: entry.table_id, to: Box::new(to), count })
+}
+
+/// Action of a default entry, and the member of which it is the action. P4Runtime 1.5 needs no members here (section 20, limitations);
+/// BMv2 has them.
+fn default_run(
+    store: &Store,
+    table: &Table,
+    given: &table_action::Type,
+) -> Result<(ActionCall, Option<u32>)> {
+    let of_table = |given: &Action| action::decode(&store.catalog, &[table], For::Default, given);
+    match given {
+        table_action::Type::Action(given) => Ok((of_table(given).within("action")?, None)),
+        table_action::Type::ActionProfileMemberId(member) => {
+            let field = "action_profile_member_id";
+            if table.implementation_id == 0 {
+                return fault("the table has no action profile", "its default names an action").within(field);
+            }
+            profile::member_must_be(store, table.implementation_id, *member).within(field)?;
+            let call = store.member(table.implementation_id, *member);
+            let given = call.map(|call| action::encode(&store.catalog, call)).unwrap_or_default();
+            Ok((of_table(&given).within(field)?, Some(*member)))
+        }
+        table_action::Type::ActionProfileGroupId(_) | table_action::Type::ActionProfileActionSet(_) => {
+            not_supported("a group as default action")
+        }
+    }
 }
 
 #[allow(deprecated)]

@@ -34,8 +34,8 @@ const MOST_BYTES: usize = 2 << 20;
 const MOST_BULK: usize = 32 << 20;
 
 impl Store {
-    /// Changes of an update, in order; nothing is changed yet. Only writes to all cells of an object give more than one
-    /// change.
+    /// Changes of an update, in order; nothing is changed yet. Writes to all cells of an object give more than one change, and so do those
+    /// to members that default entries name.
     pub fn plan(&self, change: &Update) -> Result<Vec<Change>> {
         plan(self, change)
     }
@@ -87,9 +87,7 @@ fn plan_unbounded(store: &Store, update: &Update) -> Result<Vec<Change>> {
     let one = |change: Result<Change>| change.map(|change| vec![change]);
     match entity {
         Entity::TableEntry(e) => one(table::plan(store, how, e)).within("table_entry"),
-        Entity::ActionProfileMember(e) => {
-            one(profile::plan_member(store, how, e)).within("action_profile_member")
-        }
+        Entity::ActionProfileMember(e) => profile::plan_member(store, how, e).within("action_profile_member"),
         Entity::ActionProfileGroup(e) => {
             one(profile::plan_group(store, how, e)).within("action_profile_group")
         }

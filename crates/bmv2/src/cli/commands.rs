@@ -272,6 +272,12 @@ pub const COMMANDS: &[Command] = &[
     ),
     command("get_time_since_epoch", "", "microseconds since 1970", Does::Time("get_time_since_epoch_us")),
     command("reset_state", "", "remove all entries, and reset objects", Does::Runs(device::reset_state)),
+    command(
+        "serialize_state",
+        "FILE",
+        "write program and state to a file, for `p4rack switch --restore-state` and `p4rack ctl restore`",
+        Does::Runs(device::serialize_state),
+    ),
 ];
 
 #[cfg(test)]

@@ -62,6 +62,15 @@ pub fn time(line: &mut Line<'_>, to: &mut dyn Caller, method: &str) -> Result<St
     Ok(format!("{}\n", scalar(call(to, "simple_switch", method, vec![])?.as_ref())))
 }
 
+pub fn serialize_state(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
+    let file = line.word()?;
+    line.finish()?;
+    match call(to, "standard", "bm_serialize_state", vec![])? {
+        Some(Value::String(state)) => to.write_file(file, &state).map(|()| String::new()),
+        _ => Err("the switch gives no state".to_string()),
+    }
+}
+
 pub fn reset_state(line: &mut Line<'_>, to: &mut dyn Caller) -> Result<String, String> {
     line.finish()?;
     done(call(to, "standard", "bm_reset_state", vec![]))

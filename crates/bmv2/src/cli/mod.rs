@@ -36,6 +36,9 @@ pub enum NotDone {
 pub trait Caller {
     /// Calls `SERVICE:METHOD`; the result of methods without a value is empty.
     fn call(&mut self, method: &str, arguments: Fields) -> Result<Option<Value>, NotDone>;
+
+    /// Writes a file on the client's machine.
+    fn write_file(&mut self, file: &str, bytes: &[u8]) -> Result<(), String>;
 }
 
 /// The commands for one switch.

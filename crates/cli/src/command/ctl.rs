@@ -1,10 +1,10 @@
 //! `p4rack ctl`
 
-mod state;
 mod tick;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
+use crate::saved_state;
 use crate::tls::{CONNECTIONS, ClientArgs};
 use agent::{Operator, OperatorError, PortSpec};
 use base_diag::SourceMap;
@@ -360,7 +360,7 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         _ => None,
     };
     let restore = match &args.command {
-        Command::Restore { file } => Some(state::read(file).map_err(OperatorError::new)?),
+        Command::Restore { file } => Some(saved_state::read(file).map_err(OperatorError::new)?),
         _ => None,
     };
     let (tls, secret) = args.tls.for_switch(&args.addr, args.insecure).map_err(OperatorError::new)?;
@@ -398,7 +398,7 @@ fn done(args: &Args, format: Format) -> Result<ExitCode, OperatorError> {
         Command::Demote(flow) => What::MoveFlow(flow.message(false)?),
         Command::Save { file, stop } => {
             let saved = save(&mut client, *stop)?;
-            state::write(file, &saved).map_err(OperatorError::new)?;
+            saved_state::write(file, &saved).map_err(OperatorError::new)?;
             print_moved(format, ("saved", "to"), &saved, file);
             return Ok(ExitCode::SUCCESS);
         }

@@ -58,6 +58,10 @@ struct Options {
     /// Do not record the frames of switch ports in pcaps/
     #[arg(long)]
     no_pcap: bool,
+    /// Make an interface of this machine for each port of a switch, named as in Mininet (s1-eth1), that shows the state of its link: a link whose interface
+    /// is set down is down. It carries no frames. Needs root, and only one lab at a time can have such interfaces
+    #[arg(long)]
+    switch_interfaces: bool,
     /// Random seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -149,6 +153,7 @@ fn up(path: &Path, options: &Options, format: Format) -> Result<Network, ExitCod
         give_back: crate::memory::give_back,
         // A description from elsewhere has none beside it.
         for_controllers: options.directory.is_none(),
+        switch_interfaces: options.switch_interfaces,
     };
     match lab::up(path, &wishes, settings, &mut map) {
         Ok((network, warnings)) => {

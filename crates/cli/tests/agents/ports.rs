@@ -92,7 +92,7 @@ fn every_option_of_simple_switch_grpc_is_taken() {
         .current_dir(&directory)
         .output();
     assert!(compiled.expect("the binary runs").status.success());
-    let without_effect = "--nanolog ipc:///tmp/a --debugger --debugger-addr ipc:///tmp/c --restore-state state \
+    let without_effect = "--nanolog ipc:///tmp/a --debugger --debugger-addr ipc:///tmp/c \
          --dump-packet-data 64 --packet-in ipc:///tmp/d --max-port-count 64 --warn-on-invalid-hdr-read --ret-zero-on-invalid-hdr-read \
          --log-file-max-size 1000 --log-file-max-files 2 -- --enable-swap --disable-swap --dp-grpc-server-addr 127.0.0.1:1 \
          --max-mc-groups 8 --max-l1-entries 8 --max-l2-entries 8 --load-modules a.so";
@@ -137,4 +137,59 @@ fn files_stand_for_interfaces() {
     let _ = process.kill();
     let _ = process.wait();
     assert!(came());
+}
+
+#[test]
+fn versions_are_printed() {
+    for (option, begins) in [("--version", "p4rack "), ("-v", "p4rack "), ("--json-version", "2.")] {
+        let output = Command::new(env!("CARGO_BIN_EXE_p4rack")).args(["switch", option]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.starts_with(begins) && said.lines().count() == 1, "{said}");
+    }
+}
+
+#[test]
+fn a_serialized_state_is_restored() {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("restore_state");
+    std::fs::create_dir_all(&directory).unwrap();
+    let cli = |reported: &[String], commands: &[&str]| {
+        let thrift = reported.iter().find_map(|line| line.strip_prefix("p4rack: Thrift on 127.0.0.1:"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.args(["cli", "--thrift-port", thrift.expect("it serves Thrift")]).current_dir(&directory);
+        commands.iter().for_each(|line| drop(command.args(["-c", line])));
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let end = |mut process: std::process::Child| {
+        let _ = process.kill();
+        let _ = process.wait();
+    };
+    let start = |more: &[&str]| {
+        let args = [&[PROGRAM, "--thrift-port", "0"], more].concat();
+        named("simple_switch", &directory, &args)
+    };
+    let (process, reported) = start(&[]);
+    cli(&reported, &["table_add routes set_next_hop 10.0.0.0/8 => 7", "serialize_state s1.state"]);
+    end(process);
+    let (process, reported) = start(&["--restore-state", "s1.state"]);
+    let entries = cli(&reported, &["table_dump routes"]);
+    end(process);
+    assert!(entries.contains("0a000000/8") && entries.contains("set_next_hop - 0007"), "{entries}");
+    for (file, why) in [
+        ("none.state", "`none.state` cannot be read"),
+        (
+            "veth.txt",
+            "`veth.txt` is not a file that `p4rack ctl save` or `serialize_state` of p4rack has written",
+        ),
+    ] {
+        std::fs::write(directory.join("veth.txt"), "06062016_0\n").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        let output =
+            command.args(["switch", PROGRAM, "--restore-state", file]).current_dir(&directory).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("p4rack: --restore-state: ") && said.contains(why), "{said}");
+    }
 }

@@ -93,7 +93,10 @@ fn what_cannot_be_restored_changes_nothing() {
         (&other, "the P4Info does not match the program"),
         (&broken, "there is no counter 3"),
         (&version, "has the format `p4rack state 9`: this command reads `p4rack state 1`"),
-        (&program("count.p4"), "is not a file that `p4rack ctl save` has written"),
+        (
+            &program("count.p4"),
+            "is not a file that `p4rack ctl save` or `serialize_state` of p4rack has written",
+        ),
         (&file("nothing.state"), "cannot be read"),
     ];
     for (file, why) in cases {

@@ -1,5 +1,6 @@
 //! P4Runtime's rules on a switch, without a network: requests as text in, answers as text out.
 
+mod default_members;
 mod entities;
 mod faults;
 mod group_agents;

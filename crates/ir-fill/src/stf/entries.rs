@@ -49,7 +49,7 @@ impl Resolver {
         action: &p4_stf::ActionCall,
     ) -> Result<Vec<Write>, EntryError> {
         let spec = &self.specs.tables[self.specs.table(table)?];
-        Ok(vec![self.set_default(spec.name.clone(), action_call(spec, action)?)])
+        Ok(vec![self.set_default(spec.name.clone(), action_call(spec, action)?, None)])
     }
 
     /// The handle of the entry that a test gave this name.

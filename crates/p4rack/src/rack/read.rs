@@ -114,6 +114,7 @@ pub(super) fn read(
             None => read_entries(app.entries.as_ref(), &directory, &program, map)?,
         };
         found.append(&mut entries.warnings);
+        let (program, mut entries) = entries::with_parameters(program, entries);
         let options = handlers::Options {
             files: app.handlers.iter().map(|file| directory.join(&file.value)).collect(),
             seed: rack.seed,

@@ -5,6 +5,7 @@ use super::{Live, counter_data, signed};
 use crate::catalog::Described;
 use crate::change::{Entry, Run};
 use crate::fault::{Result, Within, fault, not_supported};
+use crate::said::default_action;
 use crate::store::Store;
 use crate::{action, matches, number, object, profile};
 use control_writes::{EntryKey, Rates};
@@ -170,22 +171,24 @@ impl Store {
     pub(crate) fn default_message(&self, table: &Table) -> TableEntry {
         let id = table.id();
         let set = self.default_entry(id);
-        let action = match (&set.call, &table.initial_default_action) {
-            (Some(call), _) => Some(action::encode(&self.catalog, call)),
-            (None, Some(initial)) => {
-                Some(v1::Action { action_id: initial.action_id, params: self.initial_params(initial) })
-            }
-            (None, None) if table.const_default_action_id != 0 => {
-                Some(v1::Action { action_id: table.const_default_action_id, params: vec![] })
-            }
-            (None, None) => None,
+        let initial = || {
+            let action = match &table.initial_default_action {
+                Some(initial) => {
+                    v1::Action { action_id: initial.action_id, params: self.initial_params(initial) }
+                }
+                None if table.const_default_action_id != 0 => {
+                    v1::Action { action_id: table.const_default_action_id, params: vec![] }
+                }
+                None => return None,
+            };
+            Some(TableAction { r#type: Some(table_action::Type::Action(action)) })
         };
         #[allow(deprecated)]
         TableEntry {
             table_id: id,
             is_default_action: true,
             is_const: table.const_default_action_id != 0,
-            action: action.map(|action| TableAction { r#type: Some(table_action::Type::Action(action)) }),
+            action: default_action(&self.catalog, set).or_else(initial),
             metadata: set.metadata.clone(),
             controller_metadata: set.controller_metadata,
             ..TableEntry::default()

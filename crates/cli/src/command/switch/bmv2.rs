@@ -2,8 +2,10 @@
 //!
 //! A symbolic link to `p4rack` that is named `simple_switch` or `simple_switch_grpc` runs `p4rack switch` with BMv2's defaults.
 
+use crate::saved_state;
 use agent::{PortKind, PortSpec};
 use bmv2_thrift::{NotificationsAddress, NotificationsListener};
+use p4runtime_proto::p4rack::v1::SavedState;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -25,6 +27,9 @@ pub struct Bmv2Args {
     /// queues, and with rates of queues (`set_queue_rate`), one thread runs all frames
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
     priority_queues: u32,
+    /// Start with the state in FILE, which `serialize_state` or `p4rack ctl save` has written
+    #[arg(long, value_name = "FILE", conflicts_with = "state")]
+    restore_state: Option<PathBuf>,
     /// Start without a program; a controller pushes it
     #[arg(long)]
     no_p4: bool,
@@ -34,6 +39,12 @@ pub struct Bmv2Args {
     /// Has no effect: --grpc-server-cacert, which must be given, makes controllers present certificates
     #[arg(long, requires = "grpc_server_cacert")]
     grpc_server_with_client_auth: bool,
+    /// Print the version of p4rack. `p4rack --version` prints it, too
+    #[arg(short = 'v', long)]
+    version: bool,
+    /// Print the version of the `NAME.json` that `p4rack compile` writes, and whose parts for control planes are those of BMv2's format
+    #[arg(long)]
+    json_version: bool,
     /// Defaults of a program named `simple_switch` or `simple_switch_grpc`
     #[arg(long, hide = true, value_enum, value_name = "NAME")]
     called: Option<Called>,
@@ -71,9 +82,6 @@ struct Ignored {
     /// Has no effect: see --debugger
     #[arg(long, value_name = "ADDR")]
     debugger_addr: Option<String>,
-    /// Has no effect: BMv2's state files are not read; a controller writes entries
-    #[arg(long, value_name = "FILE")]
-    restore_state: Option<PathBuf>,
     /// Has no effect: --pcap records frames
     #[arg(long, value_name = "BYTES")]
     dump_packet_data: Option<u64>,
@@ -117,11 +125,6 @@ impl Ignored {
             ("--nanolog", self.nanolog.is_some(), TRACE),
             ("--debugger", self.debugger, TRACE),
             ("--debugger-addr", self.debugger_addr.is_some(), TRACE),
-            (
-                "--restore-state",
-                self.restore_state.is_some(),
-                "BMv2's state files are not read; a controller writes entries",
-            ),
             ("--dump-packet-data", self.dump_packet_data.is_some(), "--pcap records frames"),
             ("--packet-in", self.packet_in.is_some(), PORTS),
             ("--dp-grpc-server-addr", self.dp_grpc_server_addr.is_some(), PORTS),
@@ -146,6 +149,15 @@ impl Bmv2Args {
     pub fn report(&self) {
         for (option, why) in self.ignored.notes() {
             report!("p4rack: {option} has no effect: {why}");
+        }
+    }
+
+    /// The answer to --version or --json-version.
+    pub fn answer(&self) -> Option<String> {
+        match (self.version, self.json_version) {
+            (true, _) => Some(format!("p4rack {}\n", env!("CARGO_PKG_VERSION"))),
+            (_, true) => Some(format!("{}\n", bmv2::JSON_VERSION.map(|number| number.to_string()).join("."))),
+            _ => None,
         }
     }
 
@@ -190,6 +202,12 @@ impl Bmv2Args {
                 Ok(None)
             }
         }
+    }
+
+    /// The state to start with.
+    pub fn restored(&self) -> Result<Option<SavedState>, String> {
+        let read = |file: &PathBuf| saved_state::read(file).map_err(|why| format!("--restore-state: {why}"));
+        self.restore_state.as_ref().map(read).transpose()
     }
 
     /// The directory for captures, which must exist.

@@ -131,6 +131,10 @@ pub struct Args {
 
 /// Exit status 1 if the program has an error, a port cannot be opened or the address is taken.
 pub fn run(mut args: Args) -> ExitCode {
+    if let Some(text) = args.bmv2.answer() {
+        output::print(&text);
+        return ExitCode::SUCCESS;
+    }
     crate::memory::return_at_once();
     match args.agents.as_deref().map_or(Ok(vec![]), agents_in) {
         Ok(more) => args.agent.extend(more),
@@ -185,6 +189,10 @@ pub fn run(mut args: Args) -> ExitCode {
         true => None,
         false => Some(Arc::new(p4rack::handlers::offers_later(args.handler_options()))),
     };
+    let restored = match args.bmv2.restored() {
+        Ok(restored) => restored,
+        Err(why) => return failed(&why),
+    };
     let record = match args.bmv2.record() {
         Ok(record) => record,
         Err(why) => return failed(&why),
@@ -225,6 +233,7 @@ pub fn run(mut args: Args) -> ExitCode {
         agents_secret,
         keep_program: args.keep_program,
         state: args.state.clone(),
+        restored,
         fresh: args.fresh,
         audit: Duration::from_secs(args.audit),
         limits: Limits {
