@@ -3,7 +3,8 @@
 //! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them. A packet is sent
 //! only if the one a window before it is acknowledged, so that a cell in the switch is never given to another packet too early.
 //! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
-//! the switches, many in a packet.
+//! the switches, many in a packet, while further packets of the round go to the slots. The two sorts of packets meet different queues, that of the reducer's
+//! link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take.
 //!
@@ -14,7 +15,7 @@ use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels};
-use crate::packet::{CONGESTED, DIRECT, Kind, Packet, Pair, STORED};
+use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
@@ -67,7 +68,8 @@ pub struct Mapper {
     rounds: Arc<[Round]>,
     /// Number of the first of them: earlier rounds are over.
     first: u32,
-    congestion: Congestion,
+    /// One for packets that switches fold, one for those past them.
+    congestion: [Congestion; 2],
     attempt: Option<Attempt>,
     /// A START is to be answered: its generation and round.
     answer: Option<(u32, u32)>,
@@ -80,8 +82,10 @@ pub struct Mapper {
 struct Attempt {
     generation: u32,
     round: u32,
-    /// Packets before this one were sent.
-    next: u32,
+    /// Packets of the round that switches fold; those past them follow.
+    folded: u32,
+    /// The number before which all packets of a sort were sent, for each sort.
+    next: [u32; 2],
     flights: BTreeMap<u32, Flight>,
     /// Pairs that the switches have left, and the packets of them.
     left: Vec<Pair>,
@@ -102,7 +106,7 @@ struct Flight {
 impl Mapper {
     /// A mapper with the packets of all rounds, which waits for a START.
     pub fn new(config: Config, rounds: Arc<[Round]>) -> Mapper {
-        let congestion = Congestion::new(config.layout.window, config.least_wait);
+        let congestion = [(); 2].map(|()| Congestion::new(config.layout.window, config.least_wait));
         let (attempt, answer, counts) = (None, None, Counts::default());
         Mapper { config, rounds, first: 0, congestion, attempt, answer, counts, sent: 0 }
     }
@@ -139,7 +143,9 @@ impl Mapper {
     /// True if every packet of the round was sent once.
     pub fn has_sent_all(&self) -> bool {
         let round = |attempt: &Attempt| self.round(attempt.round).map_or(0, Vec::len);
-        self.attempt.as_ref().is_none_or(|attempt| attempt.next as usize >= round(attempt))
+        self.attempt.as_ref().is_none_or(|attempt| {
+            attempt.next[0] >= attempt.folded && attempt.next[1] as usize >= round(attempt)
+        })
     }
 
     /// A packet has arrived. Packets that are not for it change nothing.
@@ -165,9 +171,8 @@ impl Mapper {
         let known = self.attempt.as_ref().map_or(0, |attempt| attempt.generation);
         let round = self.round(packet.seq);
         let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
-        if packet.generation < known || round.is_none() || !is_numbered {
-            return;
-        }
+        let Some(round) = round.filter(|_| packet.generation >= known && is_numbered) else { return };
+        let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
         // A mapper whose incarnation is named need not answer the first START: its packets do. Later STARTs ask whether it is still there.
         if packet.aux != self.config.incarnation || packet.generation == known {
             self.answer = Some((packet.generation, packet.seq));
@@ -179,7 +184,8 @@ impl Mapper {
         self.attempt = (packet.aux == self.config.incarnation).then(|| Attempt {
             generation: packet.generation,
             round: packet.seq,
-            next: 0,
+            folded,
+            next: [0, folded],
             flights: BTreeMap::new(),
             left: vec![],
             more: vec![],
@@ -203,10 +209,11 @@ impl Mapper {
         let mut orders = vec![];
         for number in numbers {
             let Some(flight) = attempt.flights.remove(&number) else { continue };
-            orders.push(flight.order);
+            let sort = attempt.sort(number);
+            orders.push((flight.order, sort));
             self.counts.marked += u64::from(is_marked);
             let sent = (!flight.is_repeated).then_some(flight.at);
-            self.congestion.acknowledged(now, sent, is_marked, is_stored);
+            self.congestion[sort].acknowledged(now, sent, is_marked, is_stored);
             let round = attempt.round.checked_sub(self.first).and_then(|at| self.rounds.get(at as usize));
             if let Some(parcel) = round.and_then(|round| round.get(number as usize)).filter(|_| !is_stored) {
                 let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
@@ -215,12 +222,15 @@ impl Mapper {
                 attempt.left.extend(&packet.pairs);
             }
         }
-        for order in orders {
-            for other in attempt.flights.values_mut().filter(|other| other.order < order) {
+        // Only packets of one sort keep their order.
+        let split = attempt.folded;
+        for (order, sort) in orders {
+            let of_sort = if sort == 0 { 0..split } else { split..u32::MAX };
+            for (_, other) in attempt.flights.range_mut(of_sort).filter(|(_, other)| other.order < order) {
                 other.overtaken += 1;
                 if other.overtaken == OVERTAKEN {
                     other.timer.due = now;
-                    self.congestion.lost();
+                    self.congestion[sort].lost();
                 }
             }
         }
@@ -236,12 +246,12 @@ impl Mapper {
         let attempt = self.attempt.as_mut()?;
         let generation = attempt.generation;
         let round = self.rounds.get(attempt.round.checked_sub(self.first)? as usize)?;
-        // Pairs that the switches have not folded are sent again in packets of their own, after those of the round.
-        attempt.pack_left(round.len(), &self.config.layout);
-        let parcels = round.len() + attempt.more.len();
+        // Pairs that the switches have not folded are sent again in packets of their own, whose numbers follow those of the round.
+        attempt.pack_left(&self.config.layout);
+        let ends = [attempt.folded, (round.len() + attempt.more.len()) as u32];
         // Everything is acknowledged: END is sent until it is acknowledged.
-        if attempt.flights.is_empty() && attempt.next as usize == parcels {
-            let wait = self.congestion.wait();
+        if attempt.flights.is_empty() && attempt.next == ends {
+            let wait = self.congestion[1].wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
             if attempt.is_over || end.due > now {
                 return None;
@@ -249,35 +259,40 @@ impl Mapper {
             end.sent(now, self.config.most_wait);
             return Some(Packet { kind: Kind::End, generation, aux: incarnation, ..header });
         }
+        let split = attempt.folded;
         let number = attempt.due(now).or_else(|| {
-            let number = attempt.next;
-            // A packet may reuse the cell of the packet a window before it only when that one is acknowledged.
-            let has_cell =
-                attempt.flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
-            let may = attempt.flights.len() < self.congestion.allowed() && has_cell;
-            (may && (number as usize) < parcels).then_some(number)
+            // The reducer's link is the narrow one: its packets go first.
+            [1, 0].into_iter().find_map(|sort: usize| {
+                let number = attempt.next[sort];
+                let mut flights = attempt.flights.range(if sort == 0 { 0..split } else { split..u32::MAX });
+                let is_free = flights.clone().count() < self.congestion[sort].allowed();
+                // A packet may reuse the cell of the packet a window before it only when that one is acknowledged.
+                let has_cell = sort == 1
+                    || flights.next().is_none_or(|(first, _)| number - first < self.config.layout.window);
+                (is_free && has_cell && number < ends[sort]).then_some(number)
+            })
         })?;
         let more = || attempt.more.get((number as usize).checked_sub(round.len())?);
         let parcel = round.get(number as usize).or_else(more)?.clone();
         self.sent += 1;
         self.counts.packets += 1;
-        let order = self.sent;
+        let (order, sort) = (self.sent, attempt.sort(number));
         match attempt.flights.get_mut(&number) {
             Some(flight) => {
                 // A loss found by overtaking has reduced the rate already; only a timeout does it here.
                 if flight.overtaken < OVERTAKEN {
-                    self.congestion.timed_out();
+                    self.congestion[sort].timed_out();
                 }
                 self.counts.repeated += 1;
                 flight.timer.sent(now, self.config.most_wait);
                 (flight.order, flight.is_repeated, flight.overtaken) = (order, true, 0);
             }
             None => {
-                let mut timer = Timer::new(now, self.congestion.wait());
+                let mut timer = Timer::new(now, self.congestion[sort].wait());
                 timer.sent(now, self.config.most_wait);
                 let flight = Flight { timer, at: now, order, is_repeated: false, overtaken: 0 };
                 attempt.flights.insert(number, flight);
-                attempt.next += 1;
+                attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
                 let is_left = number as usize >= round.len();
                 *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
@@ -286,8 +301,10 @@ impl Mapper {
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
+        let is_last = attempt.next == ends && !attempt.awaits_switches() && attempt.left.is_empty();
+        let last = if is_last { LAST } else { 0 };
         let (kind, aux) =
-            if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT) } else { (Kind::Data, 0) };
+            if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
         Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs, ..header })
     }
@@ -304,9 +321,19 @@ impl Mapper {
 }
 
 impl Attempt {
+    /// 0: a switch folds the packet; 1: it goes past them.
+    fn sort(&self, number: u32) -> usize {
+        usize::from(number >= self.folded)
+    }
+
+    /// True if a packet that switches fold has no answer.
+    fn awaits_switches(&self) -> bool {
+        self.flights.range(..self.folded).next().is_some()
+    }
+
     /// Packs pairs that the switches have left, once they fill a packet or are the last ones.
-    fn pack_left(&mut self, round: usize, layout: &Layout) {
-        let is_sent = self.next as usize >= round && self.flights.range(..round as u32).next().is_none();
+    fn pack_left(&mut self, layout: &Layout) {
+        let is_sent = self.next[0] == self.folded && !self.awaits_switches();
         let full = layout.most_bytes().saturating_sub(layout.header_bytes()) / layout.pair_bytes();
         if is_sent || self.left.len() >= LEFT_PACKETS * full {
             self.more.extend(direct_parcels(std::mem::take(&mut self.left), layout));

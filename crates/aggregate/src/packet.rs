@@ -40,6 +40,9 @@ pub const MOST_ROWS: u32 = 256;
 /// Bit of `aux` in an OVERFLOW of a mapper: its pairs are folded by no switch.
 pub const DIRECT: u32 = 1;
 
+/// In `aux` of an OVERFLOW with [`DIRECT`]: the mapper has no more packets for now, so its acknowledgement does not wait for others.
+pub const LAST: u32 = 2;
+
 /// Types of packets, with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {

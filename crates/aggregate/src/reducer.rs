@@ -5,8 +5,8 @@
 //!                                                      ^── the switches that fold what was read ──┘
 //! ```
 //!
-//! A *generation* is an attempt at a round, in the bank of its lowest bit. While one generation is read and cleared, the
-//! next round is collected in the other bank. A generation is *doomed* when a switch has restarted before its commit, or a
+//! A *generation* is an attempt at a round, in the bank of its lowest bit. While one generation is collected, read and cleared, the
+//! next round is opened and collected in the other bank: a mapper begins it when it has ended the round before, whatever the others do. A generation is *doomed* when a switch has restarted before its commit, or a
 //! mapper has: what it collected is thrown away, its bank is closed and cleared, and the round gets another generation.
 
 mod acks;
@@ -267,7 +267,9 @@ impl Reducer {
         }
         let Config { job, op, least_wait, most_wait, .. } = self.config;
         let header = Packet::new(Kind::Start, job, op);
-        for attempt in &mut self.attempts {
+        for at in 0..self.attempts.len() {
+            let (earlier, rest) = self.attempts.split_at_mut(at);
+            let Some(attempt) = rest.first_mut() else { break };
             let generation = attempt.generation;
             if let Some(requests) = &mut attempt.requests {
                 let asked = requests.poll(&attempt.lost, now, (least_wait, most_wait));
@@ -289,7 +291,8 @@ impl Reducer {
                 continue;
             }
             for ((channel, start), member) in (0..).zip(&mut attempt.starts).zip(&mut self.members) {
-                if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now) {
+                let is_at_work = is_at_work(earlier, channel);
+                if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now && !is_at_work) {
                     timer.sent(now, most_wait);
                     member.heard.get_or_insert(now);
                     let aux = member.incarnation;
@@ -306,15 +309,25 @@ impl Reducer {
         if !self.answers.is_empty() || self.last == 0 && self.config.rounds > 0 {
             return Some(Time::ZERO);
         }
-        let of = |attempt: &Attempt| {
+        let of = |(at, attempt): (usize, &Attempt)| {
             let requests = attempt.requests.as_ref().and_then(Requests::deadline);
             let is_collecting = attempt.phase == Phase::Collecting;
-            let starts =
-                attempt.starts.iter().flatten().map(|timer| timer.due).filter(|_| is_collecting).min();
-            requests.into_iter().chain(starts).min()
+            let starts = (0..).zip(&attempt.starts).filter_map(|(channel, start)| {
+                start.filter(|_| is_collecting && !is_at_work(&self.attempts[..at], channel))
+            });
+            requests.into_iter().chain(starts.map(|timer| timer.due)).min()
         };
-        self.attempts.iter().filter_map(of).chain(self.acks.deadline()).min()
+        self.attempts.iter().enumerate().filter_map(of).chain(self.acks.deadline()).min()
     }
+}
+
+/// True if a mapper has not ended one of these attempts, which are earlier than the one to begin: a later START would end it.
+fn is_at_work(earlier: &[Attempt], channel: u16) -> bool {
+    let is_in = |attempt: &Attempt| {
+        let is_open = matches!(attempt.phase, Phase::Opening | Phase::Collecting);
+        is_open && attempt.starts.get(usize::from(channel)).is_some_and(Option::is_some)
+    };
+    earlier.iter().any(is_in)
 }
 
 /// Folds a value into those of a key.

@@ -140,8 +140,8 @@ impl World<'_> {
 
     /// A packet of the mapper that is behind the others; false if there is none.
     fn send(&mut self) -> bool {
-        let done: Vec<(u64, u64)> = (self.mappers.iter().zip(&self.parcels))
-            .map(|(mapper, parcels)| (mapper.counts().packets * 1000, (*parcels).max(1)))
+        let done: Vec<(u64, u64)> = (self.mappers.iter().zip(self.trial.pairs))
+            .map(|(mapper, pairs)| (mapper.counts().pairs * 1000, (pairs.len() as u64).max(1)))
             .collect();
         let share = |(done, all): (u64, u64)| done / all;
         let mut order: Vec<usize> = (0..self.mappers.len()).collect();
@@ -150,7 +150,7 @@ impl World<'_> {
         let sending: Vec<usize> = order.iter().copied().filter(is_sending).collect();
         for at in order {
             // Mappers far apart in the order of keys would evict each other's pairs: the one ahead waits.
-            let apart = APART.max(2 * 1000 / done[at].1);
+            let apart = APART.max(2 * 1000 / self.parcels[at].max(1));
             let is_ahead = |last: &usize| share(done[at]) > share(done[*last]) + apart;
             if sending.contains(&at) && sending.first().is_some_and(is_ahead) {
                 continue;

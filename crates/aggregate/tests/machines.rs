@@ -4,8 +4,9 @@
 mod adversary;
 
 use adversary::{Disturbance, World};
-use aggregate::{Layout, Op};
-use base_time::Rng;
+use aggregate::reducer::{self, Reducer, To};
+use aggregate::{Kind, Layout, Op, Packet};
+use base_time::{Duration, Rng, Time};
 
 /// Few slots, so that many pairs collide.
 const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
@@ -252,4 +253,53 @@ fn of_arrays_each_element_arrives_once() {
     let mut world = World::new(layout, Op::Max, 6, 99, 1, &mut Rng::new(3));
     world.run(Disturbance::default()).expect("nothing happens");
     assert_eq!((world.reducer.counts().read, world.reducer.counts().overflowed), (99, 0));
+}
+
+/// Packets of a reducer at a time: kind, channel, generation, round.
+fn polled(reducer: &mut Reducer, now: Time) -> Vec<(Kind, u16, u32, u32)> {
+    let of = |(to, packet): (To, Packet)| match to {
+        To::Mapper(channel) => (packet.kind, channel, packet.generation, packet.seq),
+        To::Switch(switch) => (packet.kind, switch, packet.generation, packet.seq),
+    };
+    std::iter::from_fn(|| reducer.poll(now)).map(of).collect()
+}
+
+#[test]
+fn a_mapper_begins_the_next_round_when_it_has_ended_its_own() {
+    let config = reducer::Config {
+        job: 1,
+        op: Op::Add,
+        layout: SMALL,
+        channels: 2,
+        switches: 0,
+        parents: 0,
+        rounds: 4,
+        banks: 2,
+        least_wait: Duration::from_ms(1),
+        most_wait: Duration::from_ms(1),
+        patience: Duration::from_s(1),
+    };
+    let mut reducer = Reducer::new(config);
+    let say = |reducer: &mut Reducer, kind, channel, generation, aux| {
+        let packet = Packet { channel, generation, aux, ..Packet::new(kind, 1, Op::Add) };
+        reducer.handle(Time::ZERO, &packet, false);
+        polled(reducer, Time::ZERO)
+    };
+    for channel in [0, 1] {
+        say(&mut reducer, Kind::Ack, channel, 0, 1);
+    }
+    let now = Time::ZERO + Duration::from_ms(5);
+    // The second round is open, and nobody may begin it.
+    assert_eq!(polled(&mut reducer, now), [(Kind::Start, 0, 1, 0), (Kind::Start, 1, 1, 0)]);
+    let next = say(&mut reducer, Kind::End, 0, 1, 1);
+    assert_eq!(next, [(Kind::EndAck, 0, 1, 0), (Kind::Start, 0, 2, 1)]);
+    // Two rounds at a time: there is no bank for a third one.
+    assert_eq!(say(&mut reducer, Kind::End, 0, 2, 1), [(Kind::EndAck, 0, 2, 0)]);
+    assert!(reducer.deadline().is_some_and(|due| due > Time::ZERO), "nothing is to be sent now");
+    let next = say(&mut reducer, Kind::End, 1, 1, 1);
+    assert_eq!(next, [(Kind::EndAck, 1, 1, 0), (Kind::Start, 1, 2, 1), (Kind::Start, 0, 3, 2)]);
+    // A mapper that starts anew is at work in generation 2: 2 and 3 are repeated, in that order.
+    say(&mut reducer, Kind::Ack, 1, 0, 2);
+    let starts: Vec<_> = polled(&mut reducer, now + Duration::from_ms(5));
+    assert_eq!(starts, [(Kind::Start, 0, 4, 1), (Kind::Start, 1, 4, 1)]);
 }

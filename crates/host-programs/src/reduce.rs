@@ -1,7 +1,7 @@
 //! `reduce`: a MapReduce job whose pairs a switch folds ([`aggregate`]).
 //!
-//! Each pair of hosts is a mapper and the reducer. A mapper draws words, combines equal ones, and sends a pair for each word; the
-//! reducer compares the result with a serial fold of all pairs.
+//! Each pair of hosts is a mapper and the reducer. A mapper draws words, combines equal ones, and sends a pair for each word; with the profile
+//! `arrays`, it draws the values of an array. The reducer compares the result with a serial fold of all pairs.
 
 use crate::job_pairs;
 use crate::kind::{Count, Key, Kind, Load, Rule, Wanted};
@@ -21,6 +21,15 @@ use std::net::Ipv4Addr;
 /// Limit on the words of a vocabulary.
 const MOST_KEYS: u32 = 10_000_000;
 
+/// Words of a vocabulary, unless the load says how many.
+const USUAL_KEYS: u32 = 1_000_000;
+
+/// Limit on the words of a mapper, and on the elements of its array.
+pub const MOST_COUNT: u64 = 1 << 26;
+
+/// One element of an array in so many has a value that is too large for the switch.
+const LARGE: u64 = 1000;
+
 /// Parameter of a `[[job]]`, not written in a file: the name of its reducer, whose mappers have pairs among the captures.
 const PAIRS: &str = "pairs";
 
@@ -28,18 +37,18 @@ const PAIRS: &str = "pairs";
 const CAPABLE: u8 = 2;
 const CONGESTED: u8 = 3;
 
-/// See the module. `count` is the words of each mapper.
+/// See the module. `count` is the words of each mapper, or the elements of its array.
 pub static REDUCE: Kind = Kind {
     word: "reduce",
-    count: Count { most: 1 << 26, default: None },
+    count: Count { most: MOST_COUNT, default: None },
     size: None,
     keys: &[
         Key::new("op", Wanted::Word(&["add", "max", "min", "or"])),
         Key::new("by", Wanted::Word(&["switch", "hosts"])),
-        Key::new("profile", Wanted::Word(&["pipeline", "software"])),
+        Key::new("profile", Wanted::Word(&["pipeline", "software", "arrays"])),
         Key::new("switch", Wanted::Text("10.0.0.254")),
         Key::new("parents", Wanted::Number { least: 0, most: 1, default: Some(0) }),
-        Key::new("keys", Wanted::Number { least: 1, most: MOST_KEYS, default: None }),
+        Key::new("keys", Wanted::Number { least: 1, most: MOST_KEYS, default: Some(USUAL_KEYS) }),
         Key::new("skew", Wanted::Thousandths(1000)),
         Key::new("rows", Wanted::Number { least: 1, most: 1 << 16, default: Some(1 << 12) }),
         Key::new("rounds", Wanted::Number { least: 1, most: 1 << 15, default: Some(1) }),
@@ -76,7 +85,11 @@ struct Reduce {
 
 /// Sizes of packets and slots; an error is the reason why there are none.
 fn layout(load: &Load) -> Result<Layout, StartError> {
-    let base = if load.text("profile") == "software" { Layout::SOFTWARE } else { Layout::PIPELINE };
+    let base = match load.text("profile") {
+        "software" => Layout::SOFTWARE,
+        "arrays" => Layout::DENSE,
+        _ => Layout::PIPELINE,
+    };
     let (rows, window) = (load.number("rows"), load.number("window"));
     if !rows.is_power_of_two() {
         return Err(StartError(format!("`rows` is a power of two, not {rows}")));
@@ -111,7 +124,15 @@ fn start(setup: Setup<'_>) -> Begun {
         )));
     }
     let is_switched = load.text("by") == "switch";
-    let (rounds, job) = (load.number("rounds"), load.number("job") as u16);
+    let rounds = match layout.is_dense() {
+        // The rows of a round are those of a bank.
+        true => load.count.div_ceil(layout.elements()).max(1) as u32,
+        false => load.number("rounds"),
+    };
+    if layout.is_dense() && is_switched && op == Op::Min {
+        return Err(wrong("switches of profile `arrays` cannot reduce by `min`: use another operator"));
+    }
+    let job = load.number("job") as u16;
     let config = reducer::Config {
         job,
         op,
@@ -128,13 +149,17 @@ fn start(setup: Setup<'_>) -> Begun {
     let words = Words { load, layout, op, zipf: Zipf::new(load.number("keys"), load.number("skew")) };
     // Values above the limit pass the switch.
     let most_value = is_switched.then(|| op.most_value(channels.into()));
+    let mut machine = Reducer::new(config);
+    if layout.is_dense() {
+        machine.set_elements(load.count);
+    }
     let mut reduce = Reduce {
         layout,
         port: load.port(),
         switches,
         first: setup.first,
         begin: load.start,
-        reducer: Reducer::new(config),
+        reducer: machine,
         mappers: vec![],
         planned: vec![None; setup.pairs.len() + 1],
         wanted: Sums::new(),
@@ -158,6 +183,10 @@ fn start(setup: Setup<'_>) -> Begun {
                 .entry(*place)
                 .and_modify(|held| *held = op.fold_wide(*held, value))
                 .or_insert(value);
+        }
+        let elements = if layout.is_dense() { load.count } else { 0 };
+        for element in 0..elements {
+            reduce.wanted.entry(Place::of_element(element, &layout)).or_insert(0);
         }
         let packed =
             pack(pairs, &layout, rounds, most_value).map_err(|problem| StartError(problem.to_string()))?;
@@ -200,8 +229,17 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
-    /// The pairs of a mapper: one for each word that it has drawn.
+    /// The pairs of a mapper: one for each word that it has drawn, or for each element of its array.
     fn draw(&self, channel: u16, mut chance: Rng) -> Result<Vec<aggregate::Pair>, StartError> {
+        if self.layout.is_dense() {
+            let bits = if self.op == Op::Add { 12 } else { 0 };
+            let element = |element| {
+                let shift = if chance.below(LARGE) == 0 { 0 } else { bits };
+                let place = Place::of_element(element, &self.layout);
+                aggregate::Pair { place, value: (chance.next_u64() >> 32) as u32 >> shift }
+            };
+            return Ok((0..self.load.count).map(element).collect());
+        }
         let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
         for _ in 0..self.load.count {
             let count = counts.entry(self.zipf.draw(&mut chance) as u32).or_default();
@@ -335,7 +373,9 @@ impl HostProgram for Reduce {
         let reached = counts.overflowed + counts.read;
         let permille = |part: u64| (self.combined - part.min(self.combined)) * 1000 / self.combined.max(1);
         let result = self.reducer.result();
-        let wrong = self.wanted.iter().filter(|(place, value)| result.get(place) != Some(value)).count();
+        // An element that no mapper has is 0.
+        let found = |place: &Place| result.get(place).or(self.layout.is_dense().then_some(&0));
+        let wrong = self.wanted.iter().filter(|(place, value)| found(place) != Some(value)).count();
         let strange = result.keys().filter(|place| !self.wanted.contains_key(place)).count();
         let sum = |of: fn(mapper::Counts) -> u64| self.mappers.iter().map(|mapper| of(mapper.counts())).sum();
         let trouble = match self.trouble {

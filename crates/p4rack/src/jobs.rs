@@ -152,11 +152,25 @@ impl Jobs {
         let kind = KINDS.iter().find(|kind| kind.word == "reduce").copied().expect("it is registered");
         let number = |number: u32| Value::Number(number);
         let text = |text: &str| Value::Text(text.into());
-        let mut load = Load::new(kind, pairs, 0)
+        let profile = match reducer.layout {
+            layout if layout.is_dense() => "arrays",
+            layout if layout.evict => "software",
+            _ => "pipeline",
+        };
+        // Of arrays, the length: all rows of all mappers have places in it.
+        let count = reducer.elements().map_or(pairs, |elements| elements * u64::from(reducer.chunks()));
+        let most = host_programs::reduce::MOST_COUNT;
+        if count > most {
+            return Err(wrong(
+                format!("`{name}` has {count} pairs; a rack takes {most} at most"),
+                "use smaller data, or `p4rack job run`",
+            ));
+        }
+        let mut load = Load::new(kind, count, 0)
             .with("pairs", text(name))
             .with("op", text(reducer.op.word()))
             .with("by", text(if reducer.is_switched { "switch" } else { "hosts" }))
-            .with("profile", text(if reducer.layout.evict { "software" } else { "pipeline" }))
+            .with("profile", text(profile))
             .with(
                 "switch",
                 Value::Text(if addresses.is_empty() { "0.0.0.0".into() } else { addresses.join(",") }),

@@ -72,6 +72,15 @@ fn losses_doubles_and_restarts_change_nothing() {
     assert!(restarts > 0);
 }
 
+/// Three rounds; elements from 5,000 on are nobody's, and 0.
+const ARRAYS: &str = "\
+dataset d1 = \"h1:data/a1.txt\"
+dataset d2 = \"h2:data/a2.txt\"
+mapper m1 = array(d1)
+mapper m2 = array(d2)
+reducer grads = add(m1, m2, at = master, profile = arrays, rows = 16, elements = 5500)
+";
+
 fn beside() -> PathBuf {
     example().join("beside.toml")
 }
@@ -86,6 +95,15 @@ fn with_data(text: &str, name: &str) -> Result<Racked, Vec<base_diag::Diagnostic
     }
     let group = "mapper w1 = program(at = h1)\nreducer sums = add(w1, at = master)\n";
     std::fs::write(directory.join("group.job"), group).unwrap();
+    let mut rng = Rng::new(5);
+    for (file, elements) in [("a1", 5000), ("a2", 3000)] {
+        // One of 50 is too large for a sum in the switch.
+        let mut value = || (rng.next_u64() >> 32) as u32 >> if rng.below(50) == 0 { 0 } else { 12 };
+        let lines: Vec<String> = (0..elements).map(|_| value().to_string()).collect();
+        std::fs::write(directory.join(format!("data/{file}.txt")), lines.join("\n")).unwrap();
+    }
+    std::fs::write(directory.join("arrays.job"), ARRAYS).unwrap();
+    std::fs::write(directory.join("short.job"), ARRAYS.replace("5500", "4999")).unwrap();
     let twice = "dataset d1 = \"h1:data/1.txt\"\nmapper m1 = words(d1)\nmapper m2 = lines(d1)\nreducer more = add(m1, m2, at = master)\n";
     std::fs::write(directory.join("twice.job"), twice).unwrap();
     std::fs::write(directory.join("RACK.toml"), text).unwrap();
@@ -129,6 +147,43 @@ fn a_job_of_a_rack_runs_beside_other_traffic() {
     }
 }
 
+/// With losses; the array of one host is shorter.
+#[test]
+fn arrays_of_files_are_added_element_by_element() {
+    let text = std::fs::read_to_string(beside()).unwrap().replace("words.job", "arrays.job");
+    let mut racked = with_data(&text, "jobs-arrays").unwrap_or_else(|found| panic!("{found:#?}"));
+    for link in &mut racked.rack.links {
+        link.loss = Probability::from_ppb(50_000_000);
+    }
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap();
+    let grads = report.workloads.iter().find(|one| one.name == "grads").expect("it ran");
+    let measure = |name: &str| grads.measures[name];
+    assert_eq!((measure("wrong keys"), grads.measures.get("trouble")), (0, Some(&0)), "{grads:?}");
+    assert_eq!((grads.sent, grads.received, measure("distinct keys")), (3, 3, 5500));
+    assert_eq!(measure("pairs sent"), 8_000);
+    // An element once, but for values that are too large.
+    assert_eq!(measure("of these, read from slots"), 5500, "{grads:?}");
+    assert!((1..400).contains(&measure("of these, past the slots")), "{grads:?}");
+}
+
+/// Values that the workload draws; without a switch, all reach the reducer.
+#[test]
+fn a_workload_draws_arrays() {
+    let text = std::fs::read_to_string(beside()).unwrap();
+    let load = "[[workload]]\nkind = \"reduce\"\nname = \"drawn\"\nfrom = [\"h1\", \"h3\"]\nto = \"master\"\nop = \"max\"\n\
+                by = \"hosts\"\nprofile = \"arrays\"\nswitch = \"10.0.0.254\"\ncount = 3000\nrows = 16\nport = 5000\n";
+    let racked = with_data(&(text + load), "jobs-drawn").unwrap_or_else(|found| panic!("{found:#?}"));
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap();
+    let drawn = report.workloads.iter().find(|one| one.name == "drawn").expect("it ran");
+    assert_eq!((drawn.measures["wrong keys"], drawn.sent, drawn.received), (0, 2, 2), "{drawn:?}");
+    assert_eq!((drawn.measures["pairs sent"], drawn.measures["distinct keys"]), (6000, 3000));
+    let of_min = load.replace("\"max\"", "\"min\"").replace("\"hosts\"", "\"switch\"");
+    let text = std::fs::read_to_string(beside()).unwrap() + &of_min;
+    let racked = with_data(&text, "jobs-drawn-min").unwrap_or_else(|found| panic!("{found:#?}"));
+    let refused = up::bring_up(&racked).err().expect("`min` was taken");
+    assert!(format!("{refused:?}").contains("cannot reduce by `min`"), "{refused:?}");
+}
+
 /// The access list drops what has no tenant; the job's packets are not its.
 #[test]
 fn a_job_shares_a_switch_with_an_app() {
@@ -162,6 +217,7 @@ fn jobs_that_no_rack_can_run_are_refused() {
     let cases = [
         ("words.job", "nothing.job", "a file cannot be read"),
         ("words.job", "group.job", "the mappers of `sums` are programs"),
+        ("words.job", "short.job", "the data has an element 4999, and the job's arrays have 4999"),
         ("words.job", "twice.job", "`h1` has several parts of jobs"),
         (
             "kind = \"ping\"",

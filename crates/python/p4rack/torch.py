@@ -8,8 +8,12 @@ has the same bits whatever the order of arrival. What cannot be reduced in the n
 a warning once. docs/torch.md has the environment variables and limits.
 """
 
+import json
 import os
+import pathlib
+import socket
 import warnings
+import weakref
 from collections import Counter
 
 import torch
@@ -18,7 +22,7 @@ from torch._C._distributed_c10d import Work
 
 from . import Error, agg, fixed
 
-__all__ = ["P4rackGroup", "hook"]
+__all__ = ["Options", "P4rackGroup", "hook"]
 
 # Programs of one group (`reduce-workers`, form.rs).
 MOST_RANKS = 256
@@ -42,23 +46,58 @@ class _Done(Work):
         return self._future
 
 
-class P4rackGroup(dist.ProcessGroup):
-    """A process group: `allreduce` and `barrier` go through the network's switches, everything else to gloo."""
+class Options:
+    """Options of a group: `new_group(ranks, pg_options=p4rack.torch.Options("out/even.group.json"))`.
 
-    def __init__(self, store, rank, size, timeout):
+    `plan` is the file REDUCER.group.json for the group's ranks, in their order. The group of all ranks takes it from P4RACK_GROUP if it has no options.
+    """
+
+    def __init__(self, plan):
+        self.plan = plan
+
+
+# Hosts whose packets a group of this process receives.
+_hosts = weakref.WeakValueDictionary()
+
+
+class P4rackGroup(dist.ProcessGroup):
+    """A process group: `allreduce` and `barrier` go through the network's switches, everything else to gloo.
+
+    A group of some of the ranks needs a plan of its own (`Options`). Without one, gloo does everything.
+    """
+
+    def __init__(self, given, options=None):
+        store, rank, size, timeout = given.store, given.group_rank, given.group_size, given.timeout
         super().__init__(rank, size)
-        if size > MOST_RANKS:
+        is_world = not given.global_ranks_in_group
+        plan = getattr(options, "plan", None) or (os.environ.get("P4RACK_GROUP") or size if is_world else None)
+        if plan is not None and size > MOST_RANKS:
             raise Error(f"a group of {size} ranks; p4rack has {MOST_RANKS} at most: use gloo, or sub-groups")
         self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
-        self._size = size
+        self._rank, self._size = rank, size
+        self._group = None
         self.fallbacks = Counter()
-        seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
-        plan = os.environ.get("P4RACK_GROUP") or size
-        host = os.environ.get("MASTER_ADDR", "127.0.0.1")
-        root = os.environ.get("P4RACK_ROOT") or f"{host}:{int(os.environ.get('MASTER_PORT', '9599')) + 1}"
-        self._group = agg.Group(plan, rank, root, timeout=seconds)
-        if self._group.size != size:
-            raise Error(f"`{plan}` is a group of {self._group.size} programs, and the world has {size} ranks")
+        self._why_gloo = "a group of some ranks has no plan of its own: pass `pg_options=p4rack.torch.Options(PLAN)`"
+        if plan is not None:
+            seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
+            self._why_gloo = self._join(store, plan, seconds, os.environ.get("P4RACK_ROOT") if is_world else None)
+
+    def _join(self, store, plan, seconds, root):
+        """Joins the group of a plan. All ranks learn from the store where rank 0 listens, or the reason why none joins, which is returned."""
+        host = _host(plan, self._rank)
+        busy = f"rank {self._rank}: `{host}` is in another group of this process" if host in _hosts else ""
+        mine = {"busy": busy, "root": (root or _free_address()) if self._rank == 0 else None}
+        store.set(f"p4rack/{self._rank}", json.dumps(mine))
+        all_ranks = [json.loads(store.get(f"p4rack/{rank}")) for rank in range(self._size)]
+        for one in all_ranks:
+            if one["busy"]:
+                return one["busy"]
+        group = agg.Group(plan, self._rank, all_ranks[0]["root"], timeout=seconds)
+        if group.size != self._size:
+            raise Error(f"`{plan}` is a group of {group.size} programs, and the group has {self._size} ranks")
+        self._host, self._group = host, group
+        _hosts[host] = group
+        return None
 
     def getBackendName(self):
         return "p4rack"
@@ -68,8 +107,16 @@ class P4rackGroup(dist.ProcessGroup):
 
     @property
     def report(self):
-        """What the last reduction took on the link of rank 0."""
-        return self._group.report
+        """Cost of the last reduction on the link of rank 0; none before the first, and for a group that gloo serves."""
+        return self._group and self._group.report
+
+    def shutdown(self):
+        """Leaves the group: `destroy_process_group` calls it."""
+        group, self._group = self._group, None
+        self._why_gloo = "the group has ended"
+        if group is not None:
+            group.close()
+            _hosts.pop(self._host, None)
 
     def _fall_back(self, reason):
         if not self.fallbacks[reason]:
@@ -78,7 +125,7 @@ class P4rackGroup(dist.ProcessGroup):
 
     def allreduce(self, tensors, opts):
         reduce_op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
-        reason = _why_not(tensors, reduce_op)
+        reason = self._why_gloo or _why_not(tensors, reduce_op)
         if reason is None:
             reason = self._reduce(tensors[0], reduce_op)
         if reason is not None:
@@ -102,8 +149,34 @@ class P4rackGroup(dist.ProcessGroup):
         return None
 
     def barrier(self, opts=None):
+        if self._group is None:
+            return self._gloo.barrier(opts or dist.BarrierOptions())
         self._group.barrier()
         return _Done([])
+
+
+def _host(plan, rank):
+    """The attachment of a rank's host, and the UDP port: sockets that one group at a time can have."""
+    if isinstance(plan, int):
+        return f"rank {rank} on this machine"
+    try:
+        read = json.loads(pathlib.Path(plan).read_text(encoding="utf-8"))
+        [(kind, member)] = read["members"][rank].items()
+        return f"{member['address']}:{read['port']}" if kind == "kernel" else member["local"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        # `agg.Group` says what is wrong with it.
+        return str(plan)
+
+
+def _free_address():
+    """HOST:PORT with a free port of this machine, at the address by which it reaches the master."""
+    master = os.environ.get("MASTER_ADDR", "127.0.0.1"), int(os.environ.get("MASTER_PORT", "9599"))
+    # Nothing is sent: the kernel chooses a local address.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.connect(master)
+        host = one.getsockname()[0]
+    with socket.create_server((host, 0)) as one:
+        return f"{host}:{one.getsockname()[1]}"
 
 
 # What gloo does.
@@ -152,6 +225,7 @@ def _why_not(tensors, reduce_op):
 
 def hook(group, bucket):
     """A communication hook of DistributedDataParallel: `model.register_comm_hook(process_group, p4rack.torch.hook)`. Gradients are averaged."""
+    group = dist.group.WORLD if group is None else group
     gradients = bucket.buffer()
     options = dist.AllreduceOptions()
     options.reduceOp = dist.ReduceOp.SUM
@@ -162,4 +236,4 @@ def hook(group, bucket):
     return future
 
 
-dist.Backend.register_backend("p4rack", P4rackGroup, devices=["cpu"])
+dist.Backend.register_backend("p4rack", P4rackGroup, extended_api=True, devices=["cpu"])

@@ -14,6 +14,8 @@ use base_time::{Duration, Time};
 pub enum Mode {
     /// AGG's machines and packets without a switch.
     Plain,
+    /// The same with whole keys, as the software profile has them.
+    PlainWhole,
     /// Records with lengths and whole keys over TCP; arrays as they are.
     Hadoop,
     /// DAIET.
@@ -82,6 +84,7 @@ impl Trial<'_> {
         let records = if self.data.is_dense { Framing::Array } else { Framing::Records };
         let job = match mode {
             Mode::Plain => agg(Layout::PIPELINE, 0, Framing::Agg)?,
+            Mode::PlainWhole => agg(Layout::SOFTWARE, 0, Framing::Agg)?,
             Mode::Hadoop => agg(Layout::SOFTWARE, 0, records)?,
             Mode::Pipeline => agg(Layout::PIPELINE, self.slots, Framing::Agg)?,
             Mode::Software => agg(Layout::SOFTWARE, self.slots, Framing::Agg)?,

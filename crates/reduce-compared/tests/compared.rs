@@ -80,10 +80,11 @@ fn a_restart_of_the_switch_changes_no_result_of_agg_and_loses_the_others() {
     for has_two_tiers in [false, true] {
         let mut trial = trial(&data, has_two_tiers);
         for mode in [Mode::Pipeline, Mode::Software] {
-            let before = exact(&trial, mode).time.expect("it ended");
-            trial.restarts = vec![(Time::ZERO + before.scaled(1, 2), trial.shape.switches() - 1)];
-            let after = exact(&trial, mode).time.expect("it ended");
-            assert!(after > before, "{mode:?}: {after} after {before}");
+            let before = exact(&trial, mode);
+            // While pairs travel: the texts of keys come after them.
+            trial.restarts = vec![(Time::ZERO + before.sent.scaled(1, 2), trial.shape.switches() - 1)];
+            let after = exact(&trial, mode);
+            assert!(after.time > before.time, "{mode:?}: {after:?} after {before:?}");
             trial.restarts.clear();
         }
         trial.restarts = vec![(Time::ZERO + Duration::from_us(200), trial.shape.switches() - 1)];
@@ -126,7 +127,35 @@ fn a_slow_mapper_and_shared_hosts_change_times_and_not_results() {
     let slow = exact(&trial, Mode::Software).time.expect("it ended");
     assert!(slow > usual.scaled(2, 1), "{slow} after {usual}");
     trial.links.slow = None;
-    trial.shape.per_host = 2;
+    // All of them: the link of two mappers carries less than that of the reducer.
+    trial.shape.per_host = 6;
     let shared = exact(&trial, Mode::Software).time.expect("it ended");
     assert!(shared > usual, "{shared} after {usual}");
+}
+
+/// The pairs that a switch leaves travel beside others, and no queue overflows. In such a small job, the reducer's link is idle until the slots are full.
+#[test]
+fn a_shuffle_is_nearly_as_fast_as_the_pairs_that_repeat_allow() {
+    let data = Data::words(12, 156_250, 1 << 16, 1000, 7);
+    let best = data.sum() as f64 / data.distinct() as f64;
+    let trial = Trial { slots: 16_384, ..trial(&data, false) };
+    let (plain, folded) = (exact(&trial, Mode::PlainWhole), exact(&trial, Mode::Software));
+    assert_eq!((plain.lost, folded.lost), (0, 0));
+    let times = |outcome: &Outcome| outcome.time.map_or(0, |time| time.as_ns()) as f64;
+    let ratio = times(&plain) / times(&folded);
+    assert!(best > 5.0 && ratio > 0.65 * best, "{ratio} of {best}: {plain:?} {folded:?}");
+}
+
+/// Keys that find slots: the mappers' links are busy, too.
+#[test]
+fn mappers_send_at_the_rate_of_their_links() {
+    let data = Data { op: aggregate::Op::Max, is_dense: false, ..Data::gradients(3, 150_000, 7) };
+    for (mode, lanes, pair, packet) in [(Mode::Pipeline, 24, 10, 342), (Mode::Software, 64, 22, 1522)] {
+        let links = Links::of(10 * GBIT);
+        let trial = Trial { slots: lanes << 15, links, ..trial(&data, false) };
+        let outcome = exact(&trial, mode);
+        let bits = (data.sum() / 3 * pair * 8) as f64;
+        let share = bits / outcome.sent.as_ns() as f64 * packet as f64 / (10 * lanes * pair) as f64;
+        assert!((0.88..1.0).contains(&share), "{mode:?}: {share}, {outcome:?}");
+    }
 }

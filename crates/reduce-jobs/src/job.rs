@@ -62,6 +62,11 @@ pub enum Function {
         /// Columns of whole numbers.
         values: Vec<Column>,
     },
+    /// An array: element after element, in the order of the files. Keys are the numbers of elements, from 0.
+    Array {
+        /// A column of CSV; none: each line is a whole number.
+        value: Option<Column>,
+    },
     /// Lines `key TAB value [TAB value ...]` that a command prints; it reads the data.
     Run {
         /// For the shell.
@@ -84,7 +89,7 @@ impl Function {
     /// Values of each key, where the function says it.
     pub fn values(&self) -> Option<usize> {
         match self {
-            Function::Words | Function::Lines | Function::Count { .. } => Some(1),
+            Function::Words | Function::Lines | Function::Count { .. } | Function::Array { .. } => Some(1),
             Function::Pairs { values, .. } => Some(values.len()),
             Function::Run { .. } => None,
             Function::Program => Some(1),
@@ -130,7 +135,7 @@ pub struct Reducer {
     pub is_switched: bool,
     /// UDP port.
     pub port: u16,
-    /// Estimates for placement: keys of each mapper, and distinct keys of all.
+    /// Estimates for placement: keys of each mapper, and distinct keys of all. Of arrays in data, the elements.
     pub keys: Option<(u64, u64)>,
 }
 

@@ -22,6 +22,8 @@ pub enum KeyError {
     TooLong(Vec<u8>, usize),
     /// No number, or too large a one: the most.
     NoNumber(Vec<u8>, u64),
+    /// An element beyond the end of the job's arrays: the element, and their length.
+    Beyond(u64, u64),
     /// Two keys with one hash.
     Collide(Vec<u8>, Vec<u8>),
 }
@@ -40,6 +42,10 @@ impl KeyError {
             KeyError::NoNumber(key, most) => (
                 format!("the key `{}` is not a number up to {most}", text(key)),
                 "use `key = hashed`, or more `rows`".into(),
+            ),
+            KeyError::Beyond(element, elements) => (
+                format!("the data has an element {element}, and the job's arrays have {elements}"),
+                format!("elements are numbered from 0: use `elements = {}` or more", element + 1),
             ),
             KeyError::Collide(one, other) => (
                 format!("the keys `{}` and `{}` have the same hash", text(one), text(other)),
@@ -85,6 +91,16 @@ impl Reducer {
                 let place = Place::of_key(&bytes, self.seed, &self.layout).filter(|_| key.len() <= most);
                 place.filter(|_| !key.is_empty()).ok_or_else(|| KeyError::TooLong(key.to_vec(), most))
             }
+            KeyKind::Number if self.layout.is_dense() => {
+                let number = std::str::from_utf8(key).ok().and_then(|text| text.parse::<u64>().ok());
+                let number = number.ok_or_else(|| KeyError::NoNumber(key.to_vec(), u64::MAX))?;
+                let elements = self.elements().unwrap_or(0);
+                if number >= elements {
+                    return Err(KeyError::Beyond(number, elements));
+                }
+                let element = number * u64::from(self.chunks()) + u64::from(chunk);
+                Ok(Place::of_element(element, &self.layout))
+            }
             KeyKind::Number => {
                 let most = (Place::numbers(&self.layout) / u64::from(self.chunks())).saturating_sub(1);
                 let number = std::str::from_utf8(key).ok().and_then(|text| text.trim().parse::<u64>().ok());
@@ -95,6 +111,11 @@ impl Reducer {
                 place.ok_or_else(|| KeyError::NoNumber(key.to_vec(), most))
             }
         }
+    }
+
+    /// Elements of the arrays in data, if it reduces such.
+    pub fn elements(&self) -> Option<u64> {
+        self.keys.filter(|_| self.layout.is_dense()).map(|(elements, _)| elements)
     }
 
     /// Bytes of the longest whole key.
@@ -153,12 +174,15 @@ impl Packed {
 /// A row of a result: the key and its values.
 pub type Row = (Vec<u8>, Vec<u128>);
 
-/// The rows of a result: key and values, in the order of keys. `names` are keys by the place of their first chunk, where packets carry
+/// The rows of a result: key and values, in the order of keys; of arrays, each element, 0 if no mapper has it. `names` are keys by the place of their first chunk, where packets carry
 /// hashes. A place that nobody knows is an error.
 pub fn rows(reducer: &Reducer, sums: &Sums, names: &BTreeMap<Place, Vec<u8>>) -> Result<Vec<Row>, Place> {
     let chunks = reducer.chunks();
     let mut rows: BTreeMap<Vec<u8>, Vec<u128>> = BTreeMap::new();
     let (bits, parts) = reducer.chunk();
+    for element in 0..reducer.elements().unwrap_or(0) {
+        rows.insert(element.to_string().into_bytes(), vec![0; reducer.values as usize]);
+    }
     let mut add = |key: Vec<u8>, chunk: u32, sum: u64| {
         let values = rows.entry(key).or_insert_with(|| vec![0; reducer.values as usize]);
         if let Some(value) = values.get_mut((chunk / parts) as usize) {
@@ -192,7 +216,10 @@ pub fn rows(reducer: &Reducer, sums: &Sums, names: &BTreeMap<Place, Vec<u8>>) ->
         }
         KeyKind::Number => {
             for (place, sum) in sums {
-                let number = place.number(&reducer.layout);
+                let number = match reducer.layout.is_dense() {
+                    true => place.element(&reducer.layout),
+                    false => place.number(&reducer.layout),
+                };
                 let (number, chunk) = (number / u64::from(chunks), (number % u64::from(chunks)) as u32);
                 add(number.to_string().into_bytes(), chunk, *sum);
             }

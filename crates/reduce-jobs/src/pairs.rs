@@ -16,6 +16,8 @@ pub struct Combined {
     /// Largest value.
     most: u64,
     pairs: BTreeMap<Vec<u8>, Vec<u64>>,
+    /// Elements of an array that are read.
+    elements: u64,
 }
 
 /// Data that gives no pairs.
@@ -42,7 +44,7 @@ fn wrong<T>(line: u64, title: impl Into<String>, help: impl Into<String>) -> Res
 impl Combined {
     /// No pairs, of so many values up to `most` each.
     pub fn new(op: Op, values: usize, most: u64) -> Combined {
-        Combined { op, values, most, pairs: BTreeMap::new() }
+        Combined { op, values, most, pairs: BTreeMap::new(), elements: 0 }
     }
 
     /// Distinct keys.
@@ -105,8 +107,12 @@ impl Combined {
             Function::Lines => lines()
                 .filter(|(_, text)| !text.is_empty())
                 .try_for_each(|(line, text)| self.add(line, text, &[1])),
-            Function::Count { key } => self.columns(text, key, &[]),
-            Function::Pairs { key, values } => self.columns(text, key, values),
+            Function::Count { key } => self.columns(text, Some(key), &[]),
+            Function::Pairs { key, values } => self.columns(text, Some(key), values),
+            Function::Array { value: Some(value) } => self.columns(text, None, std::slice::from_ref(value)),
+            Function::Array { value: None } => lines()
+                .filter(|(_, text)| !text.is_empty())
+                .try_for_each(|(line, text)| self.element(line, number(line, text)?)),
             Function::Run { .. } => self.tabs(text),
             Function::Program => Ok(()),
         }
@@ -126,9 +132,17 @@ impl Combined {
         Ok(())
     }
 
-    fn columns(&mut self, text: &[u8], key: &Column, values: &[Column]) -> Result<(), DataError> {
+    /// The next element of an array.
+    fn element(&mut self, line: u64, value: u64) -> Result<(), DataError> {
+        let element = self.elements.to_string();
+        self.elements += 1;
+        self.add(line, element.as_bytes(), &[value])
+    }
+
+    /// Columns of CSV. Without a key, the value of a record is the next element of an array.
+    fn columns(&mut self, text: &[u8], key: Option<&Column>, values: &[Column]) -> Result<(), DataError> {
         let mut records = records(text);
-        let is_named = [key].into_iter().chain(values).any(|column| matches!(column, Column::Name(_)));
+        let is_named = key.into_iter().chain(values).any(|column| matches!(column, Column::Name(_)));
         let header = match is_named {
             true => records.next().transpose()?.map_or(vec![], |(_, fields)| fields),
             false => vec![],
@@ -147,7 +161,7 @@ impl Combined {
                 }
             },
         };
-        let key = place(key)?;
+        let key = key.map(place).transpose()?;
         let places: Vec<usize> = values.iter().map(place).collect::<Result<_, _>>()?;
         for record in records {
             let (line, fields) = record?;
@@ -159,7 +173,10 @@ impl Combined {
                 [] => vec![1],
                 places => places.iter().map(|at| number(line, field(*at)?)).collect::<Result<_, _>>()?,
             };
-            self.add(line, field(key)?, &values)?;
+            match key {
+                Some(key) => self.add(line, field(key)?, &values)?,
+                None => values.iter().try_for_each(|value| self.element(line, *value))?,
+            }
         }
         Ok(())
     }

@@ -7,9 +7,10 @@ use aggregate::estimate::Estimate;
 const WORTH: f64 = 0.02;
 
 impl Reducer {
-    /// A number of rounds that saves clearly more bytes than its own; none where pairs evict each other or no switch folds them.
+    /// A number of rounds that saves clearly more bytes than its own; none where pairs evict each other or no switch folds them, and for arrays, whose
+    /// rounds follow from their length.
     pub fn better_rounds(&self, pairs: u64, distinct: u64) -> Option<u32> {
-        if self.layout.evict || !self.is_switched || pairs == 0 {
+        if self.layout.evict || self.layout.is_dense() || !self.is_switched || pairs == 0 {
             return None;
         }
         let estimate = Estimate { mappers: self.mappers.len() as u32, pairs, distinct };

@@ -64,6 +64,13 @@ fn programs_are_a_group_by_the_operators_that_its_calls_may_have() {
     assert_eq!(hosts, ["h1", "10.0.0.2"]);
     assert!(job.is_group(&job.reducers[0]));
     assert_eq!(operators(&job, &job.reducers[0]), [Op::Max, Op::Add, Op::Min]);
+    let arrays = self::job(
+        "dataset d1 = \"h1:a\"\nmapper m1 = array(d1)\nreducer r = add(m1, profile = arrays, value = u64, elements = 50000)\n",
+    );
+    let reducer = &arrays.reducers[0];
+    // Three chunks of each element; 65,536 places in a round.
+    assert_eq!((reducer.key, reducer.rounds, reducer.elements()), (KeyKind::Number, 3, Some(50_000)));
+    assert_eq!((reducer.keys, reducer.better_rounds(50_000, 50_000)), (Some((50_000, 50_000)), None));
     let arrays = self::job("mapper w1 = program(at = h1)\nreducer r = max(w1, profile = arrays)\n");
     assert_eq!(arrays.reducers[0].layout, aggregate::Layout::DENSE);
     assert_eq!(operators(&arrays, &arrays.reducers[0]), [Op::Max, Op::Add, Op::Or]);
@@ -122,7 +129,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("mapper m3 = program(at = 3)\nreducer r = add(m3)", "P4R1608", "`at` is a host"),
     ("mapper m3 = program(at = h1, rows = 4)\nreducer r = add(m3)", "P4R1608", "`program` takes no `rows`"),
     ("mapper m3 = program(at = h1)\nreducer r = add(m1, m3)", "P4R1608", "some mappers of `r` are programs"),
-    ("reducer r = add(m1, profile = arrays)", "P4R1608", "is for programs that reduce arrays"),
+    ("reducer r = add(m1, profile = arrays)", "P4R1608", "is for mappers whose data are arrays"),
+    ("reducer r = add(m1, elements = 7)", "P4R1608", "use `profile = arrays`"),
+    ("mapper m3 = array(d1)\nreducer r = add(m3, profile = arrays)", "P4R1608", "how long its arrays are"),
+    ("mapper m3 = array(d1, value = 0)\nreducer r = add(m3)", "P4R1608", "numbered from 1"),
+    ("mapper m3 = array(d1, key = 1)\nreducer r = add(m3)", "P4R1608", "`array` takes no `key`"),
+    (
+        "mapper m3 = array(d1)\nreducer r = add(m3, profile = arrays, rows = 64, elements = 1000000000)",
+        "P4R1608",
+        "1000000000 elements take 122071 rounds",
+    ),
+    (
+        "mapper m3 = program(at = h1)\nreducer r = add(m3, profile = arrays, elements = 7)",
+        "P4R1608",
+        "`elements` is for arrays in data",
+    ),
     (
         "mapper m3 = program(at = h1)\nreducer r = min(m3, profile = arrays)",
         "P4R1608",

@@ -34,6 +34,10 @@ fn functions_give_combined_pairs() {
         values: vec![Column::Name("bytes".into()), Column::Number(3)],
     };
     assert_eq!(combined(&function, 2, csv), pairs(&[("a,\"b\"", &[8, 2]), ("c", &[8, 2])]));
+    let function = Function::Array { value: None };
+    assert_eq!(combined(&function, 1, "7\n\n0\r\n9"), pairs(&[("0", &[7]), ("1", &[0]), ("2", &[9])]));
+    let function = Function::Array { value: Some(Column::Name("bytes".into())) };
+    assert_eq!(combined(&function, 1, csv), pairs(&[("0", &[7]), ("1", &[8]), ("2", &[1])]));
     let function = Function::Count { key: Column::Number(1) };
     assert_eq!(combined(&function, 1, "x,1\ny\nx\n"), pairs(&[("x", &[2]), ("y", &[1])]));
     let function = Function::Run { command: String::new() };
@@ -54,6 +58,9 @@ fn bad_data_is_named_by_its_line() {
         (function("2"), "a,4294967295\na,1\n", "line 2: the value of `a` is wider"),
         (function("2"), "a,\"1\n2", "line 1: a quoted field has no end"),
         (Function::Run { command: String::new() }, "k\t1\t2", "line 1: 2 values for a key"),
+        (Function::Array { value: None }, "1\n2 3\n", "line 2: `2 3` is not a whole number"),
+        (Function::Array { value: Some(Column::Number(2)) }, "1,1\n1\n", "line 2: there is no column 2"),
+        (Function::Array { value: None }, "1\n4294967296\n", "line 2: the value of `1` is wider"),
     ];
     for (function, text, what) in cases {
         let found = combined(&function, 1, text).expect_err(what);
@@ -139,4 +146,40 @@ fn keys_that_no_packet_carries_are_refused() {
     assert!(matches!(pack("add(m, key = number)", &["x"]), Err(KeyError::NoNumber(..))));
     assert!(matches!(pack("add(m, key = number)", &["281474976710656"]), Err(KeyError::NoNumber(..))));
     assert_eq!(pack("add(m, key = number)", &["0", "65535"]), Ok(()));
+}
+
+/// Elements of several files are one array. Elements that no mapper has are 0.
+#[test]
+fn arrays_of_data_come_back_in_their_order() {
+    let text = "dataset d1 = \"h1:a\"\nmapper m1 = array(d1)\nmapper m2 = array(d1)\n\
+                reducer r = add(m1, m2, profile = arrays, value = u64, elements = 103)\n";
+    let job = check(text, 1, &mut vec![]).expect("it is a job");
+    let reducer = &job.reducers[0];
+    let mut all: Sums = Sums::new();
+    let mut wanted = vec![0u128; 103];
+    for (files, scale) in [(["0", "1"], 1u64), (["3", "2"], 1 << 40)] {
+        let mut combined = Combined::new(Op::Add, 1, u64::MAX);
+        for file in files {
+            let lines: Vec<String> =
+                (0..50).map(|at| (scale * (at + file.parse::<u64>().unwrap())).to_string()).collect();
+            combined.read(&Function::Array { value: None }, lines.join("\n").as_bytes()).unwrap();
+        }
+        for (wanted, at) in wanted.iter_mut().zip(0..100) {
+            let file: u64 = files[at / 50].parse().unwrap();
+            *wanted += u128::from(scale * (at as u64 % 50 + file));
+        }
+        let packed = Packed::new(reducer, combined.iter()).expect("it has places");
+        assert!(packed.names.is_empty());
+        for pair in packed.pairs {
+            *all.entry(pair.place).or_default() += u64::from(pair.value);
+        }
+    }
+    let found = rows(reducer, &all, &BTreeMap::new()).expect("it has names");
+    let found: Vec<(String, u128)> =
+        found.into_iter().map(|(key, values)| (String::from_utf8(key).unwrap(), values[0])).collect();
+    let wanted: Vec<(String, u128)> = (0..).map(|at: u32| at.to_string()).zip(wanted).collect();
+    assert_eq!(found, wanted);
+    let beyond = Packed::new(reducer, [(&b"103"[..], &[1u64][..])].into_iter());
+    assert_eq!(beyond.err(), Some(KeyError::Beyond(103, 103)));
+    assert!(KeyError::Beyond(103, 103).in_words().1.contains("elements = 104"));
 }

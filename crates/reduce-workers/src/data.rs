@@ -77,7 +77,9 @@ pub(crate) fn prepare(
     let combined = read(job, mapper, directory, (reducer.values as usize, most))?;
     Packed::new(reducer, combined.iter()).map_err(|error| {
         let (title, help) = error.in_words();
-        Problem { code: codes::KEY_TOO_LONG, title, place: mapper.name.value.clone(), help }
+        let is_data = matches!(error, reduce_jobs::network::KeyError::Beyond(..));
+        let code = if is_data { codes::JOB_DATA } else { codes::KEY_TOO_LONG };
+        Problem { code, title, place: mapper.name.value.clone(), help }
     })
 }
 

@@ -1,8 +1,8 @@
 //! Acknowledgements, several in a packet: of a channel, those of packets that met congestion and of others apart.
 
-use crate::packet::{CONGESTED, Kind, Packet, STORED};
+use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, STORED};
 use base_time::{Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Packets that are acknowledged at once, whatever the time.
 const MOST: usize = 16;
@@ -27,8 +27,8 @@ struct Waiting {
     /// The last packet, and the numbers of all.
     packet: Packet,
     numbers: Vec<u32>,
-    /// Complete ones before it.
-    ready: Vec<Packet>,
+    /// Complete ones before it, in their order: mappers take a packet that later ones overtake for lost.
+    ready: VecDeque<Packet>,
 }
 
 impl Acks {
@@ -45,8 +45,9 @@ impl Acks {
             is_marked,
             packet: header.clone(),
             numbers: vec![],
-            ready: vec![],
+            ready: VecDeque::new(),
         });
+        let is_last = packet.aux & (DIRECT | LAST) == DIRECT | LAST;
         let is_other = waiting.is_marked != is_marked || waiting.packet.generation != packet.generation;
         if is_other || waiting.numbers.len() >= MOST {
             waiting.flush();
@@ -54,7 +55,7 @@ impl Acks {
         waiting.is_marked = is_marked;
         waiting.packet = header;
         waiting.numbers.push(packet.seq);
-        if waiting.numbers.len() >= MOST {
+        if waiting.numbers.len() >= MOST || is_last {
             waiting.due = now;
         }
     }
@@ -67,7 +68,7 @@ impl Acks {
             waiting.flush();
         }
         let channel = *channel;
-        let ack = waiting.ready.pop();
+        let ack = waiting.ready.pop_front();
         if waiting.ready.is_empty() && waiting.numbers.is_empty() {
             self.channels.remove(&channel);
         }
@@ -86,6 +87,7 @@ impl Waiting {
     fn flush(&mut self) {
         self.numbers.sort_unstable();
         self.numbers.dedup();
+        let known = self.ready.len();
         while let Some(seq) = self.numbers.pop() {
             let mut map = 0;
             self.numbers.retain(|other| {
@@ -98,6 +100,7 @@ impl Waiting {
             // Mappers ask again for what is left out.
             self.ready.extend((self.ready.len() < MOST_READY).then_some(ack));
         }
+        self.ready.make_contiguous()[known..].reverse();
     }
 }
 
@@ -121,6 +124,28 @@ mod tests {
             std::iter::from_fn(|| acks.poll(due)).map(|(at, p)| (at, p.seq, p.map, p.aux)).collect();
         assert_eq!(sent, [(2, 7, 3, STORED), (2, 90, 0, STORED)]);
         assert_eq!(acks.deadline(), None);
+    }
+
+    #[test]
+    fn the_last_packet_does_not_wait() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        acks.add(&overflow(3), false, Time::ZERO);
+        acks.add(&Packet { aux: DIRECT, ..overflow(4) }, false, Time::ZERO);
+        assert_eq!(acks.poll(Time::ZERO), None);
+        acks.add(&Packet { aux: DIRECT | LAST, ..overflow(5) }, false, Time::ZERO);
+        let (_, all) = acks.poll(Time::ZERO).expect("it is due");
+        assert_eq!((all.seq, all.map), (5, 3));
+    }
+
+    /// Earlier packets are acknowledged first, also by acknowledgements of one moment.
+    #[test]
+    fn acknowledgements_keep_their_order() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        [1, 2, 90, 91].iter().for_each(|seq| acks.add(&overflow(*seq), false, Time::ZERO));
+        acks.add(&overflow(92), true, Time::ZERO);
+        let due = Time::ZERO + Duration::from_us(10);
+        let sent: Vec<u32> = std::iter::from_fn(|| acks.poll(due)).map(|(_, packet)| packet.seq).collect();
+        assert_eq!(sent, [2, 91, 92]);
     }
 
     #[test]

@@ -101,15 +101,18 @@ impl Reducer {
         };
         let is_first = std::mem::replace(&mut member.incarnation, packet.aux) == 0;
         self.progress = Some(now);
-        for attempt in self.attempts.iter_mut().filter(|attempt| attempt.phase == Phase::Collecting) {
-            let Some(start) = attempt.starts.get_mut(channel) else { continue };
-            match start {
+        let mut is_doomed = false;
+        for attempt in &mut self.attempts {
+            let is_collecting = attempt.phase == Phase::Collecting;
+            match attempt.starts.get_mut(channel).filter(|_| is_collecting) {
                 // The first START named nobody: nothing was sent, and it is named now. No other START with a name was sent.
-                Some(timer) if is_first => timer.due = now,
-                Some(_) => attempt.is_doomed = true,
+                Some(Some(timer)) if is_first => timer.due = now,
+                Some(Some(_)) => is_doomed = true,
                 // All that the earlier one had to send is here.
-                None => {}
+                Some(None) | None => {}
             }
+            // Later rounds wait for the repetition: the numbers of generations grow with the rounds.
+            attempt.is_doomed |= is_doomed;
         }
     }
 

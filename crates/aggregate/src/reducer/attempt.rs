@@ -123,9 +123,8 @@ impl Reducer {
     /// Begins the next attempt, if a bank is free for it.
     fn begin(&mut self) -> bool {
         let config = &self.config;
-        let is_early = |attempt: &Attempt| {
-            attempt.is_doomed || matches!(attempt.phase, Phase::Opening | Phase::Collecting)
-        };
+        // Each mapper begins the next round when it has ended this one; a round that is discarded is repeated first.
+        let is_early = |attempt: &Attempt| attempt.is_doomed || attempt.phase == Phase::Opening;
         let round = self.attempts.iter().map(|a| a.round + 1).max().unwrap_or(0).max(self.committed);
         let is_room = self.attempts.len() < usize::from(config.banks.clamp(1, 2));
         if !is_room || round >= config.rounds || self.attempts.iter().any(is_early) || self.trouble.is_some()

@@ -71,6 +71,23 @@ fn rows() -> Model {
     Model { rows: 2, ..Model::new(data) }
 }
 
+/// Two rounds of arrays of two rows. The second mapper has no first row in the first round.
+fn arrays() -> Model {
+    let round = |first: &[Packet; 2], second: &[Packet; 2]| vec![first.to_vec(), second.to_vec()];
+    let row = |keys: (char, char), value| packet((keys.0, value), Some((keys.1, 2 * value)));
+    let (low, high) = ((A, B), (C, 'D'));
+    let data = vec![
+        round(&[row(low, 1), row(high, 3)], &[[None; 2], row(high, 9)]),
+        round(&[row(low, 27), [None; 2]], &[row(low, 81), [None; 2]]),
+    ];
+    Model { rows: 2, window: 2, dense: true, ..Model::new(data) }
+}
+
+/// One round of them.
+fn array() -> Model {
+    Model { data: arrays().data[..1].to_vec(), ..arrays() }
+}
+
 fn lossy(model: Model) -> Model {
     Model { loses: true, ..model }
 }
@@ -153,6 +170,18 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
 }
 
 #[test]
+fn arrays_hold() {
+    holds_at_all(&Model { restarts: 1, ..array() });
+    holds_at_all(&Model { passes: true, ..lossy(array()) });
+    holds_at_all(&Model { passes: true, answers: true, ..lossy(array()) });
+    holds_at_all(&Model { banks: 2, ..arrays() });
+    if features::is_long() {
+        holds_at_all(&Model { restarts: 1, aborts: 1, passes: true, ..lossy(array()) });
+        holds_at_all(&Model { banks: 2, restarts: 1, passes: true, ..arrays() });
+    }
+}
+
+#[test]
 fn two_banks_hold() {
     holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
     holds_at_all(&Model { banks: 2, aborts: 1, ..lossy(short_rounds()) });
@@ -192,6 +221,12 @@ fn each_mutant_is_found() {
         (Mutant::ShadowForgotten, Model { answers: true, ..evicting() }, "wrong"),
         (Mutant::LeftTwice, Model { answers: true, ..pairs() }, "wrong"),
         (Mutant::PassUnchecked, Model { passes: true, restarts: 1, ..rows() }, "wrong"),
+        (Mutant::StartBeforeEnd, Model { banks: 2, ..rounds() }, "stuck"),
+        (Mutant::EmptyLeftOut, array(), "wrong"),
+        (Mutant::OneRowCleared, arrays(), "wrong"),
+        (Mutant::OneRowRead, array(), "wrong"),
+        (Mutant::MapForgotten, array(), "wrong"),
+        (Mutant::AbortOfOne, Model { banks: 2, aborts: 1, ..short_rounds() }, "stuck"),
     ];
     for (mutant, model, what) in wrong {
         let found = match explore(&Model { mutant: Some(mutant), ..model }) {

@@ -22,6 +22,8 @@ pub struct Model {
     pub answers: bool,
     /// A request is for all rows: it passes the switch once for each.
     pub passes: bool,
+    /// Packet `n` of a round is row `n`, and slots have no keys: all packets of a row belong to the keys of the first one. Rounds have as many packets as rows.
+    pub dense: bool,
     pub mutant: Option<Mutant>,
 }
 
@@ -55,6 +57,14 @@ pub enum Mutant {
     LeftTwice,
     /// Only the first pass of a request looks at boot number and generation.
     PassUnchecked,
+    /// A mapper gets the START of a round before its END of the one before.
+    StartBeforeEnd,
+    /// An attempt is doomed, and the one after it is not.
+    AbortOfOne,
+    /// The mapper of an array leaves out rows that it does not have.
+    EmptyLeftOut,
+    /// Only the rows of a shorter array are cleared.
+    OneRowCleared,
 }
 
 impl Model {
@@ -70,6 +80,7 @@ impl Model {
             evicts: false,
             answers: false,
             passes: false,
+            dense: false,
             mutant: None,
         }
     }
@@ -81,6 +92,12 @@ impl Model {
     /// Requests for all rows.
     fn requests(&self) -> u8 {
         if self.passes { 1 } else { self.rows }
+    }
+
+    /// The packets of a mapper in a round, as it sends them.
+    fn packets(&self, round: u8, mapper: usize) -> Vec<Packet> {
+        let all = self.data[usize::from(round)][mapper].iter().copied();
+        all.filter(|packet| !self.is(Mutant::EmptyLeftOut) || *packet != [None; 2]).collect()
     }
 
     fn mappers(&self) -> usize {
@@ -122,6 +139,7 @@ enum Message {
     Start {
         generation: u8,
         round: u8,
+        mapper: u8,
     },
     Boot(u8),
     /// Requests to the switch and its answers: generation, boot number, row.
@@ -275,8 +293,8 @@ impl State {
             }
         };
         for message in &self.messages {
-            if let Message::Start { generation, round } = *message {
-                self.started(generation, round, model, &mut visit);
+            if let Message::Start { generation, round, mapper } = *message {
+                self.started(generation, round, usize::from(mapper), model, &mut visit);
                 continue;
             }
             let mut next = self.clone();
@@ -309,18 +327,25 @@ impl State {
         }
     }
 
-    fn started(&self, generation: u8, round: u8, model: &Model, visit: &mut dyn FnMut(String, State)) {
-        for (at, mapper) in
-            self.mappers.iter().enumerate().filter(|(_, mapper)| mapper.generation < generation)
-        {
-            let base = mapper.next_base;
-            let length = model.data[usize::from(round)][at].len() as u8;
-            let started = Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
-            let mut next = self.clone();
-            next.send(started.sends(at, model));
-            next.mappers[at] = started;
-            visit(format!("Start of {generation} at {at}"), next);
+    fn started(
+        &self,
+        generation: u8,
+        round: u8,
+        at: usize,
+        model: &Model,
+        visit: &mut dyn FnMut(String, State),
+    ) {
+        let mapper = &self.mappers[at];
+        if mapper.generation >= generation {
+            return;
         }
+        let base = mapper.next_base;
+        let length = model.data[usize::from(round)][at].len() as u8;
+        let started = Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
+        let mut next = self.clone();
+        next.send(started.sends(at, model));
+        next.mappers[at] = started;
+        visit(format!("Start of {generation} at {at}"), next);
     }
 
     fn deliver(&mut self, message: &Message, model: &Model) -> Vec<Message> {
@@ -354,7 +379,7 @@ impl State {
 impl Mapper {
     fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
         let (generation, mapper) = (self.generation, at as u8);
-        let packets = &model.data[usize::from(self.round)][at];
+        let packets = model.packets(self.round, at);
         let mut sent = vec![];
         for (packet, number) in packets.iter().zip(0..) {
             let seq = self.base + number + 1;
@@ -386,14 +411,15 @@ impl Switch {
     }
 
     /// Gives the lanes that have to travel on.
-    fn fold(&mut self, generation: u8, packet: &Packet, model: &Model) -> Packet {
+    fn fold(&mut self, generation: u8, seq: u8, packet: &Packet, model: &Model) -> Packet {
         let mut overflowed = [None; 2];
         for (lane, pair) in packet.iter().enumerate() {
             let Some((key, row, value)) = *pair else { continue };
+            let row = if model.dense { (seq - 1) % model.rows } else { row };
             let held = &mut self.row(generation, row, model)[lane];
             match held {
                 None => *held = *pair,
-                Some((known, _, sum)) if *known == key => *sum += value,
+                Some((known, _, sum)) if *known == key || model.dense => *sum += value,
                 Some(_) if model.evicts => overflowed[lane] = std::mem::replace(held, *pair),
                 Some(_) => overflowed[lane] = *pair,
             }
@@ -433,7 +459,7 @@ impl Switch {
         self.cells[at] = after;
         let at = usize::from(mapper * model.window + seq % model.window);
         if is_new {
-            self.overflowed[at] = self.fold(generation, packet, model);
+            self.overflowed[at] = self.fold(generation, seq, packet, model);
         } else if model.is(Mutant::DuplicatesDropped) {
             return None;
         }
@@ -518,9 +544,7 @@ impl Reducer {
     fn begin(&mut self, model: &Model) -> Vec<Message> {
         let live = self.attempts.iter().map(|attempt| attempt.round + 1).max();
         let round = live.unwrap_or(0).max(self.commits.len() as u8);
-        let is_early = |attempt: &Attempt| {
-            attempt.is_doomed || matches!(attempt.phase, Phase::Opening | Phase::Collecting)
-        };
+        let is_early = |attempt: &Attempt| attempt.is_doomed || attempt.phase == Phase::Opening;
         let most = usize::from(model.banks) + usize::from(model.is(Mutant::BankNotCleared));
         if self.attempts.len() >= most
             || usize::from(round) >= model.data.len()
@@ -551,7 +575,8 @@ impl Reducer {
     fn abort(&mut self, at: usize, model: &Model) -> Vec<Message> {
         let boot = self.boot;
         let mut sent = vec![];
-        for attempt in &mut self.attempts[at..] {
+        let end = if model.is(Mutant::AbortOfOne) { at + 1 } else { self.attempts.len() };
+        for attempt in &mut self.attempts[at..end] {
             attempt.is_doomed = true;
             if attempt.phase == Phase::Opening {
                 continue;
@@ -598,7 +623,9 @@ impl Reducer {
                     return vec![Close(generation, known)];
                 }
                 attempt.phase = Phase::Collecting;
-                vec![Start { generation, round: attempt.round }]
+                let starts = (0..model.mappers() as u8).flat_map(|mapper| self.start(at, mapper, model));
+                let starts: Vec<Message> = starts.collect();
+                [starts, self.begin(model)].concat()
             }
             (Overflow { mapper, seq, packet, .. }, Phase::Collecting) => {
                 let (_, times) = attempt.overflows.entry((*mapper, *seq)).or_insert((*packet, 0));
@@ -607,12 +634,14 @@ impl Reducer {
             }
             (End { mapper, .. }, Phase::Collecting) => {
                 attempt.ends.insert(*mapper);
-                if attempt.ends.len() < model.mappers() {
-                    return vec![];
+                let is_last = attempt.ends.len() == model.mappers();
+                if is_last {
+                    attempt.phase = Phase::Closing;
                 }
-                attempt.phase = Phase::Closing;
-                let close = Close(generation, known);
-                [vec![close], self.begin(model)].concat()
+                let close = is_last.then_some(Close(generation, known));
+                let next =
+                    if at + 1 < self.attempts.len() { self.start(at + 1, *mapper, model) } else { None };
+                [close.into_iter().chain(next).collect(), self.begin(model)].concat()
             }
             (Closed(_, boot), Phase::Closing) if *boot == known => {
                 if attempt.is_doomed {
@@ -637,7 +666,8 @@ impl Reducer {
             }
             (Cleared(_, boot, row), Phase::Clearing) if *boot == known => {
                 attempt.cleared.insert(*row);
-                if attempt.cleared.len() < usize::from(model.requests()) {
+                let wanted = if model.is(Mutant::OneRowCleared) { 1 } else { model.requests() };
+                if attempt.cleared.len() < usize::from(wanted) {
                     return vec![];
                 }
                 self.attempts.remove(at);
@@ -645,6 +675,17 @@ impl Reducer {
             }
             _ => vec![],
         }
+    }
+
+    /// The START of a mapper, if it has ended the attempts before.
+    fn start(&self, at: usize, mapper: u8, model: &Model) -> Option<Message> {
+        let is_at_work = |earlier: &Attempt| {
+            let is_open = matches!(earlier.phase, Phase::Opening | Phase::Collecting);
+            is_open && !earlier.ends.contains(&mapper)
+        };
+        let is_free = model.is(Mutant::StartBeforeEnd) || !self.attempts[..at].iter().any(is_at_work);
+        let Attempt { generation, round, phase, .. } = self.attempts[at];
+        (is_free && phase == Phase::Collecting).then_some(Message::Start { generation, round, mapper })
     }
 
     /// Commits what is read, in order.
@@ -674,6 +715,7 @@ impl Reducer {
 impl Attempt {
     fn clear(&mut self, boot: u8, model: &Model) -> Vec<Message> {
         self.phase = Phase::Clearing;
-        (0..model.requests()).map(|row| Message::Clear(self.generation, boot, row)).collect()
+        let rows = if model.is(Mutant::OneRowCleared) { 1 } else { model.requests() };
+        (0..rows).map(|row| Message::Clear(self.generation, boot, row)).collect()
     }
 }

@@ -48,6 +48,12 @@ impl Checker<'_> {
                 let has_values = !values.is_empty();
                 (key.filter(|_| has_values).map(|key| Function::Pairs { key, values }), &["key", "value"])
             }
+            "array" => {
+                let given = arguments.take("value");
+                let is_given = given.is_some();
+                let value = given.and_then(|value| self.column(value));
+                ((value.is_some() == is_given).then_some(Function::Array { value }), &["value"])
+            }
             "run" => match needed(self, "command", "`run(d1, command = \"./map.py\")`") {
                 Some(At { value: Plain::Text(command), .. }) => {
                     (Some(Function::Run { command }), &["command"])
@@ -59,12 +65,12 @@ impl Checker<'_> {
                 None => (None, &["command"]),
             },
             _ => {
-                let known = ["words", "lines", "count", "pairs", "run", "program"];
+                let known = ["words", "lines", "count", "pairs", "array", "run", "program"];
                 let problem =
                     Diagnostic::error(codes::JOB_NAME, format!("there is no mapper's function `{word}`"));
                 self.problems.push(problem.at(span, "").suggest_or(&word, known, |problem| {
                     problem
-                        .help("use `words`, `lines`, `count`, `pairs`, a command of your own: `run(d1, command = \"...\")`, or a program: `program(at = HOST)`")
+                        .help("use `words`, `lines`, `count`, `pairs`, `array`, a command of your own: `run(d1, command = \"...\")`, or a program: `program(at = HOST)`")
                 }));
                 return None;
             }

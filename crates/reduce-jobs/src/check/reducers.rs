@@ -8,6 +8,12 @@ use base_diag::codes::job as codes;
 use base_diag::{Diagnostic, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Limit on the elements of an array.
+const MOST_ELEMENTS: u64 = 1 << 31;
+
+/// Limit on the rounds of a job.
+const MOST_ROUNDS: u64 = 1 << 15;
+
 /// Limit on the values of a key.
 const MOST_VALUES: u64 = 1 << 16;
 
@@ -118,16 +124,13 @@ impl Checker<'_> {
         reducers
     }
 
-    /// The conditions of profile `arrays`.
-    fn arrays(&mut self, span: Span, op: Op, members: &[usize], mappers: &[Mapper], is_keyed: bool) {
-        if members.iter().any(|at| mappers[*at].function != Function::Program) {
-            let title = "profile `arrays` is for programs that reduce arrays";
-            self.error(
-                codes::JOB_SETTING,
-                span,
-                title,
-                "use mappers `program(at = HOST)`, or another profile",
-            );
+    /// The conditions of profile `arrays`. True if the arrays are in data, not in programs.
+    fn arrays(&mut self, span: Span, op: Op, functions: &[&Function], is_keyed: bool) -> bool {
+        let is_array = |function: &&&Function| matches!(function, Function::Program | Function::Array { .. });
+        if functions.iter().any(|function| !is_array(&function)) {
+            let title = "profile `arrays` is for mappers whose data are arrays";
+            let help = "use mappers `array(d1)` or `program(at = HOST)`, or another profile";
+            self.error(codes::JOB_SETTING, span, title, help);
         }
         if op == Op::Min {
             let title = "switches of profile `arrays` cannot reduce by `min`";
@@ -143,6 +146,29 @@ impl Checker<'_> {
                 "leave them out: rounds follow from the length of an array",
             );
         }
+        functions.iter().any(|function| matches!(function, Function::Array { .. }))
+    }
+
+    /// The length of arrays in data, and the rounds that they take.
+    fn elements(
+        &mut self,
+        name: &At<String>,
+        elements: Option<(u64, Span)>,
+        chunks: u32,
+        layout: &Layout,
+    ) -> Option<(u64, u32)> {
+        let Some((elements, span)) = elements else {
+            let title = format!("`{}` does not say how long its arrays are", name.value);
+            self.error(codes::JOB_SETTING, name.span, title, "add `elements = 65536`, or more");
+            return None;
+        };
+        let rounds = (elements * u64::from(chunks)).div_ceil(layout.elements().max(1));
+        if rounds > MOST_ROUNDS {
+            let title = format!("{elements} elements take {rounds} rounds; {MOST_ROUNDS} are the most");
+            self.error(codes::JOB_SETTING, span, title, "use more `rows`");
+            return None;
+        }
+        Some((elements, rounds as u32))
     }
 
     /// A reducer, and whether its number was given.
@@ -157,7 +183,7 @@ impl Checker<'_> {
         let before = self.problems.len();
         const KEYS: &[&str] = &[
             "key", "value", "values", "at", "number", "by", "profile", "rows", "rounds", "window", "seed",
-            "port", "keys", "distinct",
+            "port", "keys", "distinct", "elements",
         ];
         let word = |checker: &mut Self, arguments: &mut Arguments, key: &str, known: &[&str]| {
             let given = arguments.take(key)?;
@@ -189,13 +215,14 @@ impl Checker<'_> {
         let by = word(self, arguments, "by", &["switch", "hosts"]);
         let profile = word(self, arguments, "profile", &["pipeline", "software", "arrays"]);
         let rows = number(self, arguments, "rows", 1, 1 << 16);
-        let rounds = number(self, arguments, "rounds", 1, 1 << 15);
+        let rounds = number(self, arguments, "rounds", 1, MOST_ROUNDS);
         let window = number(self, arguments, "window", 1, Layout::MOST_WINDOW.into());
         let seed = number(self, arguments, "seed", 0, u64::MAX);
         let port = number(self, arguments, "port", 1, 0xffff);
         let own = number(self, arguments, "number", 1, 0xffff);
         let keys = number(self, arguments, "keys", 1, 1 << 48);
         let distinct = number(self, arguments, "distinct", 1, 1 << 48);
+        let elements = number(self, arguments, "elements", 1, MOST_ELEMENTS);
         let at = arguments.take("at").map(|at| At { value: at.value.clone(), span: at.span });
         let at = match at {
             Some(At { value: Plain::Text(value) | Plain::Word(value), span }) => Some(At { value, span }),
@@ -224,8 +251,12 @@ impl Checker<'_> {
             () if dense.is_some() => Layout::DENSE,
             () => Layout::PIPELINE,
         };
-        if let Some(span) = dense {
-            self.arrays(span, op, &members, mappers, key.is_some() || rounds.is_some());
+        let functions: Vec<&Function> = members.iter().map(|at| &mappers[*at].function).collect();
+        let is_array =
+            dense.is_some_and(|span| self.arrays(span, op, &functions, key.is_some() || rounds.is_some()));
+        if let Some((_, span)) = elements.filter(|_| !is_array) {
+            let title = "`elements` is for arrays in data";
+            self.error(codes::JOB_SETTING, span, title, "use `profile = arrays` and mappers `array(d1)`");
         }
         let index_bits = rows.map_or(base.index_bits, |(rows, _)| rows.trailing_zeros() as u8);
         let window = window.map_or(base.window, |(window, _)| window as u32);
@@ -291,6 +322,13 @@ impl Checker<'_> {
                 (None, _) => None,
             },
         };
+        if is_array {
+            // Keys are the numbers of elements.
+            reducer.key = KeyKind::Number;
+            let found = self.elements(name, elements, reducer.chunks(), &layout);
+            reducer.keys = found.map(|(elements, _)| (elements, elements));
+            reducer.rounds = found.map_or(1, |(_, rounds)| rounds);
+        }
         if let Some((keys, distinct)) = reducer.keys.filter(|_| rounds.is_none() && !layout.is_dense()) {
             let pairs = keys.saturating_mul(reducer.mappers.len() as u64);
             reducer.rounds = reducer.better_rounds(pairs, distinct).unwrap_or(1);

@@ -71,11 +71,15 @@ impl<'s> Hosts<'s> {
                 most_wait: WAITS.1,
                 patience: base_time::Duration::from_ms(settings.patience.as_millis() as u64),
             };
+            let mut machine = Reducer::new(config);
+            if let Some(elements) = reducer.elements() {
+                machine.set_elements(elements * u64::from(reducer.chunks()));
+            }
             let running = Running {
                 at,
                 job: reducer.number,
                 layout: reducer.layout,
-                reducer: Reducer::new(config),
+                reducer: machine,
                 mappers: reducer.mappers.iter().map(|at| settings.mappers[*at].address()).collect(),
                 switches: seat.switches.iter().map(|(_, address)| *address).collect(),
                 link: Link::default(),

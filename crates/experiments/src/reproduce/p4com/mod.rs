@@ -2,6 +2,7 @@
 
 mod beyond;
 mod bytes;
+mod completion;
 mod fig8;
 mod formula;
 mod shuffle;
@@ -11,10 +12,11 @@ mod table2;
 use super::Experiment;
 
 /// All of them.
-pub const P4COM: [&Experiment; 11] = [
+pub const P4COM: [&Experiment; 12] = [
     &formula::EXPERIMENT,
     &shuffle::FIG6,
     &shuffle::FIG7,
+    &completion::EXPERIMENT,
     &fig8::EXPERIMENT,
     &table2::EXPERIMENT,
     &bytes::BYTES,

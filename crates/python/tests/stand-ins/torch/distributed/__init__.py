@@ -13,6 +13,14 @@ class AllreduceOptions:
     reduceOp = ReduceOp.SUM
 
 
+class BarrierOptions:
+    pass
+
+
+class group:
+    WORLD = None
+
+
 class ProcessGroup:
     def __init__(self, rank, size):
         self._rank = rank
@@ -23,6 +31,17 @@ class Store:
 
     def __init__(self, size):
         self.barrier, self.given = threading.Barrier(size), [None] * size
+        self.values, self.has_changed = {}, threading.Condition()
+
+    def set(self, key, value):
+        with self.has_changed:
+            self.values[key] = value.encode()
+            self.has_changed.notify_all()
+
+    def get(self, key):
+        with self.has_changed:
+            self.has_changed.wait_for(lambda: key in self.values, timeout=60)
+            return self.values[key]
 
 
 class ProcessGroupGloo(ProcessGroup):
@@ -47,6 +66,10 @@ class ProcessGroupGloo(ProcessGroup):
                 tensor.values[...] = fold.reduce(self._all(tensor.values))
         return Work()
 
+    def barrier(self, opts):
+        self.calls.append("barrier")
+        self.store.barrier.wait()
+
     def broadcast(self, tensors, opts):
         self.calls.append("broadcast")
         tensors[0].values[...] = self._all(tensors[0].values)[0]
@@ -56,5 +79,5 @@ class Backend:
     plugins = {}
 
     @classmethod
-    def register_backend(cls, name, make, devices=None):
-        cls.plugins[name] = make, devices
+    def register_backend(cls, name, make, extended_api=False, devices=None):
+        cls.plugins[name] = make, extended_api, devices
