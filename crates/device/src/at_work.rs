@@ -70,7 +70,9 @@ impl AtWork<'_> {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).frame_tick(now),
             Architecture::Psa(_) | Architecture::Tna(_) => vec![],
         };
-        for (port, frame) in self.core.ticks.take_due(now) {
+        let mut frames = self.core.ticks.take_due(now);
+        frames.extend(self.core.generated(now));
+        for (port, frame) in frames {
             self.core.counters.created += 1;
             queued.extend(self.ingress(port, frame, now));
         }

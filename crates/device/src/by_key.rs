@@ -147,15 +147,14 @@ impl Switch {
         Ok(())
     }
 
-    /// A port goes up or down: members of selectors' groups that watch it come and go, and members of multicast groups that go to it
-    /// have their backups instead.
+    /// A port goes up or down: members of selectors' groups that watch it come and go, members of multicast groups that go to it
+    /// have their backups instead, and applications of a packet generator begin.
     pub fn port_set(&mut self, port: Port, up: bool) {
         let down = &mut self.core.replication.down;
-        if up {
-            down.remove(&port)
-        } else {
-            down.insert(port)
-        };
+        let is_news = if up { down.remove(&port) } else { down.insert(port) };
+        if is_news && !up {
+            self.core.generator.port_down(&self.core.state.objects, port);
+        }
         for object in &mut self.core.state.objects {
             if let Object::Profile(profile) = object {
                 profile.set_port(port, up);

@@ -8,6 +8,7 @@ use crate::replication::Replication;
 use crate::stage::Stop;
 use crate::state::State;
 use crate::ticks::Ticks;
+use crate::tna::Generator;
 use crate::trace::{Cause, EventKind, PacketId};
 use base_diag::Span;
 use dataplane_api::{Counters, DropReason, Port};
@@ -26,6 +27,7 @@ pub struct Core {
     pub(crate) counters: Counters,
     pub(crate) one_shots: OneShots,
     pub(crate) ticks: Ticks,
+    pub(crate) generator: Generator,
     pub(crate) numbers: PortNumbers,
     pub(crate) pass_limit: u32,
     pub(crate) step_limit: u64,

@@ -12,6 +12,7 @@ use crate::replication::Replication;
 use crate::runner::StageRunner;
 use crate::state::State;
 use crate::ticks::Ticks;
+use crate::tna::Generator;
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::{Rng, Time};
@@ -88,6 +89,7 @@ impl Switch {
             counters: Counters::default(),
             one_shots: OneShots::default(),
             ticks,
+            generator: Generator::of(&program),
             numbers,
             pass_limit: options.pass_limit,
             step_limit: options.step_limit,
@@ -119,18 +121,20 @@ impl Switch {
         self.runner = runner;
     }
 
-    /// When a timer of an extern runs out next: [`Device::deadline`] without the program's ticks, which never end.
+    /// When a timer of an extern runs out next: [`Device::deadline`] without the program's ticks and the packet generator's
+    /// periodic timers, which never end.
     pub fn timer(&self) -> Option<Time> {
         let frames = match self.blueprint.blocks().architecture() {
             Architecture::V1Model(_) => crate::v1model::deadline(&self.core.state),
-            Architecture::Psa(_) | Architecture::Tna(_) => None,
+            Architecture::Tna(_) => self.core.generator.last_deadline(),
+            Architecture::Psa(_) => None,
         };
         frames.into_iter().chain(self.core.state.values_deadline()).min()
     }
 
-    /// True if the program has ticks.
+    /// True if the program has ticks, or may set up the packet generator.
     pub fn has_ticks(&self) -> bool {
-        self.core.ticks.deadline().is_some()
+        self.core.ticks.deadline().is_some() || self.core.generator.exists()
     }
 
     fn at_work(&mut self) -> AtWork<'_> {
@@ -162,7 +166,8 @@ impl Device for Switch {
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.timer().into_iter().chain(self.core.ticks.deadline()).min()
+        let Core { ticks, generator, .. } = &self.core;
+        self.timer().into_iter().chain(ticks.deadline()).chain(generator.deadline()).min()
     }
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {

@@ -1,10 +1,11 @@
 //! Registers of TNA and T2NA that control planes write and no statement reads: the metadata of ports, with a cell for each
-//! port, which the switch puts before each frame; and the settings of `Lpf` and `Wred`.
+//! port, which the switch puts before each frame; the settings of `Lpf` and `Wred`; and the packet generator of programs
+//! that read the header of its packets.
 
 use base_diag::Span;
 use ir::{
     Arch, Callee, Const, Expr, ExprKind, ExternId, Instance, InstanceId, Owner, ParserId, StageKind,
-    StmtKind, Type,
+    Transition, Type,
 };
 use p4_arch::tna;
 
@@ -22,6 +23,7 @@ impl Elaborator<'_> {
         };
         let object = self.extern_object(register);
         self.port_metadata(object, generation);
+        self.generator(object, generation);
         for at in 0..self.out.instances.len() {
             self.settings(object, InstanceId::from(at));
         }
@@ -62,19 +64,59 @@ impl Elaborator<'_> {
 
     /// Adds the register. Its cells have the type that the ingress parser unpacks; bits, if it unpacks none.
     fn port_metadata(&mut self, object: ExternId, generation: u32) {
-        let Some(StageKind::Parse(parser)) = self.out.stages.first().map(|stage| &stage.kind) else { return };
-        let parser = *parser;
+        let Some(parser) = self.ingress_parser() else { return };
         let cell = self.unpacked(parser).unwrap_or(Type::Bit(tna::port_metadata_bits(generation)));
+        self.parser_register(object, parser, tna::PORT_METADATA, cell, tna::PORTS);
+    }
+
+    /// Adds the registers of the packet generator, if a parser reads the header of one of its packets.
+    fn generator(&mut self, object: ExternId, generation: u32) {
+        let Some(parser) = self.ingress_parser() else { return };
+        let mut reads = false;
+        let mut look = |expr: &Expr| {
+            ir::visit::subexprs(expr, &mut |expr| {
+                if let Type::Named(id) = expr.ty {
+                    reads |= tna::GENERATED.contains(&self.out.type_decl(id).name.as_str());
+                }
+            });
+        };
+        for state in self.out.parsers.iter().flat_map(|parser| &parser.states) {
+            state.stmts.iter().for_each(|stmt| ir::visit::exprs(stmt, &mut look));
+            if let Transition::Select(select) = &state.transition {
+                select.exprs.iter().for_each(&mut look);
+            }
+        }
+        if reads {
+            for register in tna::GENERATOR {
+                let cell = match register.fields {
+                    [bits] => Type::Bit(*bits),
+                    fields => Type::Tuple(fields.iter().map(|bits| Type::Bit(*bits)).collect()),
+                };
+                let cells = register.cells[generation as usize - 1];
+                self.parser_register(object, parser, register.name, cell, cells);
+            }
+        }
+    }
+
+    fn ingress_parser(&self) -> Option<ParserId> {
+        match self.out.stages.first()?.kind {
+            StageKind::Parse(parser) => Some(parser),
+            _ => None,
+        }
+    }
+
+    /// Adds a register to a parser.
+    fn parser_register(&mut self, object: ExternId, parser: ParserId, name: &str, cell: Type, cells: u32) {
         let made = InstanceId::from(self.out.instances.len());
         let block = &mut self.out.parsers[parser.index()];
-        let size = number(tna::PORTS, block.span);
+        let size = number(cells, block.span);
         let control_plane_name = match block.control_plane_name.as_str() {
-            "" => tna::PORT_METADATA.into(),
-            prefix => format!("{prefix}.{}", tna::PORT_METADATA).into(),
+            "" => name.into(),
+            prefix => format!("{prefix}.{name}").into(),
         };
         block.instances.push(made);
         self.out.instances.push(Instance {
-            name: tna::PORT_METADATA.into(),
+            name: name.into(),
             control_plane_name,
             object,
             type_args: vec![cell, Type::Bit(tna::PORT_BITS)],
@@ -97,18 +139,7 @@ impl Elaborator<'_> {
             }
         };
         for state in &self.out.parsers[parser.index()].states {
-            for stmt in &state.stmts {
-                if let StmtKind::Call(call) = &stmt.kind {
-                    note(call);
-                }
-                ir::visit::exprs(stmt, &mut |expr| {
-                    ir::visit::subexprs(expr, &mut |expr| {
-                        if let ExprKind::Call(call) = &expr.kind {
-                            note(call);
-                        }
-                    });
-                });
-            }
+            ir::visit::calls(&state.stmts, &mut note);
         }
         found.filter(|ty| self.out.bits(ty).is_some_and(|bits| bits > 0))
     }

@@ -4,6 +4,7 @@ mod common;
 mod direct;
 mod externs;
 mod frames;
+mod generator;
 mod limits;
 mod random;
 mod stf;

@@ -39,12 +39,14 @@ tests! {
     shared_names
     t2na_math
     t2na_paths
+    t2na_pktgen
     tables
     tna_externs
     tna_filters
     tna_math
     tna_parser
     tna_paths
+    tna_pktgen
     tna_registers
     truncate
     values

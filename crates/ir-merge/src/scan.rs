@@ -1,54 +1,54 @@
 //! Walks over all code of a program.
 
-use ir::{Block, Call, Callee, Expr, ExprKind, Program, Stmt, StmtKind, visit};
+use ir::{Block, Call, Callee, Expr, Program, Stmt, visit};
 
-/// Calls `f` with every statement of the program, nested ones included.
-pub fn stmts(program: &Program, f: &mut dyn FnMut(&Stmt)) {
-    let mut list = |stmts: &[Stmt]| {
-        for stmt in stmts {
-            f(stmt);
-            visit::blocks(stmt, &mut |block| visit::stmts(block, f));
-        }
-    };
-    program.functions.iter().for_each(|function| list(&function.body.stmts));
+/// Calls `f` with every list of statements of the program that stands in no other.
+fn lists(program: &Program, f: &mut dyn FnMut(&[Stmt])) {
+    program.functions.iter().for_each(|function| f(&function.body.stmts));
     for parser in &program.parsers {
-        list(&parser.locals);
-        parser.states.iter().for_each(|state| list(&state.stmts));
+        f(&parser.locals);
+        parser.states.iter().for_each(|state| f(&state.stmts));
     }
     for control in &program.controls {
-        list(&control.locals);
-        control.actions.iter().for_each(|action| list(&action.body.stmts));
-        list(&control.body.stmts);
+        f(&control.locals);
+        control.actions.iter().for_each(|action| f(&action.body.stmts));
+        f(&control.body.stmts);
     }
 }
 
-/// Calls `f` with every expression of the program's code, table keys and `select`s, parts included.
-pub fn exprs(program: &Program, f: &mut dyn FnMut(&Expr)) {
-    stmts(program, &mut |stmt| visit::exprs(stmt, &mut |e| visit::subexprs(e, f)));
+/// Calls `f` with the outermost expressions of `select`s and tables.
+fn outside(program: &Program, f: &mut dyn FnMut(&Expr)) {
     let selects =
         program.parsers.iter().flat_map(|p| &p.states).filter_map(|state| match &state.transition {
             ir::Transition::Select(select) => Some(select),
             ir::Transition::Goto(_) => None,
         });
-    selects.flat_map(|select| &select.exprs).for_each(|e| visit::subexprs(e, f));
+    selects.flat_map(|select| &select.exprs).for_each(&mut *f);
     let tables = || program.controls.iter().flat_map(|control| &control.tables);
-    tables().flat_map(|table| &table.keys).for_each(|key| visit::subexprs(&key.expr, f));
-    let args = tables().flat_map(|table| &table.actions).flat_map(|run| &run.args);
-    args.for_each(|arg| visit::subexprs(arg, f));
+    tables().flat_map(|table| &table.keys).for_each(|key| f(&key.expr));
+    tables().flat_map(|table| &table.actions).flat_map(|run| &run.args).for_each(f);
+}
+
+/// Calls `f` with every statement of the program, nested ones included.
+pub fn stmts(program: &Program, f: &mut dyn FnMut(&Stmt)) {
+    lists(program, &mut |stmts| {
+        for stmt in stmts {
+            f(stmt);
+            visit::blocks(stmt, &mut |block| visit::stmts(block, f));
+        }
+    });
+}
+
+/// Calls `f` with every expression of the program's code, table keys and `select`s, parts included.
+pub fn exprs(program: &Program, f: &mut dyn FnMut(&Expr)) {
+    stmts(program, &mut |stmt| visit::exprs(stmt, &mut |e| visit::subexprs(e, f)));
+    outside(program, &mut |e| visit::subexprs(e, f));
 }
 
 /// Calls `f` with every call of the program.
 pub fn calls(program: &Program, f: &mut dyn FnMut(&Call)) {
-    stmts(program, &mut |stmt| {
-        if let StmtKind::Call(call) = &stmt.kind {
-            f(call);
-        }
-    });
-    exprs(program, &mut |e| {
-        if let ExprKind::Call(call) = &e.kind {
-            f(call);
-        }
-    });
+    lists(program, &mut |stmts| visit::calls(stmts, f));
+    outside(program, &mut |e| visit::calls_in(e, f));
 }
 
 /// Calls `f` with every call of an extern function of the architecture.

@@ -131,6 +131,33 @@ macro_rules! walks {
 walks!(stmts, exprs, subexprs, parts, call_exprs, blocks,);
 walks!(stmts_mut, exprs_mut, subexprs_mut, parts_mut, call_exprs_mut, blocks_mut, mut);
 
+/// Calls `f` with every call in statements, at any depth.
+pub fn calls(stmts: &[Stmt], f: &mut dyn FnMut(&Call)) {
+    for stmt in stmts {
+        // The statements in the head of a `for` are no block; their expressions are the loop's.
+        let head = match &stmt.kind {
+            StmtKind::For { init, update, .. } => [init.as_slice(), update.as_slice()],
+            _ => [&[][..], &[][..]],
+        };
+        for stmt in std::iter::once(stmt).chain(head.into_iter().flatten()) {
+            if let StmtKind::Call(call) = &stmt.kind {
+                f(call);
+            }
+        }
+        exprs(stmt, &mut |expr| calls_in(expr, f));
+        blocks(stmt, &mut |block| calls(&block.stmts, f));
+    }
+}
+
+/// Calls `f` with every call in an expression.
+pub fn calls_in(expr: &Expr, f: &mut dyn FnMut(&Call)) {
+    subexprs(expr, &mut |expr| {
+        if let ExprKind::Call(call) = &expr.kind {
+            f(call);
+        }
+    });
+}
+
 /// Calls `f` with every expression in `block`, at any depth.
 pub fn all_exprs(block: &Block, f: &mut dyn FnMut(&Expr)) {
     stmts(block, &mut |stmt| exprs(stmt, &mut |expr| subexprs(expr, f)));

@@ -26,6 +26,32 @@ pub fn settings_bits(is_wred: bool) -> [u32; 4] {
     if is_wred { [32; 4] } else { [8, 32, 32, 8] }
 }
 
+/// A register of the packet generator, in the ingress parser: name, number of cells, and bits of the fields of a cell.
+pub struct GeneratorRegister {
+    /// No program can write this name.
+    pub name: &'static str,
+    /// Cells on Tofino 1 and on Tofino 2.
+    pub cells: [u32; 2],
+    /// One field is a number, several are a tuple.
+    pub fields: &'static [u32],
+}
+
+/// The registers: for each application its trigger, source port, place and length in the buffer, and timer in
+/// nanoseconds; batches less one, packets of a batch less one, and nanoseconds between batches and packets; the lines of
+/// the buffer; and for each application the number of triggers, batches and packets.
+pub const GENERATOR: [GeneratorRegister; 4] = [
+    GeneratorRegister { name: "$PKTGEN_APP", cells: [8, 16], fields: &[8, 16, 16, 16, 32] },
+    GeneratorRegister { name: "$PKTGEN_BATCH", cells: [8, 16], fields: &[16, 16, 32, 32] },
+    GeneratorRegister { name: "$PKTGEN_BUFFER", cells: [1024, 1024], fields: &[8 * GENERATOR_LINE] },
+    GeneratorRegister { name: "$PKTGEN_COUNT", cells: [8, 16], fields: &[32, 32, 32] },
+];
+
+/// Bytes of a line of the packet generator's buffer.
+pub const GENERATOR_LINE: u32 = 16;
+
+/// Types of the headers with which generated packets begin.
+pub const GENERATED: [&str; 2] = ["pktgen_timer_header_t", "pktgen_port_down_header_t"];
+
 /// Bits of a port's number.
 pub const PORT_BITS: u32 = 9;
 

@@ -36,6 +36,19 @@ pub struct Joined {
     pub sharing: Sharing,
 }
 
+/// An app as one that is to share a device.
+pub fn sharer<'a>(model: &App, program: &'a Program, has_regions: bool) -> Sharer<'a> {
+    let app = ir_merge::App {
+        name: model.name.value.as_str().into(),
+        program,
+        class: model.class.as_ref().map(|class| class.value.clone()),
+        priority: model.priority.as_ref().map(|priority| priority.value),
+        has_regions,
+        shares_parser: model.shares_parser,
+    };
+    Sharer { app, span: model.class.as_ref().map_or(model.span, |class| class.span) }
+}
+
 /// Merges programs, prints the result and compiles it again.
 pub fn join(sharers: &[Sharer<'_>], name: &str, map: &mut SourceMap) -> Result<Joined, Vec<Diagnostic>> {
     let apps: Vec<ir_merge::App<'_>> = sharers.iter().map(|sharer| sharer.app.clone()).collect();

@@ -3,7 +3,8 @@
 use crate::entries::Entries;
 use crate::flows::Unpinned;
 use crate::handlers;
-use base_diag::{Diagnostic, codes::pin as codes, codes::rack as rack_codes};
+use crate::merged;
+use base_diag::{Diagnostic, SourceMap, codes::pin as codes, codes::rack as rack_codes};
 use control_writes::Target;
 use flow_control::shards::Shards as ShardMap;
 use ir::{Name, Program};
@@ -14,7 +15,7 @@ use ir_pin::{Affinity, Pinned, Request, Resident, Shards, pin};
 use ir_split::{DeviceIndex, Placement, Split, split};
 use rack_model::pinning::{self, Pinning, ShardPart};
 use rack_model::{App, DeviceId, Rack, Regions, Spanned};
-use rack_plan::{FlowApp, FlowPlan, by_hand, check_limits, flow_problem};
+use rack_plan::{FlowApp, FlowPlan, by_hand, check_limits, fitting, flow_problem};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -257,19 +258,65 @@ pub(crate) fn plan(rack: &Rack, programs: &[(usize, Arc<Program>)]) -> Result<Fl
         growing: tried.growing.clone(),
     });
     let apps: Vec<FlowApp<'_>> = apps.collect();
-    FlowPlan::new(rack, flow_problem(rack, &apps)?)
+    fitting(rack, flow_problem(rack, &apps)?, &mut |plan| at_switch(rack, programs, plan))
+}
+
+/// The program of the switch by a plan; `None` if the apps cannot be merged, which is reported where they are read.
+fn at_switch(
+    rack: &Rack,
+    programs: &[(usize, Arc<Program>)],
+    plan: &FlowPlan,
+) -> Result<Option<Program>, Vec<Diagnostic>> {
+    let mut made = vec![];
+    for (at, program) in programs {
+        let model = &rack.apps[*at];
+        let Some(pinning) = &model.pinning else { return Ok(None) };
+        let flows = match pinning.is_planned {
+            Some(_) => plan.flows(*at).unwrap_or(0).max(1),
+            None => pinning.flows,
+        };
+        let (program, pinned, _) = self::program(program, model, &Pinning { flows, ..pinning.clone() })?;
+        made.push((program, pinned.region.is_some()));
+    }
+    if let ([(at, _)], [(program, _)]) = (programs, made.as_slice()) {
+        return Ok(part(&split_up(rack, *at, program)?, plan));
+    }
+    let group: Vec<usize> = programs.iter().map(|(at, _)| *at).collect();
+    let sharers = group.iter().zip(&made);
+    let sharers = sharers.map(|(at, (program, regions))| merged::sharer(&rack.apps[*at], program, *regions));
+    let name = merged::name(rack, &group);
+    let Ok(joined) = merged::join(&sharers.collect::<Vec<_>>(), &name, &mut SourceMap::new()) else {
+        return Ok(None);
+    };
+    let apps = vec![merged::stand_in(rack, &group, name, &joined.sharing)];
+    let merged = Rack { apps, ..rack.clone() };
+    Ok(part(&split_up(&merged, 0, &joined.program)?, plan))
+}
+
+/// The program of the switch.
+fn part(split: &Split, plan: &FlowPlan) -> Option<Program> {
+    let part = split.devices.get(plan.problem.origin.0 as usize)?.as_ref()?;
+    Some(part.program.clone())
+}
+
+/// The parts of a program whose regions are placed by hand.
+fn split_up(rack: &Rack, at: usize, program: &Arc<Program>) -> Result<Split, Vec<Diagnostic>> {
+    let model = &rack.apps[at];
+    let Regions::ByHand(regions) = &model.map else { return Err(vec![]) };
+    let regions = handlers::placed(rack, model, regions, program)?;
+    let placement = by_hand(rack, at, &regions, program)?;
+    let split = split(program, &placement)?;
+    check_limits(rack, &placement, &split)?;
+    Ok(split)
 }
 
 /// Hand-overs and tables do not depend on the number of flows: one will do.
 fn tried(rack: &Rack, at: usize, program: &Arc<Program>) -> Result<Tried, Vec<Diagnostic>> {
     let model = &rack.apps[at];
-    let (Some(pinning), Regions::ByHand(regions)) = (&model.pinning, &model.map) else { return Err(vec![]) };
+    let Some(pinning) = &model.pinning else { return Err(vec![]) };
     let flows = if pinning.affinity.value == pinning::Affinity::Medium { 1 } else { 0 };
     let (program, pinned, _) = self::program(program, model, &Pinning { flows, ..pinning.clone() })?;
-    let regions = handlers::placed(rack, model, regions, &program)?;
-    let placement = by_hand(rack, at, &regions, &program)?;
-    let split = split(&program, &placement)?;
-    check_limits(rack, &placement, &split)?;
+    let split = split_up(rack, at, &program)?;
     let tables = || program.controls.iter().flat_map(|control| &control.tables);
     let has_own_size = |name: &str| {
         let is_it = |known: &str| name == known || name.rsplit('.').next() == Some(known);

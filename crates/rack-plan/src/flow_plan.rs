@@ -25,6 +25,28 @@ pub struct FlowPlan {
     pub allocation: Allocation,
     /// Gains from more of a resource.
     pub margins: Vec<Margin>,
+    /// The switch's part on its chip.
+    pub fit: ChipFit,
+}
+
+/// Whether the part of a switch fits the chip, by the model of `p4rack fit`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ChipFit {
+    /// The memory is no chip's, or the apps cannot be merged, which is reported where they are read.
+    Unknown,
+    /// The part of the best plan fits.
+    Fits,
+    /// The part of the best plan does not fit, that of this plan does.
+    Tightened {
+        /// SRAM blocks of the switch.
+        of: u64,
+        /// The fewest blocks with which the part did not fit.
+        fails: u64,
+        /// The reason.
+        why: String,
+    },
+    /// No number of flows makes the part fit, for this reason: this is the best plan.
+    Never(String),
 }
 
 impl FlowPlan {
@@ -34,7 +56,7 @@ impl FlowPlan {
         match allocate(&problem.problem, objective, &EFFORT) {
             Ok(allocation) => {
                 let margins = margins(&problem.problem, objective, &EFFORT, &allocation);
-                Ok(FlowPlan { problem, objective, allocation, margins })
+                Ok(FlowPlan { problem, objective, allocation, margins, fit: ChipFit::Unknown })
             }
             Err(NoAllocation::Impossible) => Err(vec![no_plan(rack, &problem)]),
             Err(NoAllocation::GaveUp) => {
@@ -91,6 +113,16 @@ impl FlowPlan {
             let _ =
                 writeln!(out, "  {}: {} of {} used", self.row(rack, used.limit), used.used, used.capacity);
         }
+        let _ = match &self.fit {
+            ChipFit::Unknown | ChipFit::Fits => Ok(()),
+            ChipFit::Tightened { of, fails, why } => writeln!(
+                out,
+                "  fewer than the {of} SRAM blocks of {origin} are planned, so that its part fits; with {fails}: {why}"
+            ),
+            ChipFit::Never(why) => {
+                writeln!(out, "  the part of {origin} does not fit it with any number of flows: {why}")
+            }
+        };
         for (class, part) in self.allocation.throughput.iter().enumerate().filter(|(_, part)| **part < WHOLE)
         {
             let _ = writeln!(

@@ -35,6 +35,7 @@ pub struct FlowApp<'a> {
 }
 
 /// A problem, and its meaning for the rack.
+#[derive(Clone)]
 pub struct FlowProblem {
     /// The problem.
     pub problem: Problem,
@@ -42,6 +43,8 @@ pub struct FlowProblem {
     pub apps: Vec<usize>,
     /// The switch.
     pub origin: DeviceId,
+    /// The chip, if its SRAM limits the tables.
+    pub tofino: Option<rmt_fit::Device>,
     /// For each class of helpers its devices.
     pub helpers: Vec<Vec<DeviceId>>,
     /// Bytes that a hand-over to a helper and one back are longer than the packet, for each app.
@@ -72,6 +75,7 @@ pub fn flow_problem(rack: &Rack, apps: &[FlowApp<'_>]) -> Result<FlowProblem> {
         },
         apps: apps.iter().map(|app| app.app).collect(),
         origin,
+        tofino: tofino(&rack.devices[origin.0 as usize]),
         helpers,
         handover_bytes: vec![],
     };
@@ -170,16 +174,23 @@ fn memory(device: &Device) -> Result<Option<Row>> {
         let capacity = Unit::Bits.parse(&text.value).map_err(wrong)?;
         return Ok(Some(Row { name: name.value.clone(), capacity: u64::try_from(capacity).unwrap_or(0) }));
     }
-    let name = match device.class {
-        DeviceClass::Tofino1 => "tofino1",
-        DeviceClass::Tofino2 => "tofino2",
-        _ => return Ok(None),
-    };
     let blocks = |tofino: rmt_fit::Device| {
         u64::from(tofino.stages) * u64::from(tofino.stage.sram_rows) * u64::from(tofino.stage.sram_columns)
     };
     let row = |tofino| Row { name: "SRAM blocks".to_string(), capacity: blocks(tofino) };
-    Ok(rmt_fit::Device::built_in(name).map(row))
+    Ok(tofino(device).map(row))
+}
+
+/// The chip of a Tofino whose memory the rack's file does not give.
+fn tofino(device: &Device) -> Option<rmt_fit::Device> {
+    if device.resources.iter().any(|(name, _)| name.value == crate::rack::ENTRY_BITS) {
+        return None;
+    }
+    match device.class {
+        DeviceClass::Tofino1 => rmt_fit::Device::built_in("tofino1"),
+        DeviceClass::Tofino2 => rmt_fit::Device::built_in("tofino2"),
+        _ => None,
+    }
 }
 
 /// A table in a memory: entries of a block and units of it.

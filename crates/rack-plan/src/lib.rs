@@ -14,10 +14,11 @@ mod placement;
 mod rack;
 mod shares;
 mod spares;
+mod tighten;
 
 pub use bind::bind;
 pub use flow_page::flow_page;
-pub use flow_plan::FlowPlan;
+pub use flow_plan::{ChipFit, FlowPlan};
 pub use flows::{FlowApp, FlowProblem, check_memory, flow_problem};
 pub use lightest::split_lightest;
 pub use limits::check_limits;
@@ -26,6 +27,7 @@ pub use page::page;
 pub use placement::{by_hand, group_rules, placement};
 pub use rack::{Cost, RackProblem, Refused, RuleText};
 pub use spares::Spares;
+pub use tighten::fitting;
 
 use base_diag::Diagnostic;
 use base_diag::codes::plan as codes;

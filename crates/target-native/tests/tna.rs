@@ -11,7 +11,7 @@ use std::sync::Arc;
 use target_native::{Engine, Fate, MOST_BYTES, Packet, Shared};
 
 /// The programs with packet tests, what stays with the interpreter, and the most bytes of an opcode.
-const PROGRAMS: [(&str, &[&str], u64); 11] = [
+const PROGRAMS: [(&str, &[&str], u64); 13] = [
     ("tna", &["value of a call"], 23),
     ("tna_registers", &["value of a call"], 8),
     ("tna_math", &["value of a call"; 6], 7),
@@ -21,6 +21,8 @@ const PROGRAMS: [(&str, &[&str], u64); 11] = [
     ("tna_parser", &[], 8),
     ("tna_paths", &[], 25),
     ("t2na_paths", &[], 25),
+    ("tna_pktgen", &[], 8),
+    ("t2na_pktgen", &[], 8),
     ("tna_profiles", &[], 8),
     ("tna_idle", &[], 8),
 ];
@@ -54,6 +56,15 @@ fn fill(switch: &mut Switch) {
         if let Ok(cells) = switch.register_value("$PORT_METADATA", port) {
             let cell = ir_value::numbers::unpacked(&cells, cell.low_u128());
             switch.register_set("$PORT_METADATA", port, cell).expect("a cell");
+        }
+    }
+    // A packet with the numbers 3 to 18 every 100 us, of the port that a Tofino 1 or 2 generates packets on.
+    let port = if switch.program().arch == ir::Arch::T2na { 6 } else { 68 };
+    let buffer = 0x0304_0506_0708_090a_0b0c_0d0e_0f10_1112;
+    let app = 2 << 80 | port << 64 | 16 << 32 | 100_000;
+    for (register, at, cell) in [("$PKTGEN_BUFFER", 0, buffer), ("$PKTGEN_APP", 3, app)] {
+        if let Ok(like) = switch.register_value(register, at) {
+            switch.register_set(register, at, ir_value::numbers::unpacked(&like, cell)).expect("a cell");
         }
     }
     // A rise of 1 ms, a decay of 2 ms; thresholds 2^20 and 2^31, with half of the packets dropped at the upper.
@@ -169,6 +180,31 @@ fn batches_and_workers() {
         assert_eq!((engine.switch().state(), engine.switch().counters().clone()), wanted, "{name}");
         let is = shared.write(|switch| (switch.state(), switch.counters().clone()));
         assert_eq!(is, wanted, "{name}");
+    }
+}
+
+/// A worker makes the packets of the generator that the control plane sets up while it is at work.
+#[test]
+fn generated_packets_of_workers() {
+    for name in ["tna_pktgen", "t2na_pktgen"] {
+        let shared = Shared::compile(&program(name), options()).expect("it runs").expect("it compiles");
+        let mut reference = ir_interp::switch(Arc::new(program(name)), options()).expect("a device");
+        let (mut one, mut other) = (shared.worker(), shared.worker());
+        assert_eq!(one.deadline(), None);
+        shared.write(fill);
+        fill(&mut reference);
+        let mut made = 0;
+        for us in [5, 105, 205, 206, 305] {
+            let now = Time::ZERO + Duration::from_us(us);
+            assert_eq!(one.deadline(), reference.deadline(), "{name} {us}");
+            let is = if us == 205 { &mut other } else { &mut one }.tick(now);
+            let queued = reference.tick(now);
+            assert_eq!(is, reference.drain(queued, now), "{name} {us}");
+            made += is.len();
+        }
+        assert_eq!(made, 3, "{name}");
+        let is = shared.write(|switch| (switch.state(), switch.counters().clone()));
+        assert_eq!(is, (reference.state(), reference.counters().clone()), "{name}");
     }
 }
 

@@ -209,7 +209,7 @@ impl Printer<'_> {
             }
             Callee::ExternFunction(id) => {
                 let signature = program.extern_functions.get(id.index()).map(|f| &f.signature);
-                self.extern_call(&named(&globals.extern_functions, id.index()), signature, call)
+                self.extern_call(&named(&globals.extern_functions, id.index()), signature, false, call)
             }
             Callee::Method(id, method) => {
                 let object = program.instances.get(id.index()).map(|i| i.object);
@@ -234,7 +234,8 @@ impl Printer<'_> {
         let object = object.and_then(|id| self.program.externs.get(id.index()));
         let method = object.and_then(|object| object.methods.get(method as usize));
         let name = method.map_or("?", |m| m.name.as_str());
-        self.extern_call(&format!("{on}.{name}"), method.map(|m| &m.signature), call)
+        let alike = object.map_or(0, |object| object.methods.iter().filter(|m| m.name == name).count());
+        self.extern_call(&format!("{on}.{name}"), method.map(|m| &m.signature), alike > 1, call)
     }
 
     /// A call of something whose parameters have types of their own.
@@ -243,14 +244,23 @@ impl Printer<'_> {
         format!("{callee}({})", args.join(", "))
     }
 
-    fn extern_call(&self, callee: &str, signature: Option<&Signature>, call: &Call) -> String {
+    /// `overloaded`: optional parameters of another method of this name may take the arguments, too, unless they are named.
+    fn extern_call(
+        &self,
+        callee: &str,
+        signature: Option<&Signature>,
+        overloaded: bool,
+        call: &Call,
+    ) -> String {
         let params = signature.map_or(&[][..], |s| &s.params);
         let explicit = signature.is_some_and(|s| needs_type_args(self, s, call));
         let type_args = if explicit { self.type_args(&call.type_args) } else { String::new() };
         // Captured values come after the others, and stand in the implementation.
         let given = signature.and_then(|s| call.args.get(..s.params.len())).unwrap_or(&call.args);
         let left_out = given.iter().position(Option::is_none);
-        let by_name = left_out.is_some_and(|at| given[at..].iter().any(Option::is_some));
+        let by_name = left_out.is_some_and(|at| {
+            given[at..].iter().any(Option::is_some) || overloaded && given.iter().flatten().count() > 1
+        });
         let mut args = vec![];
         for (index, arg) in given.iter().enumerate() {
             let Some(arg) = arg else { continue };

@@ -61,7 +61,7 @@ impl<'p> Printer<'p> {
                 continue;
             }
             self.blank();
-            self.instance(&name, "", instance, &[]);
+            self.instance(index.into(), &name, "", instance, &[]);
         }
     }
 
@@ -76,7 +76,7 @@ impl<'p> Printer<'p> {
             {
                 let prefix = self.local.prefix.clone();
                 if let Some(captured) = self.captured(*id, instance) {
-                    self.instance(&name, &prefix, instance, &captured);
+                    self.instance(*id, &name, &prefix, instance, &captured);
                 }
             }
         }
@@ -114,12 +114,21 @@ impl<'p> Printer<'p> {
         found
     }
 
-    fn instance(&mut self, name: &str, prefix: &str, instance: &'p Instance, captured: &[String]) {
+    fn instance(
+        &mut self,
+        id: InstanceId,
+        name: &str,
+        prefix: &str,
+        instance: &'p Instance,
+        captured: &[String],
+    ) {
         let notes = named(&instance.annotations, prefix, name, &instance.control_plane_name);
         let head = format!("{}{} {name}", inline(&notes), self.construction(instance));
         if instance.methods.is_empty() {
             return self.line(&format!("{head};"));
         }
+        // Its methods stand before the end of its declaration.
+        let outside = self.local.instances.insert(id, "this".to_string());
         self.braces(&format!("{head} ="), ";", |p| {
             let mut captured = captured;
             for (index, function) in &instance.methods {
@@ -133,6 +142,10 @@ impl<'p> Printer<'p> {
                 }
             }
         });
+        match outside {
+            Some(name) => self.local.instances.insert(id, name),
+            None => self.local.instances.remove(&id),
+        };
     }
 
     /// `register<bit<32>>(1024)`; with the names of the parameters where only they distinguish constructors.

@@ -3,16 +3,21 @@
 mod support;
 
 use expect_test::expect_file;
-use support::compile;
+use std::path::Path;
+use support::{compile, compile_from};
 
 /// The source that `source` is printed as; it gives the same program again.
 #[track_caller]
 fn printed(source: &str) -> String {
-    let program = compile(source).unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(target_p4::check(&program), []);
-    let printed = target_p4::print(&program);
+    reread(&compile(source).unwrap_or_else(|e| panic!("{e}")))
+}
+
+#[track_caller]
+fn reread(program: &ir::Program) -> String {
+    assert_eq!(target_p4::check(program), []);
+    let printed = target_p4::print(program);
     let again = compile(&printed).unwrap_or_else(|e| panic!("{printed}\n{e}"));
-    let (before, after) = (ir::text::write(&program), ir::text::write(&again));
+    let (before, after) = (ir::text::write(program), ir::text::write(&again));
     for (number, (b, a)) in before.lines().zip(after.lines()).enumerate() {
         assert_eq!(a, b, "line {} of the IR of\n{printed}", number + 1);
     }
@@ -49,6 +54,36 @@ fn objects() {
 #[test]
 fn methods_that_read_their_block() {
     expect_file!["programs/closures.printed.p4"].assert_eq(&printed(include_str!("programs/closures.p4")));
+}
+
+/// Every program for TNA and T2NA that other tests run packets through, and one of the examples.
+#[test]
+fn programs_for_tofino() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder");
+    let read =
+        |path: &Path| std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let folder = crates.join("ir-interp/testdata");
+    let names = std::fs::read_dir(&folder).expect("a folder").map(|file| file.expect("a file").file_name());
+    let mut files: Vec<(String, String)> = names
+        .filter_map(|name| name.into_string().ok())
+        .filter(|name| (name.starts_with("tna_") || name.starts_with("t2na_")) && name.ends_with(".p4"))
+        .map(|name| (name.clone(), read(&folder.join(&name))))
+        .collect();
+    files.sort();
+    for other in
+        ["target-native/tests/tna.p4", "device-control/tests/p4runtime/tofino.p4", "../examples/fit/flows.p4"]
+    {
+        files.push((other.replace('/', "_"), read(&crates.join(other))));
+    }
+    let texts: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let mut count = 0;
+    for (name, _) in texts.iter().filter(|(name, _)| *name != "tna_common.p4") {
+        let program = compile_from(name, &texts).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(matches!(program.arch, ir::Arch::Tna(_) | ir::Arch::T2na), "{name}");
+        reread(&program);
+        count += 1;
+    }
+    assert!(count >= 15, "{count}");
 }
 
 #[test]

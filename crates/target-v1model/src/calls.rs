@@ -6,12 +6,13 @@
 use crate::instances::{cell_bits, number};
 use crate::pieces::refused;
 use crate::skeleton::Skeleton;
+use crate::sums::Sums;
 use crate::usage::{Usage, method};
-use crate::values::{at_top, concat, fill, from_top, member, width, words};
+use crate::values::{at_top, choose, concat, fill, from_top, member, width, words};
 use base_diag::{Diagnostic, Span};
 use ir::{
-    BinaryOp, Call, Callee, Const, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, Type, UnaryOp, Var,
-    build, visit,
+    Call, Callee, Const, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, Type, UnaryOp, Var, build,
+    visit,
 };
 
 /// Where calls stand, and what they may use.
@@ -23,12 +24,14 @@ pub(crate) struct Calls<'a> {
     /// The metadata in this block.
     pub(crate) meta: Expr,
     pub(crate) found: &'a mut Vec<Diagnostic>,
-    /// In a state of a parser, where BMv2 calls no externs.
-    pub(crate) in_parser: bool,
+    /// The checksums and counters of a parser, if calls stand in its states: BMv2 calls no externs there.
+    pub(crate) sums: Option<&'a mut Sums>,
+    /// In an action, where BMv2 has no conditions.
+    pub(crate) in_action: bool,
 }
 
 /// The value of a converted call, if it has one.
-type Converted = Result<Option<Expr>, Diagnostic>;
+pub(crate) type Converted = Result<Option<Expr>, Diagnostic>;
 
 impl Calls<'_> {
     pub(crate) fn list(&mut self, stmts: &mut Vec<Stmt>) {
@@ -99,9 +102,14 @@ impl Calls<'_> {
         if let Some(problem) = self.unlike(object, name, call) {
             return Err(problem);
         }
-        if self.in_parser && object != "ParserPriority" {
-            let label = format!("`{name}` of `{object}` in a parser");
-            return Err(refused("this call has no counterpart in v1model", call.span, &label));
+        if let Some(sums) = &mut self.sums
+            && object != "ParserPriority"
+        {
+            let unit = (id, object, name);
+            return sums.call(self.program, self.vars, unit, call, before).unwrap_or_else(|| {
+                let label = format!("`{name}` of `{object}` in a parser");
+                Err(refused("this call has no counterpart in v1model", call.span, &label))
+            });
         }
         match (object, name) {
             ("Register", "read") => {
@@ -145,7 +153,8 @@ impl Calls<'_> {
                 Ok(Some(self.color(id, color)))
             }
             ("DirectMeter", "execute") => {
-                let color = self.local("color", Type::Bit(8), before);
+                // BMv2 wants one place for the color of a meter, whichever action reads it.
+                let Some(color) = member(self.program, &self.meta, "color") else { return Ok(None) };
                 before.push(self.method("direct_meter", "read", id, vec![color.clone()]));
                 Ok(Some(self.color(id, color)))
             }
@@ -249,59 +258,6 @@ impl Calls<'_> {
         None
     }
 
-    fn function(&mut self, name: &str, call: &Call, before: &mut Vec<Stmt>) -> Converted {
-        let arg = |at: usize| call.args.get(at).cloned().flatten();
-        let (first, second) = (arg(0), arg(1));
-        match (name, first, second) {
-            ("max", Some(a), Some(b)) => Ok(Some(extreme(BinaryOp::Ge, a, b))),
-            ("min", Some(a), Some(b)) => Ok(Some(extreme(BinaryOp::Le, a, b))),
-            ("funnel_shift_right", Some(to), Some(high)) => {
-                let (Some(low), Some(by)) = (arg(2), arg(3)) else { return Ok(None) };
-                let wide = self.program.bits(&to.ty).unwrap_or(0) as u32;
-                let both = build::binary(BinaryOp::Concat, high, low, Type::Bit(2 * wide));
-                let count = match &by.kind {
-                    ExprKind::Const(Const::Int(count)) => u64::try_from(count).ok(),
-                    ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
-                    _ => None,
-                };
-                let count = count.ok_or_else(|| {
-                    refused("this shift cannot be converted", call.span, "its amount is no constant")
-                })?;
-                let shifted = build::shift_right(both, count.min(u64::from(2 * wide)));
-                before.push(build::assign(to, build::cast(shifted, Type::Bit(wide))).at(call.span));
-                Ok(None)
-            }
-            ("invalidate", Some(field), _) => {
-                if self.program.is_header(&field.ty) {
-                    before.push(build::set_valid(field, false).at(call.span));
-                    return Ok(None);
-                }
-                let is_port = crate::usage::is_member(
-                    self.program,
-                    &field,
-                    device::tna::TO_MANAGER,
-                    "ucast_egress_port",
-                );
-                let value = if is_port { u64::from(p4_arch::tna::NO_PORT) } else { 0 };
-                let wide = self.program.bits(&field.ty).unwrap_or(0) as u32;
-                let value = build::cast(build::bits(wide, value), field.ty.clone());
-                before.push(build::assign(field, value).at(call.span));
-                Ok(None)
-            }
-            ("is_validated", Some(field), _) => Ok(Some(match header_of(self.program, &field) {
-                Some(header) => build::is_valid(header),
-                None => build::bool(true),
-            })),
-            ("sizeInBits", Some(value), _) => {
-                Ok(Some(build::bits(32, self.program.bits(&value.ty).unwrap_or(0))))
-            }
-            ("sizeInBytes", Some(value), _) => {
-                Ok(Some(build::bits(32, self.program.bits(&value.ty).unwrap_or(0).div_ceil(8))))
-            }
-            _ => Err(refused("this call has no counterpart in v1model", call.span, &format!("`{name}`"))),
-        }
-    }
-
     /// A cell as a value; zero beyond the last one.
     fn read(
         &mut self,
@@ -388,9 +344,11 @@ impl Calls<'_> {
         Ok(build::cast(sum, ty.clone()))
     }
 
-    /// `stmt`, if the object has a cell of this index.
+    /// `stmt`, if the object has a cell of this index. Actions have no conditions on BMv2: there the switch has to ignore the index.
     fn guarded(&self, id: InstanceId, index: &Expr, stmt: Stmt) -> Stmt {
-        let Some(size) = crate::instances::size(self.program, id) else { return stmt };
+        let Some(size) = crate::instances::size(self.program, id).filter(|_| !self.in_action) else {
+            return stmt;
+        };
         let wide = width(index);
         if wide < 64 && 1u64 << wide <= size {
             return stmt;
@@ -436,26 +394,4 @@ impl Calls<'_> {
 
 fn word32(index: &Expr) -> Expr {
     build::cast(index.clone(), Type::Bit(32))
-}
-
-fn choose(cond: Expr, yes: Expr, no: Expr) -> Expr {
-    let ty = yes.ty.clone();
-    build::expr(ExprKind::Ternary(Box::new(cond), Box::new(yes), Box::new(no)), ty)
-}
-
-fn extreme(op: BinaryOp, a: Expr, b: Expr) -> Expr {
-    choose(build::binary(op, a.clone(), b.clone(), Type::Bool), a, b)
-}
-
-/// The innermost header that a field belongs to.
-fn header_of(program: &Program, place: &Expr) -> Option<Expr> {
-    if program.is_header(&place.ty) {
-        return Some(place.clone());
-    }
-    match &place.kind {
-        ExprKind::Field(base, _) | ExprKind::Slice { base, .. } | ExprKind::Index(base, _) => {
-            header_of(program, base)
-        }
-        _ => None,
-    }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Context<'a> {
     pub(crate) program: &'a Program,
     pub(crate) skeleton: &'a Skeleton,
     pub(crate) usage: &'a Usage,
+    /// The place in the metadata that gets the metadata of a port.
+    pub(crate) port_metadata: Option<Expr>,
     pub(crate) found: Vec<Diagnostic>,
 }
 

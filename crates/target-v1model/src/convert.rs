@@ -6,7 +6,7 @@ use crate::halves::{egress, ingress};
 use crate::instances::{self, Initial};
 use crate::parser::parser;
 use crate::skeleton::Skeleton;
-use crate::usage::{Usage, check_architecture};
+use crate::usage::{Usage, check_architecture, check_residuals};
 use base_diag::{Diagnostic, Span};
 use device::tna::Half;
 use ir::{ControlId, Owner, Program, Type, TypeDecl, TypeKind, build};
@@ -26,6 +26,7 @@ pub struct Converted {
 pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     check_architecture(program)?;
     ir_lower::check_inlining(program)?;
+    check_residuals(program)?;
     let mut program = program.clone();
     for pass in [
         ir_lower::hoist_effects,
@@ -49,7 +50,13 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     let skeleton = Skeleton::add_to(&mut program, &usage)?;
     extend(&mut program, &skeleton, &usage);
     let original = program.clone();
-    let mut context = Context { program: &original, skeleton: &skeleton, usage: &usage, found: vec![] };
+    let mut context = Context {
+        program: &original,
+        skeleton: &skeleton,
+        usage: &usage,
+        port_metadata: None,
+        found: vec![],
+    };
     let parsed = parser(&mut context);
     let mut emits = vec![];
     let mut codes = vec![];
@@ -78,6 +85,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     controls.push(ingress(&mut context, &codes[0]));
     controls.push(egress(&mut context, codes.get(1)));
     controls.push(deparser::deparser(&mut context, &emits));
+    let unpacks = context.port_metadata.is_some();
     let mut found = context.found;
     let initial = instances::convert(&mut program, &skeleton, &mut found);
     found.dedup();
@@ -92,13 +100,23 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
             program.instances[id.index()].owner = Owner::Control(at.into());
         }
     }
+    if unpacks {
+        instances::add_port_metadata(
+            &mut program,
+            &skeleton,
+            usage.generation,
+            &mut controls[first + 2],
+            first + 2,
+        );
+    }
     program.functions.clear();
     program.parsers = vec![parsed];
     program.controls = controls;
     let ids = [first, first + 2, first + 3, first + 1, first + 4].map(ControlId::from);
     skeleton.finish(&mut program, ids);
     let text = target_p4::print(&program);
-    Ok(Converted { text, initial, notes: notes(&usage) })
+    let generates = original.instances.iter().any(|known| known.name == p4_arch::tna::GENERATOR[0].name);
+    Ok(Converted { text, initial, notes: notes(&usage, generates) })
 }
 
 /// Fields for the headers and metadata of both halves, and for the intrinsic metadata that blocks get.
@@ -150,13 +168,16 @@ fn header(program: &mut Program, name: &str, bits: u32) {
     });
 }
 
-fn notes(usage: &Usage) -> Vec<String> {
+fn notes(usage: &Usage, generates: bool) -> Vec<String> {
     let mut notes = vec![format!(
         "a packet with several destinations needs the clone session {}, with any port",
         crate::COPIES
     )];
     if !usage.skips_egress {
         notes.push("packets pass the pipeline twice, the second time by recirculation".to_string());
+    }
+    if generates {
+        notes.push("v1model has no packet generator: its packets do not come".to_string());
     }
     notes
 }

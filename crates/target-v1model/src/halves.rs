@@ -3,6 +3,7 @@
 use crate::calls::Calls;
 use crate::context::{Block, Context};
 use crate::pieces::{nanoseconds, refused};
+use crate::ports::port_metadata;
 use crate::values::{self, member};
 use base_diag::Diagnostic;
 use device::tna::{self as tofino, Half};
@@ -19,6 +20,7 @@ pub(crate) fn ingress(context: &mut Context<'_>, code: &[Stmt]) -> Control {
     let set = |name: &str, value: u64| build::assign(meta(name), number(value, &meta(name)));
     let mut first = vec![set("mirror", 0), set("resubmits", 0)];
     first.extend(from_parser(context, &block, Half::Ingress));
+    first.extend(port_metadata(context, &block, &mut control.vars));
     let mut then = vec![];
     let mut take = |to: &str, of: &str, name: &str| {
         if let Some(value) = context.metadata_of(&block, of).and_then(|value| member(program, &value, name)) {
@@ -181,9 +183,11 @@ fn body(context: &mut Context<'_>, half: Half, code: &[Stmt]) -> (Control, Block
         vars,
         meta: block.meta.clone(),
         found: &mut context.found,
-        in_parser: false,
+        sums: None,
+        in_action: true,
     };
     actions.iter_mut().for_each(|action| calls.list(&mut action.body.stmts));
+    calls.in_action = false;
     calls.list(&mut parts);
     for table in tables {
         properties(program, table, calls.found);

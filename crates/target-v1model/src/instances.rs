@@ -3,7 +3,7 @@
 use crate::pieces::refused;
 use crate::skeleton::Skeleton;
 use base_diag::Diagnostic;
-use ir::{Const, ControlId, Expr, ExprKind, Instance, InstanceId, Owner, Program, Type, build};
+use ir::{Const, Control, ControlId, Expr, ExprKind, Instance, InstanceId, Owner, Program, Type, build};
 
 /// Value with which all cells of a register begin, where it is not zero: the control plane has to write it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -133,6 +133,30 @@ fn remove(program: &mut Program, id: InstanceId) {
     instance.owner = Owner::Control(ControlId(u32::MAX));
     instance.args.clear();
     instance.methods.clear();
+}
+
+/// The register with the metadata of ports becomes one of ingress, which reads it.
+pub(crate) fn add_port_metadata(
+    program: &mut Program,
+    skeleton: &Skeleton,
+    generation: u32,
+    ingress: &mut Control,
+    at: usize,
+) {
+    let Some(id) = port_metadata(program) else { return };
+    let instance = &mut program.instances[id.index()];
+    instance.name = "port_metadata".into();
+    instance.object = skeleton.object("register");
+    instance.type_args = vec![Type::Bit(p4_arch::tna::port_metadata_bits(generation))];
+    instance.args = vec![build::bits(32, p4_arch::tna::PORTS.into())];
+    instance.owner = Owner::Control(at.into());
+    ingress.instances.push(id);
+}
+
+/// The register that the elaborator gives to every program for TNA.
+pub(crate) fn port_metadata(program: &Program) -> Option<InstanceId> {
+    let is_it = |instance: &Instance| instance.name == p4_arch::tna::PORT_METADATA;
+    program.instances.iter().position(is_it).map(InstanceId::from)
 }
 
 /// The algorithm, the members and the bits of the hash of a selector.

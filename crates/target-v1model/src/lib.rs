@@ -17,11 +17,14 @@ mod calls;
 mod context;
 mod convert;
 mod deparser;
+mod functions;
 mod halves;
 mod instances;
 mod parser;
 mod pieces;
+mod ports;
 mod skeleton;
+mod sums;
 mod usage;
 mod values;
 

@@ -8,6 +8,8 @@
 use crate::calls::Calls;
 use crate::context::{Block, Context};
 use crate::pieces::{Pieces, refused};
+use crate::ports::{check_unread, is_part, is_same, is_unpack};
+use crate::sums::Sums;
 use crate::values::{fill, member};
 use base_diag::{Diagnostic, Span};
 use device::tna::Half;
@@ -131,12 +133,20 @@ fn half_states(context: &mut Context<'_>, parser: &mut Parser, half: Half, refus
         known: BTreeMap::new(),
         waiting: vec![],
         rests: BTreeMap::new(),
+        sums: Sums::default(),
+        port_metadata: None,
     };
     let first = states.state(context, parser, StateId(0), 0);
     parser.states[entry.index()].transition = Transition::Goto(StateRef::State(first));
     while let Some((old, offset, new)) = states.waiting.pop() {
         states.convert(context, parser, old, offset, new);
     }
+    if let Some(place) = states.port_metadata.take() {
+        check_unread(parser, &place, &mut context.found);
+        context.port_metadata = Some(place);
+    }
+    states.sums.finish(program, parser, entry.index(), &mut context.found);
+    parser.locals.append(&mut states.sums.locals);
     entry
 }
 
@@ -155,6 +165,8 @@ struct States<'a> {
     waiting: Vec<(StateId, u32, StateId)>,
     /// States that keep unread metadata, by the bits that were read.
     rests: BTreeMap<u32, StateId>,
+    sums: Sums,
+    port_metadata: Option<Expr>,
 }
 
 impl States<'_> {
@@ -207,7 +219,8 @@ impl States<'_> {
             vars: &mut parser.vars,
             meta: self.block.meta.clone(),
             found: &mut context.found,
-            in_parser: true,
+            sums: Some(&mut self.sums),
+            in_action: false,
         };
         calls.list(&mut stmts);
         if let Transition::Select(select) = &mut transition {
@@ -306,6 +319,19 @@ impl States<'_> {
                 }
             }
             StmtKind::Extract { .. } => return Err(straddles(stmt.span)),
+            StmtKind::Assign(place, value) if is_unpack(program, value) => {
+                let data = p4_arch::tna::port_metadata_bits(context.usage.generation);
+                let is_other = self.port_metadata.as_ref().is_some_and(|known| !is_same(known, place));
+                if *offset + data != area || is_other || !is_part(place, &self.block.meta) {
+                    let label = "its value is no field of the metadata, or it is read elsewhere";
+                    return Err(refused("the metadata of ports cannot be converted", stmt.span, label));
+                }
+                self.port_metadata = Some(place.clone());
+                if let Some(flag) = member(program, &self.block.meta, "unpacked") {
+                    out.push(build::assign(flag, build::bits(1, 1)));
+                }
+                *offset = area;
+            }
             _ => {
                 let mut moves = false;
                 visit::blocks(&stmt, &mut |block| {

@@ -31,6 +31,8 @@ struct v1model_metadata {
     bit<1>  copies_to_cpu;
     bit<3>  drop;
     bit<1>  refused;
+    bit<1>  unpacked;
+    bit<8>  color;
 }
 
 // The traffic manager: mirror, resubmission, and the destinations that are left. Bits of `left`: processor, unicast port, two groups.

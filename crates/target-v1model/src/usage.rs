@@ -31,6 +31,7 @@ pub(crate) struct Usage {
 impl Usage {
     /// The facts of a program without calls of functions, controls and parsers.
     pub(crate) fn of(program: &Program) -> Result<Usage, Vec<Diagnostic>> {
+        check_pipes(program).map_err(|problem| vec![problem])?;
         let blocks = ["ingress", "egress"].map(|half| {
             let stage = |name: String| program.stage(&name).map(|stage| stage.kind);
             match (
@@ -280,6 +281,42 @@ pub(crate) fn check_architecture(program: &Program) -> Result<(), Vec<Diagnostic
     }
 }
 
+/// Refuses programs for several pipes, whose tables differ from pipe to pipe, and ghost threads.
+fn check_pipes(program: &Program) -> Result<(), Diagnostic> {
+    let further = program.stages.iter().find_map(|stage| stage.name.split_once('.'));
+    if let Some((pipe, _)) = further {
+        return Err(Diagnostic::error(codes::PIPES, "programs for several pipes cannot be converted")
+            .note(format!("`{pipe}` has a pipeline of its own, and v1model has one for all ports"))
+            .help("convert a program for each pipe: give `Switch` one pipeline"));
+    }
+    if program.stages.iter().any(|stage| stage.name == "ghost") {
+        return Err(Diagnostic::error(codes::PIPES, "a ghost thread cannot be converted")
+            .note("v1model has no thread that sees the depths of all queues")
+            .help("leave the last argument of `Pipeline` out"));
+    }
+    Ok(())
+}
+
+/// A residual checksum lacks the rest of the parser that asks for it, which is not known any more where that parser is
+/// part of another one.
+pub(crate) fn check_residuals(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    let mut found = vec![];
+    for (at, parser) in program.parsers.iter().enumerate() {
+        if program.stages.iter().any(|stage| stage.kind == StageKind::Parse(at.into())) {
+            continue;
+        }
+        for stmt in parser.states.iter().flat_map(|state| &state.stmts) {
+            if let StmtKind::Call(call) = &stmt.kind
+                && method(program, call) == Some(("Checksum", "subtract_all_and_deposit"))
+            {
+                let label = "in a parser that another one applies";
+                found.push(refused("a residual checksum cannot be converted", call.span, label));
+            }
+        }
+    }
+    if found.is_empty() { Ok(()) } else { Err(found) }
+}
+
 /// Type of that name.
 pub(crate) fn is_type(program: &Program, ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Named(id) if program.type_decl(*id).name == name)
@@ -304,17 +341,6 @@ pub(crate) fn method<'p>(program: &'p Program, call: &Call) -> Option<(&'p str, 
 
 fn calls(control: &Control, f: &mut dyn FnMut(&Call)) {
     for block in [&control.body].into_iter().chain(control.actions.iter().map(|action| &action.body)) {
-        visit::stmts(block, &mut |stmt| {
-            if let StmtKind::Call(call) = &stmt.kind {
-                f(call);
-            }
-            visit::exprs(stmt, &mut |expr| {
-                visit::subexprs(expr, &mut |expr| {
-                    if let ExprKind::Call(call) = &expr.kind {
-                        f(call);
-                    }
-                });
-            });
-        });
+        visit::calls(&block.stmts, f);
     }
 }

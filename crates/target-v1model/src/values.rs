@@ -132,3 +132,9 @@ pub(crate) fn member(program: &Program, base: &Expr, name: &str) -> Option<Expr>
     let at = fields.iter().position(|field| field.name == name)?;
     Some(build::field(base.clone(), at, fields[at].ty.clone()))
 }
+
+/// `cond ? yes : no`
+pub(crate) fn choose(cond: Expr, yes: Expr, no: Expr) -> Expr {
+    let ty = yes.ty.clone();
+    build::expr(ExprKind::Ternary(Box::new(cond), Box::new(yes), Box::new(no)), ty)
+}

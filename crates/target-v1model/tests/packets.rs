@@ -6,6 +6,7 @@ use base_time::{Duration, Rng, Time};
 use control_writes::{Match, Rate, Rates};
 use dataplane_api::Output;
 use device::{Options, Session, Switch};
+use ir_value::{Header, Value};
 use std::sync::Arc;
 use target_v1model::{COPIES, Converted, convert};
 
@@ -64,6 +65,20 @@ fn unread() -> String {
     )
 }
 
+/// Checksums, residuals, counters and port metadata of the parser, with headers of whole bytes.
+pub fn parsers() -> String {
+    changed(
+        &text("tna_parser"),
+        &[
+            ("    @flexible bit<1> flag;\n", "    bit<7> flag;\n"),
+            (
+                "if (meta.port.first != 0) {",
+                "if (meta.port.first != 0) { hdr.later = {meta.port.second[15:0]};",
+            ),
+        ],
+    )
+}
+
 fn cases() -> Vec<Case> {
     let case = |name, text: String, most| Case { name, text, most, registers: &[], counters: &[] };
     let paths = changed(&text("tna_paths"), &[("7w0 ++ eg.egress_rid_first", "8w0")]);
@@ -81,6 +96,7 @@ fn cases() -> Vec<Case> {
             8,
         ),
         case("unread", unread(), 8),
+        case("tna_parser", parsers(), 7),
         Case { counters: &[("Ingress.counted", 4)], ..case("tna_externs", externs(), 21) },
         Case {
             registers: &[
@@ -95,6 +111,17 @@ fn cases() -> Vec<Case> {
     ]
 }
 
+/// A cell with two numbers of 32 bits: a header of the original program, 64 bits of the converted one.
+fn port_metadata(like: Value, first: u32, second: u32) -> Value {
+    match like {
+        Value::Header(_) => {
+            let fields = [first, second].map(|number| Value::Bits(Bits::new(32, number.into())));
+            Value::Header(Header { valid: true, fields: fields.into() })
+        }
+        _ => Value::Bits(Bits::new(64, u128::from(first) << 32 | u128::from(second))),
+    }
+}
+
 /// Entries for the tables that the programs have.
 fn fill(switch: &mut Switch, converted: bool) {
     for group in 1..8 {
@@ -105,6 +132,12 @@ fn fill(switch: &mut Switch, converted: bool) {
     switch.clone_session_set(7, Some(Session { group: Some(1), ..Session::default() }));
     if converted {
         switch.clone_session_set(COPIES, Some(Session { port: Some(0), ..Session::default() }));
+    }
+    for port in [4, 68] {
+        if let Ok(like) = switch.register_value("IngressParser.$PORT_METADATA", port) {
+            let cell = port_metadata(like, 1, 0xabc0 | port as u32);
+            switch.register_set("IngressParser.$PORT_METADATA", port, cell).expect("a cell");
+        }
     }
     let slow = Rate { per_gigamicrosecond: 300_000_000, burst: 60 };
     for meter in ["Ingress.limit", "Ingress.named"] {

@@ -108,6 +108,73 @@ fn parsers_and_deparsers() {
     );
 }
 
+/// Title, note and help of a program whose `main` is another one.
+fn of_pipes(target: &str, declarations: &str, main: &str) -> String {
+    let one = PIPE.replace(" Switch(pipe) main;", "");
+    let text = ingress("", "").replace(PIPE, &format!("{declarations} {one} {main}"));
+    let (program, map) = program(&format!("{target}{text}"));
+    rendered(&convert(&program).expect_err("it is refused"), &map)
+}
+
+/// The second pipeline is not left out.
+#[test]
+fn several_pipes_and_ghost_threads() {
+    let second = "Pipeline(PlainIngressParser(), Ingress(), PlainIngressDeparser(), PlainEgressParser(), \
+         PlainEgress(), PlainEgressDeparser()) other;";
+    assert_eq!(
+        of_pipes("", second, "Switch(pipe, other) main;"),
+        "error[P4R1801]: programs for several pipes cannot be converted
+  |
+  = note: `pipe1` has a pipeline of its own, and v1model has one for all ports
+  = help: convert a program for each pipe: give `Switch` one pipeline
+"
+    );
+    let ghost = "control Ghost(in ghost_intrinsic_metadata_t g) { apply {} } \
+         Pipeline(PlainIngressParser(), Ingress(), PlainIngressDeparser(), PlainEgressParser(), \
+         PlainEgress(), PlainEgressDeparser(), Ghost()) haunted;";
+    assert_eq!(
+        of_pipes("#define TOFINO2\n", ghost, "Switch(haunted) main;"),
+        "error[P4R1801]: a ghost thread cannot be converted
+  |
+  = note: v1model has no thread that sees the depths of all queues
+  = help: leave the last argument of `Pipeline` out
+"
+    );
+}
+
+/// Parts of the parser's externs that variables cannot replace.
+#[test]
+fn externs_of_parsers() {
+    let parsed = crate::packets::parsers();
+    let refused = |changes: &[(&str, &str)]| refusal(&changed(&parsed, changes));
+    assert_eq!(
+        refused(&[(
+            "packet.extract(hdr.mode);\n",
+            "packet.extract(hdr.mode); meta.residual = meta.port.first[15:0];\n"
+        )]),
+        "error[P4R1803]: the metadata of ports cannot be converted: the parser uses it itself"
+    );
+    assert_eq!(
+        refused(&[(
+            "counter.set(hdr.mode.port, 0x7f, 4, 3, 0xff);",
+            "counter.set(hdr.mode.port, hdr.mode.mode, 4, 3, 0xff);"
+        )]),
+        "error[P4R1803]: this call has no counterpart in v1model: an argument is no constant"
+    );
+    assert_eq!(
+        refused(&[("verified.add(hdr.sum);", "verified.add({hdr.sum, hdr.mode.port});")]),
+        "error[P4R1803]: this call has no counterpart in v1model: its data are no whole words of 16 bits"
+    );
+    assert_eq!(
+        refused(&[("        packet.extract(hdr.later);\n", "        packet.advance(16);\n")]),
+        "error[P4R1803]: a residual checksum cannot be converted: these bytes may be part of it"
+    );
+    assert_eq!(
+        refused(&[("        packet.extract(hdr.later);\n", "        packet.extract(hdr.items.next);\n")]),
+        "error[P4R1803]: a residual checksum cannot be converted: this header is no whole words of 16 bits"
+    );
+}
+
 #[test]
 fn other_architectures() {
     let (program, map) = program(&text("asserts").replace("#include \"common.p4\"", &text("common")));

@@ -52,7 +52,12 @@ pub fn device_of(file: &str) -> Bench {
 
 /// The same before it has started.
 pub fn bare_device_of(file: &str) -> Bench {
-    let maker = Maker { own: Some(compiled(file)), shares: true, ..maker() };
+    bare_device(compiled(file))
+}
+
+/// A device that runs this program, before it has started.
+pub fn bare_device(program: std::sync::Arc<ir::Program>) -> Bench {
+    let maker = Maker { own: Some(program), shares: true, ..maker() };
     let one = OneSwitch::new(maker, 1, 1_000_000_000, Some(CPU));
     Bench { world: World::One(Box::new(one)), now: Time::ZERO }
 }
@@ -221,9 +226,9 @@ fn preambles() -> &'static [(String, u32)] {
     static KNOWN: OnceLock<Vec<(String, u32)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let mut known = vec![];
-        let others = ["names.p4", "misses.p4", "limits.p4", "tofino.p4"]
-            .map(|file| p4info::p4info(&compiled(file)).unwrap());
-        for info in others.into_iter().chain([info()]) {
+        let others = ["names.p4", "misses.p4", "limits.p4", "tofino.p4"].map(compiled);
+        let others = others.into_iter().chain([generator()]);
+        for info in others.map(|program| p4info::p4info(&program).unwrap()).chain([info()]) {
             let tables = info.tables.into_iter().filter_map(|t| t.preamble);
             let actions = info.actions.into_iter().filter_map(|t| t.preamble);
             let profiles = info.action_profiles.into_iter().filter_map(|t| t.preamble);
@@ -267,6 +272,13 @@ pub fn program() -> std::sync::Arc<ir::Program> {
 fn compiled(file: &str) -> std::sync::Arc<ir::Program> {
     let path = format!("{}/tests/p4runtime/{file}", env!("CARGO_MANIFEST_DIR"));
     compiled_text(&std::fs::read_to_string(path).expect("the program is there"))
+}
+
+/// A program for TNA that reads the header of generated packets.
+pub fn generator() -> std::sync::Arc<ir::Program> {
+    let common = include_str!("../../../ir-interp/testdata/tna_common.p4");
+    let text = include_str!("../../../ir-interp/testdata/tna_pktgen.p4");
+    compiled_text(&text.replace("#include \"tna_common.p4\"", common))
 }
 
 pub fn compiled_text(text: &str) -> std::sync::Arc<ir::Program> {

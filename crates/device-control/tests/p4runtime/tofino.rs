@@ -1,6 +1,6 @@
 //! A program for TNA: each entity of P4Runtime that it has is written, read, and seen by packets.
 
-use crate::setup::{Bench, device_of};
+use crate::setup::{Bench, bare_device, device_of, generator};
 use base_time::Duration;
 use expect_test::expect;
 use p4runtime_proto::from_text;
@@ -182,4 +182,52 @@ fn packets_of_the_controller() {
         r#"packet { payload: "\007\001\002\003" metadata { metadata_id: 1 value: "\006" } metadata { metadata_id: 2 value: "\000" } }"#,
     );
     assert_eq!(bench.message(0, &out.unwrap()), "6: 07010203\n");
+}
+
+/// A controller sets up the packet generator; its packets come by themselves.
+#[test]
+fn generated_packets() {
+    let mut bench = bare_device(generator()).started();
+    let tuple = |numbers: &[&str]| {
+        let members: String =
+            numbers.iter().map(|bits| format!(r#" members {{ bitstring: "{bits}" }}"#)).collect();
+        format!("data {{ tuple {{{members} }} }}")
+    };
+    // Periodic, port 68, byte 16 of the buffer, 8 bytes, 2 ms.
+    let app = format!(
+        "register_entry {{ register_id: $IngressParser.$PKTGEN_APP index {{ index: 2 }} {} }}",
+        tuple(&["\\002", "D", "\\020", "\\010", "\\036\\204\\200"])
+    );
+    all_ok(
+        &mut bench,
+        &[
+            r#"MODIFY register_entry { register_id: $IngressParser.$PKTGEN_BUFFER index { index: 1 } data { bitstring: "\001\002\003\004\005\006\007\010\011\012\013\014\015\016\017\020" } }"#,
+            &format!(
+                "MODIFY register_entry {{ register_id: $IngressParser.$PKTGEN_BATCH index {{ index: 2 }} {} }}",
+                tuple(&["\\000", "\\001", "\\000", "\\000"])
+            ),
+            &format!("MODIFY {app}"),
+        ],
+    );
+    assert_eq!(bench.wait(Duration::from_ms(1)), "");
+    assert_eq!(bench.wait(Duration::from_ms(1)), "");
+    let two = "1: 0002000000000102030405060708\n1: 0002000000010102030405060708\n";
+    assert_eq!(bench.wait(Duration::from_ms(1)), two);
+    assert_eq!(bench.wait(Duration::from_ms(1)), "");
+    assert_eq!(bench.wait(Duration::from_ms(1)), two);
+    let count = |bench: &mut Bench, register: &str| {
+        bench.read(&format!(
+            "register_entry {{ register_id: $IngressParser.{register} index {{ index: 2 }} }}"
+        ))
+    };
+    assert_eq!(count(&mut bench, "$PKTGEN_APP"), format!("{app}\n"));
+    let counts = tuple(&["\\002", "\\002", "\\004"]);
+    assert!(count(&mut bench, "$PKTGEN_COUNT").contains(&counts), "{}", count(&mut bench, "$PKTGEN_COUNT"));
+    let trigger = app.replacen("\\002", "\\004", 1);
+    expect![[r#"
+        UNKNOWN
+        RESOURCE_EXHAUSTED the device refused the change: the packet generator has no such trigger; 0 is off, 1 a one-shot timer, 2 a periodic timer, 3 a port that goes down
+    "#]].assert_eq(&bench.write(&[&format!("MODIFY {trigger}")]));
+    all_ok(&mut bench, &[&format!("MODIFY {}", app.replacen("\\002", "\\000", 1))]);
+    assert_eq!(bench.wait(Duration::from_ms(9)), "");
 }

@@ -36,13 +36,19 @@ impl Switch {
 
     /// Writes one cell of a register, whatever its type; the value has that type.
     pub fn register_set(&mut self, name: &str, index: u64, value: Value) -> Result<(), EntryError> {
+        let (id, _) = self.core.state.array::<Register>(&self.core.program, name)?;
+        self.core.generator.check(id, &value, self.core.numbers)?;
         let register: &mut Register = self.core.array_mut(name)?;
-        in_range(register.write(index, value), name, index, register.size)
+        in_range(register.write(index, value), name, index, register.size)?;
+        self.core.generator.written(&self.core.state.objects, id, Some(index));
+        Ok(())
     }
 
     /// Sets all cells of a register to zero.
     pub fn register_reset(&mut self, name: &str) -> Result<(), EntryError> {
+        let (id, _) = self.core.state.array::<Register>(&self.core.program, name)?;
         self.core.array_mut::<Register>(name)?.clear();
+        self.core.generator.written(&self.core.state.objects, id, None);
         Ok(())
     }
 

@@ -15,6 +15,7 @@
 //! leaves open and what is decided here.
 
 mod filters;
+mod generator;
 mod half;
 mod hash;
 mod layout;
@@ -26,6 +27,7 @@ mod stages;
 mod state;
 
 pub use crate::half::Half;
+pub(crate) use generator::Generator;
 pub use half::{HalfDone, HalfStart};
 pub use hash::HashUnit;
 pub use layout::{EGRESS_DEPARSER, INGRESS_DEPARSER, TO_MANAGER, from_parser, generation};

@@ -1,7 +1,7 @@
 //! Frame externs are called where a packet can leave the program and come back: as statements in the body of
 //! ingress, in blocks, `if` and `switch`, each instance once.
 
-use super::{Unit, calls_in, parts, units};
+use super::{Unit, parts, units};
 use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, Span};
 use device::region::Regions;
@@ -20,16 +20,14 @@ pub(crate) fn check_frame_calls(program: &Program) -> Result<(), Vec<Diagnostic>
         for list in lists {
             let in_body = unit == Unit::Control(ingress.index()) && std::ptr::eq(list, body.stmts.as_slice());
             if !in_body {
-                calls_in(list, &mut |call| {
+                visit::calls(list, &mut |call| {
                     problems.extend(refuse(program, call, "not in the body of ingress"))
                 });
             }
         }
         for expr in exprs {
-            visit::subexprs(expr, &mut |e| {
-                if let ir::ExprKind::Call(call) = &e.kind {
-                    problems.extend(refuse(program, call, "in the middle of an expression"));
-                }
+            visit::calls_in(expr, &mut |call| {
+                problems.extend(refuse(program, call, "in the middle of an expression"));
             });
         }
     }
@@ -55,7 +53,7 @@ fn allowed(program: &Program, block: &Block, seen: &mut Vec<InstanceId>, problem
             }
             StmtKind::For { .. } | StmtKind::ForIn { .. } => {
                 let stmt: &Stmt = stmt;
-                calls_in(std::slice::from_ref(stmt), &mut |call| {
+                visit::calls(std::slice::from_ref(stmt), &mut |call| {
                     problems.extend(refuse(program, call, "in a loop"));
                 });
                 continue;
@@ -63,10 +61,8 @@ fn allowed(program: &Program, block: &Block, seen: &mut Vec<InstanceId>, problem
             _ => {}
         }
         visit::exprs(stmt, &mut |expr| {
-            visit::subexprs(expr, &mut |e| {
-                if let ir::ExprKind::Call(call) = &e.kind {
-                    problems.extend(refuse(program, call, "in the middle of an expression"));
-                }
+            visit::calls_in(expr, &mut |call| {
+                problems.extend(refuse(program, call, "in the middle of an expression"));
             });
         });
         visit::blocks(stmt, &mut |inner| allowed(program, inner, seen, problems));

@@ -11,7 +11,7 @@ pub(crate) use frame_calls::check_frame_calls;
 
 use base_diag::Diagnostic;
 use base_diag::codes::run as codes;
-use ir::{Block, Call, Expr, Program, Stmt, StmtKind, visit};
+use ir::{Call, Expr, Program, Stmt, visit};
 
 /// Refuses programs that cannot be run. Nesting comes first: the other checks walk the tree with the machine's stack.
 pub(crate) fn check(program: &Program, check_call: CheckCall) -> Result<(), Vec<Diagnostic>> {
@@ -101,32 +101,9 @@ fn keyset_exprs(keyset: &ir::Keyset) -> Vec<&Expr> {
 pub(crate) fn calls(program: &Program, unit: Unit, f: &mut dyn FnMut(&Call)) {
     let (lists, exprs) = parts(program, unit);
     for list in lists {
-        calls_in(list, f);
+        visit::calls(list, f);
     }
     for expr in exprs {
-        calls_in_expr(expr, f);
+        visit::calls_in(expr, f);
     }
-}
-
-/// Calls `f` with every call in statements.
-pub(crate) fn calls_in(stmts: &[Stmt], f: &mut dyn FnMut(&Call)) {
-    for stmt in stmts {
-        if let StmtKind::Call(call) = &stmt.kind {
-            f(call);
-        }
-        visit::exprs(stmt, &mut |expr| calls_in_expr(expr, f));
-        if let StmtKind::For { init, update, .. } = &stmt.kind {
-            calls_in(init, f);
-            calls_in(update, f);
-        }
-        visit::blocks(stmt, &mut |block: &Block| calls_in(&block.stmts, f));
-    }
-}
-
-fn calls_in_expr(expr: &Expr, f: &mut dyn FnMut(&Call)) {
-    visit::subexprs(expr, &mut |e| {
-        if let ir::ExprKind::Call(call) = &e.kind {
-            f(call);
-        }
-    });
 }

@@ -221,16 +221,8 @@ pub(super) fn join_shared(
             continue;
         }
         let sharer = |at: &usize| {
-            let model = &rack.apps[*at];
-            let app = ir_merge::App {
-                name: model.name.value.as_str().into(),
-                program: &apps[*at].program,
-                class: model.class.as_ref().map(|class| class.value.clone()),
-                priority: model.priority.as_ref().map(|priority| priority.value),
-                has_regions: apps[*at].pinned.iter().any(|pinned| pinned.pinned.region.is_some()),
-                shares_parser: model.shares_parser,
-            };
-            Sharer { app, span: model.class.as_ref().map_or(model.span, |class| class.span) }
+            let has_regions = apps[*at].pinned.iter().any(|pinned| pinned.pinned.region.is_some());
+            merged::sharer(&rack.apps[*at], &apps[*at].program, has_regions)
         };
         let sharers: Vec<Sharer<'_>> = group.iter().map(sharer).collect();
         let name = merged::name(rack, group);

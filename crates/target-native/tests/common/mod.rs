@@ -35,6 +35,7 @@ pub fn program_with(path: &str, macros: &[&str]) -> Program {
         ("tna_common.p4", include_str!("../../../ir-interp/testdata/tna_common.p4")),
         ("tna_math.p4", include_str!("../../../ir-interp/testdata/tna_math.p4")),
         ("tna_paths.p4", include_str!("../../../ir-interp/testdata/tna_paths.p4")),
+        ("tna_pktgen.p4", include_str!("../../../ir-interp/testdata/tna_pktgen.p4")),
     ];
     let program = ir_elaborate::program(path, &Texts(&texts), &options, &mut map);
     program.unwrap_or_else(|problems| panic!("{path} is refused: {problems:?}"))

@@ -6,10 +6,14 @@ use p4_syntax::Options;
 
 /// The elaborated program, without spans; or what is wrong.
 pub fn compile(source: &str) -> Result<ir::Program, String> {
+    compile_from("test.p4", &[("test.p4", source)])
+}
+
+/// The same of one of several files.
+pub fn compile_from(main: &str, files: &[(&str, &str)]) -> Result<ir::Program, String> {
     let mut map = SourceMap::new();
-    let texts = [("test.p4", source)];
-    let mut program = ir_elaborate::program("test.p4", &Texts(&texts), &Options::default(), &mut map)
-        .map_err(|found| {
+    let mut program =
+        ir_elaborate::program(main, &Texts(files), &Options::default(), &mut map).map_err(|found| {
             let errors = found.iter().filter(|d| d.severity == Severity::Error);
             errors.map(|d| render(d, &map, Style::Plain)).collect::<String>()
         })?;

@@ -2,7 +2,7 @@
 
 use app_allocation::{ONE, WHOLE};
 use rack_model::Rack;
-use rack_plan::FlowPlan;
+use rack_plan::{ChipFit, FlowPlan};
 use serde_json::{Value, json};
 
 /// The JSON of `p4rack plan`. Shares are of 1, times in picoseconds.
@@ -42,5 +42,18 @@ fn one(rack: &Rack, plan: &FlowPlan) -> Value {
         "used": used.collect::<Vec<_>>(),
         "throughput": throughput.map(|(at, part_of)| json!({ "helpers": class(at), "part": part(*part_of, WHOLE) })).collect::<Vec<_>>(),
         "margins": gains.collect::<Vec<_>>(),
+        "fit": fit(&plan.fit),
     })
+}
+
+/// `null` if the part of the switch was not placed.
+fn fit(fit: &ChipFit) -> Value {
+    match fit {
+        ChipFit::Unknown => Value::Null,
+        ChipFit::Fits => json!({ "fits": true }),
+        ChipFit::Tightened { of, fails, why } => {
+            json!({ "fits": true, "of_blocks": of, "fails_with": fails, "why": why })
+        }
+        ChipFit::Never(why) => json!({ "fits": false, "why": why }),
+    }
 }
