@@ -36,6 +36,7 @@ mod landings;
 mod limited;
 mod line;
 mod merged;
+mod mirrors;
 mod mixed_runtimes;
 mod move_mistakes;
 mod moves;
