@@ -27,6 +27,7 @@ mod faircloud;
 mod fat_tree;
 mod feed;
 mod flow_order;
+mod group_calls;
 mod groups;
 mod handlers;
 mod headerless;
