@@ -125,7 +125,7 @@ fn refused(why: impl ToString) -> Status {
 /// Does work that a lane left to the switch.
 fn pass(switch: &mut dyn Served, lanes: &Lanes, now: Time, one: Passed) -> Vec<Event> {
     match one {
-        Passed::Frame(port, frame) => switch.frame(now, port, &frame),
+        Passed::Frame(port, came, frame) => switch.frame_after(now, now.since(came), port, &frame),
         Passed::ForControllers(frame) => switch.packet_in(now, &frame),
         // A report of a port that has been removed meanwhile.
         Passed::Link(port, _) if !lanes.ports().numbers().any(|other| other == port) => vec![],

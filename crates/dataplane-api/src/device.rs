@@ -5,7 +5,7 @@
 //! start again (recirculated) or go through egress again (cloned). [`Device::drain`] does it all at once.
 
 use base_bits::Bits;
-use base_time::Time;
+use base_time::{Duration, Time};
 use std::collections::BTreeMap;
 
 /// A port number of a device.
@@ -119,6 +119,11 @@ pub struct EntryError {
 pub trait Device: std::any::Any + Send {
     /// A frame arrives on a port. Its memory is the device's, which may send another frame in it.
     fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued>;
+
+    /// The same, of a frame that has waited for so long before the device. Only devices in front of others drop such frames.
+    fn ingress_after(&mut self, port: Port, frame: Vec<u8>, _waited: Duration, now: Time) -> Vec<Queued> {
+        self.ingress(port, frame, now)
+    }
 
     /// A packet leaves its queue.
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;

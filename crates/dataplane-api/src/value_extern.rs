@@ -30,6 +30,34 @@ use state_modes::Merge;
 use std::fmt;
 use std::sync::Arc;
 
+/// Tables of the program that an instance may look up: those with the annotation `@mirror("NAME")`, where `NAME` is that in
+/// `@value_extern("NAME")`.
+pub trait Mirrors {
+    /// Looks up a table by its control-plane name. `key` has the values of the table's keys, in order. `None`: no such table, or another number
+    /// of keys.
+    fn look_up(&self, table: &str, key: &[Bits]) -> Option<Mirrored>;
+}
+
+/// Result of a look-up: as a packet would find it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mirrored {
+    /// An entry fits; otherwise this is the default action.
+    pub hit: bool,
+    /// The action, by its position in the table's list.
+    pub action: usize,
+    /// Data of the action, one number for each value.
+    pub data: Vec<Bits>,
+}
+
+/// No tables.
+pub struct NoMirrors;
+
+impl Mirrors for NoMirrors {
+    fn look_up(&self, _table: &str, _key: &[Bits]) -> Option<Mirrored> {
+        None
+    }
+}
+
 /// One instance.
 ///
 /// Time never runs backwards between calls. An implementation does a bounded amount of work in a call, gives the same outputs for
@@ -40,6 +68,18 @@ pub trait ValueExtern: Send {
     /// first what came in by an `inout` parameter, and zero elsewhere. Values are cut to the slot's width.
     fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time);
 
+    /// The same, of an instance that may look up tables.
+    fn call_with(
+        &mut self,
+        method: usize,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        _mirrors: &dyn Mirrors,
+        now: Time,
+    ) {
+        self.call(method, inputs, outputs, now);
+    }
+
     /// When [`tick`](ValueExtern::tick) wants to run next; `None` if no timer is running.
     fn deadline(&self) -> Option<Time> {
         None
@@ -47,6 +87,11 @@ pub trait ValueExtern: Send {
 
     /// A deadline has come: `now` is at or past it. Afterwards the deadline is later than `now`, or none.
     fn tick(&mut self, _now: Time) {}
+
+    /// The same, of an instance that may look up tables.
+    fn tick_with(&mut self, _mirrors: &dyn Mirrors, now: Time) {
+        self.tick(now);
+    }
 
     /// The whole memory: instances of equal arguments and equal snapshots behave alike.
     fn snapshot(&self) -> Vec<u8>;

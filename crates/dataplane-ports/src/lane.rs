@@ -283,12 +283,13 @@ impl Lane {
         self.passing.clear();
         let received = source.receive(port, &mut self.passing);
         round.is_busy |= !self.passing.is_empty();
+        let now = self.now();
         for at in 0..self.passing.came() {
             let frame = self.passing.packets()[at].frame().to_vec();
-            self.pass_on(Passed::Frame(port, frame));
+            self.pass_on(Passed::Frame(port, now, frame));
         }
         if let Some(frame) = self.passing.take_long() {
-            self.pass_on(Passed::Frame(port, frame));
+            self.pass_on(Passed::Frame(port, now, frame));
         }
         received
     }

@@ -1,5 +1,6 @@
 //! Switch that lanes run frames on, and work that they leave to the thread that owns the device.
 
+use base_time::Time;
 use dataplane_api::Port;
 use device::PortNumbers;
 use target_native::Shared;
@@ -7,8 +8,8 @@ use target_native::Shared;
 /// Work of a lane for the thread that owns the device.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Passed {
-    /// A frame received on a port that the lane may not run.
-    Frame(Port, Vec<u8>),
+    /// A frame that the lane may not run: its port, when it came, the frame.
+    Frame(Port, Time, Vec<u8>),
     /// A frame is for controllers.
     ForControllers(Vec<u8>),
     /// A port has gone up or down.

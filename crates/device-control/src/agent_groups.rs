@@ -14,7 +14,7 @@
 use super::group_control::{front_settings, us};
 use super::group_show::{change_group, counts_of, no_group, show_group};
 use super::{Controlled, GroupControl, GroupStep, Standing, write_group};
-use base_time::Time;
+use base_time::{Duration, Time};
 use dataplane_api::{Counters as Counted, Device as _, Output};
 use group_front::{Front, Meter};
 use ir_split::{DeviceIndex, LedGroup, ServedGroup};
@@ -125,8 +125,15 @@ impl AgentGroups {
         self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, target.token()))
     }
 
-    /// Runs a frame that comes to the device; gives the frames that leave.
-    pub fn process(&mut self, target: &mut Controlled, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
+    /// Runs a frame that comes to the device, and has waited for so long; gives the frames that leave.
+    pub fn process(
+        &mut self,
+        target: &mut Controlled,
+        port: u32,
+        frame: &[u8],
+        waited: Duration,
+        now: Time,
+    ) -> Vec<Output> {
         // Messages of servers to the group are removed before the device sees them.
         for led in &mut self.led {
             if let Some(said) = led.said(port, frame) {
@@ -138,7 +145,7 @@ impl AgentGroups {
         }
         self.led.iter_mut().for_each(|led| led.meter.came(port, frame));
         let left = match &mut self.served {
-            Some(served) => served.process(target, port, frame, now),
+            Some(served) => served.process(target, port, frame, waited, now),
             None => target.process(port, frame, now),
         };
         for output in &left {
@@ -316,14 +323,21 @@ impl Served {
         Front::new(settings, &*target.switch())
     }
 
-    fn process(&mut self, target: &mut Controlled, port: u32, frame: &[u8], now: Time) -> Vec<Output> {
+    fn process(
+        &mut self,
+        target: &mut Controlled,
+        port: u32,
+        frame: &[u8],
+        waited: Duration,
+        now: Time,
+    ) -> Vec<Output> {
         if port == self.said.port
             && let Some(term) = self.said.wire.term(frame)
             && self.term.replace(term).is_some_and(|known| known != term)
         {
             self.restart(target, now);
         }
-        let mut left = self.front.process(&mut *target.switch(), port, frame.to_vec(), now);
+        let mut left = self.front.process(&mut *target.switch(), port, frame.to_vec(), waited, now);
         self.report(&mut left);
         left
     }
@@ -331,7 +345,7 @@ impl Served {
     /// Restarts the server without flows: they are elsewhere by now.
     fn restart(&mut self, target: &mut Controlled, now: Time) {
         self.past = self.counts();
-        self.past.no_answer += self.front.server().held() as u64;
+        self.past.drops.no_answer += self.front.server().held() as u64;
         self.front = Served::front(&self.said, target);
         self.start = self.start.wrapping_add(1);
         self.next = now;
@@ -360,7 +374,7 @@ impl Served {
 
     fn counts(&self) -> Counters {
         let mut sum = self.past.plus(&self.front.server().counters);
-        sum.refused += self.front.refused();
+        sum.drops.refused += self.front.refused();
         sum
     }
 }

@@ -280,7 +280,8 @@ impl GroupControl {
 /// Settings of the front of a server whose device has this port towards the switch.
 pub(crate) fn front_settings(wire: Wire, me: Member, port: u32, rules: &GroupRules) -> Settings {
     let limits = server::Limits { patience: us(rules.patience_us).as_ps(), ..server::Limits::default() };
-    Settings { wire, me, port, idle: us(rules.idle_us), is_stateless: rules.is_stateless, limits }
+    let max_age = rules.max_age_us.map(us);
+    Settings { wire, me, port, idle: us(rules.idle_us), is_stateless: rules.is_stateless, limits, max_age }
 }
 
 pub(crate) fn us(time: u64) -> Duration {

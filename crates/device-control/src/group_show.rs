@@ -6,7 +6,7 @@ use group_front::Meter;
 use ir_split::DeviceIndex;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, change_group::Change};
-use p4runtime_proto::p4rack::v1::{Group, Server};
+use p4runtime_proto::p4rack::v1::{Group, Server, server::Dropped};
 use p4runtime_server::Status;
 use server_groups::wire::Counts;
 use server_groups::{Counters, Member};
@@ -60,7 +60,8 @@ pub fn show_group(
 ) -> Group {
     let status = control.status();
     let server = |(member, device): (Member, DeviceIndex)| {
-        let Counts { flows, opened, handled, extra_hops, dropped } = counts(device).unwrap_or_default();
+        let Counts { flows, opened, handled, extra_hops, drops } = counts(device).unwrap_or_default();
+        let reason = |(reason, count): (&str, u64)| Dropped { reason: reason.to_string(), count };
         let status = status.get(&member).copied().unwrap_or_default();
         Server {
             device: name(device),
@@ -72,7 +73,8 @@ pub fn show_group(
             calls: meter.sent.get(&member).copied().unwrap_or(0),
             handled,
             extra_steps: extra_hops,
-            dropped,
+            dropped: drops.sum(),
+            reasons: drops.by_name().map(reason).collect(),
         }
     };
     Group {
@@ -80,6 +82,7 @@ pub fn show_group(
         is_steady: control.is_steady(),
         sent: meter.sent.values().sum(),
         returned: meter.returned,
+        repeated_answers: meter.repeated,
         servers: control.all().map(server).collect(),
         ..group
     }
@@ -92,6 +95,6 @@ pub fn counts_of(counters: &Counters, flows: u64) -> Counts {
         opened: counters.opened,
         handled: counters.handled,
         extra_hops: counters.extra_hops,
-        dropped: counters.dropped() + counters.refused,
+        drops: counters.drops,
     }
 }

@@ -121,13 +121,18 @@ impl OneSwitch {
 
     /// Runs a frame; frames sent on the CPU port are for the controllers.
     fn run(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        self.run_after(now, Duration::ZERO, port, frame)
+    }
+
+    /// The same, of a frame that has waited for so long.
+    fn run_after(&mut self, now: Time, waited: Duration, port: u32, frame: &[u8]) -> Vec<Event> {
         let Some(target) = self.server.target() else { return vec![] };
         let mut frames = self.groups.follow(target, now);
         if has_queues(&mut self.queues, target) {
             let queued = target.switch().ingress(port, frame.to_vec(), now);
             frames.extend(self.queues.run(&mut *target.switch(), queued, now));
         } else {
-            frames.extend(self.groups.process(target, port, frame, now));
+            frames.extend(self.groups.process(target, port, frame, waited, now));
         }
         frames.into_iter().flat_map(|out| self.leave(now, out.port, out.frame)).collect()
     }
@@ -448,6 +453,10 @@ impl Served for OneSwitch {
     }
 
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
+        self.frame_after(now, Duration::ZERO, port, frame)
+    }
+
+    fn frame_after(&mut self, now: Time, waited: Duration, port: u32, frame: &[u8]) -> Vec<Event> {
         let target = self.server.target();
         if target.is_some_and(|target| target.switch().check_port(port).is_err()) {
             self.unfit += 1;
@@ -458,7 +467,7 @@ impl Served for OneSwitch {
         }
         self.at(now);
         self.count(port, |count| count.received += 1);
-        self.run(now, port, frame)
+        self.run_after(now, waited, port, frame)
     }
 
     fn packet_in(&mut self, now: Time, frame: &[u8]) -> Vec<Event> {

@@ -1,7 +1,7 @@
 //! Interface of controllers and ports to a switch, be it one device or a rack.
 
 use super::{Metric, Splitter};
-use base_time::Time;
+use base_time::{Duration, Time};
 use controller::{Ask, AskId, Call, Controller, DeviceId, Heard, Reply, Ticket};
 use device::v1model::Calculation;
 use p4runtime_proto::p4::v1::{
@@ -71,6 +71,11 @@ pub trait Served {
 
     /// Runs a frame that arrives on a port.
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event>;
+
+    /// The same, of a frame that has waited for so long since it arrived: a server of a group drops calls that are too old.
+    fn frame_after(&mut self, now: Time, _waited: Duration, port: u32, frame: &[u8]) -> Vec<Event> {
+        self.frame(now, port, frame)
+    }
 
     /// A frame of a worker on another thread is for controllers.
     fn packet_in(&mut self, _now: Time, _frame: &[u8]) -> Vec<Event> {

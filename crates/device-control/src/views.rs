@@ -10,7 +10,7 @@
 
 use super::app_view::AppView;
 use super::{Answers, Event, Metric, Served};
-use base_time::Time;
+use base_time::{Duration, Time};
 use controller::{Call, DeviceId, Heard, Reply, Ticket};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::entity::Entity as Kind;
@@ -324,6 +324,11 @@ impl Served for Views {
 
     fn frame(&mut self, now: Time, port: u32, frame: &[u8]) -> Vec<Event> {
         let events = self.inner.frame(now, port, frame);
+        self.events(now, events)
+    }
+
+    fn frame_after(&mut self, now: Time, waited: Duration, port: u32, frame: &[u8]) -> Vec<Event> {
+        let events = self.inner.frame_after(now, waited, port, frame);
         self.events(now, events)
     }
 

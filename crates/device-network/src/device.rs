@@ -81,7 +81,8 @@ pub struct DeviceNode {
     factor: u64,
     /// True if the device receives and sends nothing: a fault.
     pub(crate) is_down: bool,
-    backlog: VecDeque<Work>,
+    /// Each with the time since which it waits.
+    backlog: VecDeque<(Time, Work)>,
     /// Packets inside, in the order in which they leave: time of leaving, results, owner.
     inside: VecDeque<(Time, Vec<Queued>, Owner)>,
     /// Number of packets in `inside`.
@@ -200,9 +201,9 @@ impl DeviceNode {
         self.past = before;
         self.begin();
         self.cut.iter().for_each(|port| self.device.link(*port, false));
-        let frames = self.backlog.iter().filter(|work| matches!(work, Work::Frame(..))).count() as u64;
+        let frames = self.backlog.iter().filter(|(_, work)| matches!(work, Work::Frame(..))).count() as u64;
         let lost = self.held() - self.kept.len() as u64 - frames;
-        self.backlog.retain(|work| matches!(work, Work::Frame(..)));
+        self.backlog.retain(|(_, work)| matches!(work, Work::Frame(..)));
         self.returning.clear();
         self.inside.clear();
         self.held_inside = 0;
@@ -295,10 +296,10 @@ impl DeviceNode {
     }
 
     /// Queues a packet; false if the backlog is full and the packet is lost.
-    pub(crate) fn wait(&mut self, work: Work) -> bool {
+    pub(crate) fn wait(&mut self, work: Work, now: Time) -> bool {
         let fits = (self.backlog.len() as u64) < u64::from(self.settings.backlog);
         if fits {
-            self.backlog.push_back(work);
+            self.backlog.push_back((now, work));
             self.counts.longest_backlog = self.counts.longest_backlog.max(self.backlog.len() as u64);
         }
         fits
@@ -332,8 +333,8 @@ impl DeviceNode {
         self.returning.pop_front().map(|(_, packet, owner)| Work::Again(packet, owner))
     }
 
-    /// The packet that has waited longest.
-    pub(crate) fn next_work(&mut self) -> Option<Work> {
+    /// The packet that has waited longest, and since when.
+    pub(crate) fn next_work(&mut self) -> Option<(Time, Work)> {
         let work = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
             rewind(&mut self.backlog);
@@ -341,13 +342,15 @@ impl DeviceNode {
         Some(work)
     }
 
-    /// A packet enters: its program runs now; [`leave`](Self::leave) gives the results when its service time is over,
+    /// A packet that waits since `since` enters: its program runs now; [`leave`](Self::leave) gives the results when its service time is over,
     /// at the returned time.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, work: Work, now: Time) -> Result<Time, String> {
+    pub(crate) fn enter(&mut self, work: Work, since: Time, now: Time) -> Result<Time, String> {
         let owner = work.owner();
         let (name, received, queued) = match work {
-            Work::Frame(port, frame, _) => ("ingress", 1, self.device.ingress(port, frame, now)),
+            Work::Frame(port, frame, _) => {
+                ("ingress", 1, self.device.ingress_after(port, frame, now.since(since), now))
+            }
             Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
         };
         let got = queued.len() as u64;

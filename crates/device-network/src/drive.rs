@@ -246,6 +246,7 @@ fn arrive<W: World>(world: &mut W, wire: u32) -> Outcome {
 /// A packet comes to a device: it gets inside, waits, or is dropped.
 pub(crate) fn take<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
     let owner = work.owner();
+    let now = world.network().now;
     let node = &mut world.network_mut().devices[device as usize];
     if node.is_down {
         node.counts.dropped += 1;
@@ -254,9 +255,9 @@ pub(crate) fn take<W: World>(world: &mut W, device: u32, work: Work) -> Outcome 
     }
     let keeps_out = node.keeps_out(&work);
     if !keeps_out && node.has_room() {
-        return enter(world, device, work);
+        return enter(world, device, work, now);
     }
-    let fits = if keeps_out { node.keep(work) } else { node.wait(work) };
+    let fits = if keeps_out { node.keep(work) } else { node.wait(work, now) };
     if !fits {
         node.counts.dropped += 1;
         world.dropped(Place::Device(device), Reason::BacklogFull, owner);
@@ -264,11 +265,11 @@ pub(crate) fn take<W: World>(world: &mut W, device: u32, work: Work) -> Outcome 
     Ok(())
 }
 
-fn enter<W: World>(world: &mut W, device: u32, work: Work) -> Outcome {
+fn enter<W: World>(world: &mut W, device: u32, work: Work, since: Time) -> Outcome {
     let owner = work.owner();
     world.calls(device, owner);
     let network = world.network_mut();
-    let entered = network.devices[device as usize].enter(work, network.now);
+    let entered = network.devices[device as usize].enter(work, since, network.now);
     let through = entered.map_err(|message| network.violation(Place::Device(device), message))?;
     report_program_drops(world, device, owner);
     let network = world.network_mut();
@@ -283,8 +284,8 @@ fn served<W: World>(world: &mut W, device: u32) -> Outcome {
     let network = world.network_mut();
     let Some((queued, owner)) = network.devices[device as usize].leave(network.now) else { return Ok(()) };
     enqueue(world, device, queued, owner);
-    if let Some(work) = world.network_mut().devices[device as usize].next_work() {
-        enter(world, device, work)?;
+    if let Some((since, work)) = world.network_mut().devices[device as usize].next_work() {
+        enter(world, device, work, since)?;
     }
     send_ready(world)?;
     world.network().check_device(device)

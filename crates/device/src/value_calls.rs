@@ -3,12 +3,12 @@
 use crate::access::AccessKind;
 use crate::environment::Source;
 use crate::objects::Object;
-use crate::objects::value::{ValueCallee, ValueObject};
+use crate::objects::value::ValueCallee;
 use crate::stage::Stop;
 use crate::state::State;
 use base_bits::Bits;
 use base_time::Time;
-use ir::{CallEffect, ExternFunctionId, InstanceId, Program};
+use ir::{CallEffect, InstanceId, Program};
 
 impl State {
     /// Calls a value extern. `inputs` and `outputs` are the numbers of arguments and result: see
@@ -25,13 +25,13 @@ impl State {
         let (id, method) = match callee {
             ValueCallee::Method(id, method) => (id, method),
             ValueCallee::Function(id) => {
-                let function = self.function_mut(id).ok_or(NONE)?;
+                let function = self.functions.get_mut(id.index()).and_then(Option::as_mut).ok_or(NONE)?;
                 let method = *function.methods.first().ok_or(NONE)?;
-                function.call(method, inputs, outputs, Time::ZERO);
+                function.call(method, inputs, outputs, &self.tables, Time::ZERO);
                 return Ok(());
             }
         };
-        let value = self.value_mut(id).ok_or(NONE)?;
+        let Some(Object::Value(value)) = self.objects.get(id.index()) else { return Err(NONE) };
         let method = *value.methods.get(method as usize).ok_or(NONE)?;
         let seen = match method.effect {
             // Pure functions have no clock.
@@ -39,7 +39,10 @@ impl State {
             CallEffect::Reads => self.seen(program, id, AccessKind::Read, now),
             CallEffect::Writes => self.seen(program, id, AccessKind::Update, now),
         };
-        self.value_mut(id).ok_or(NONE)?.call(method, inputs, outputs, seen);
+        match self.objects.get_mut(id.index()) {
+            Some(Object::Value(value)) => value.call(method, inputs, outputs, &self.tables, seen),
+            _ => return Err(NONE),
+        }
         Ok(())
     }
 
@@ -57,8 +60,8 @@ impl State {
         for (_, at) in due {
             let id = InstanceId::from(at);
             let seen = self.seen(program, id, AccessKind::Update, now);
-            if let Some(value) = self.value_mut(id) {
-                value.object.tick(seen);
+            if let Some(Object::Value(value)) = self.objects.get_mut(at) {
+                value.tick(&self.tables, seen);
             }
         }
     }
@@ -71,17 +74,6 @@ impl State {
         }
         let name = program.instance(id).control_plane_name.to_string();
         Time::from_ps(self.read_environment(&Source::ExternNow(name), now.as_ps()))
-    }
-
-    fn value_mut(&mut self, id: InstanceId) -> Option<&mut ValueObject> {
-        match self.objects.get_mut(id.index()) {
-            Some(Object::Value(value)) => Some(value),
-            _ => None,
-        }
-    }
-
-    fn function_mut(&mut self, id: ExternFunctionId) -> Option<&mut ValueObject> {
-        self.functions.get_mut(id.index())?.as_mut()
     }
 }
 

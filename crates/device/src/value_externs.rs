@@ -1,7 +1,7 @@
 //! Value externs: compares declarations with the device's offers, and makes instances.
 
 use crate::objects::Object;
-use crate::objects::value::{ValueMethod, ValueObject};
+use crate::objects::value::{ValueMethod, ValueObject, mirrored};
 use base_bits::Bits;
 use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, Span};
@@ -238,7 +238,7 @@ pub(crate) fn instance(
         .iter()
         .map(|method| Some(ValueMethod { number: number(&method.name)?, effect: method.effect() }));
     let methods = methods.collect::<Option<_>>().unwrap_or_default();
-    Ok(Object::Value(ValueObject { object, methods }))
+    Ok(Object::Value(ValueObject { object, methods, mirrored: mirrored(program, name) }))
 }
 
 /// Makes the value extern of each extern function that has one. Declarations have been checked.
@@ -246,7 +246,8 @@ pub(crate) fn functions(program: &Program, registry: &Registry) -> Vec<Option<Va
     let made = |function: &ir::ExternFunction| {
         let offer = registry.value(function.value_extern()?.as_str()?)?;
         let object = (offer.make)(&[]).ok()?;
-        Some(ValueObject { object, methods: vec![ValueMethod { number: 0, effect: CallEffect::Pure }] })
+        let methods = vec![ValueMethod { number: 0, effect: CallEffect::Pure }];
+        Some(ValueObject { object, methods, mirrored: vec![] })
     };
     program.extern_functions.iter().map(made).collect()
 }

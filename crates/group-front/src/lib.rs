@@ -12,8 +12,11 @@
 //! The device knows nothing of groups. A frame that is held counts as absorbed, and as created when it goes on.
 
 mod meter;
+mod numbers;
 
 pub use meter::Meter;
+
+use numbers::Numbers;
 
 use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
@@ -37,6 +40,8 @@ pub struct Settings {
     pub is_stateless: bool,
     /// Bounds; its patience is in picoseconds.
     pub limits: Limits,
+    /// Calls of the switch that have waited for longer before the device are dropped.
+    pub max_age: Option<Duration>,
 }
 
 /// A frame that leaves as it is.
@@ -59,6 +64,8 @@ pub struct Front {
     next_look: Option<Time>,
     /// Frames that were for other members, or damaged.
     refused: u64,
+    /// Numbers of the calls that were handled, if calls have numbers.
+    handled_calls: Numbers,
 }
 
 impl Front {
@@ -74,11 +81,20 @@ impl Front {
             patience_ends: None,
             next_look: None,
             refused: 0,
+            handled_calls: Numbers::default(),
         }
     }
 
-    /// A frame arrives: see [`Device::ingress`].
-    pub fn ingress(&mut self, device: &mut dyn Device, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+    /// A frame arrives that has waited for so long: see [`Device::ingress_after`].
+    pub fn ingress(
+        &mut self,
+        device: &mut dyn Device,
+        port: Port,
+        frame: Vec<u8>,
+        waited: Duration,
+        now: Time,
+    ) -> Vec<Queued> {
+        let is_late = self.settings.max_age.is_some_and(|most| waited > most);
         let read = match port == self.settings.port {
             true => self.settings.wire.read(self.settings.me, frame),
             false => Read::Other(frame),
@@ -88,6 +104,13 @@ impl Front {
             Read::Wrong => {
                 self.refused += 1;
                 self.own.received += 1;
+                self.balance(1, 0);
+                vec![]
+            }
+            // Frames between servers are few, and others wait for them.
+            Read::Leased(_) | Read::Frame(Frame::Packet { hop: Hop::First { .. }, .. }) if is_late => {
+                self.own.received += 1;
+                self.server.counters.drops.late += 1;
                 self.balance(1, 0);
                 vec![]
             }
@@ -135,9 +158,16 @@ impl Front {
         result
     }
 
-    /// Runs a frame and all that comes of it to the end; the frames that leave.
-    pub fn process(&mut self, device: &mut dyn Device, port: Port, frame: Vec<u8>, now: Time) -> Vec<Output> {
-        let queued = self.ingress(device, port, frame, now);
+    /// Runs a frame that has waited for so long, and all that comes of it, to the end; the frames that leave.
+    pub fn process(
+        &mut self,
+        device: &mut dyn Device,
+        port: Port,
+        frame: Vec<u8>,
+        waited: Duration,
+        now: Time,
+    ) -> Vec<Output> {
+        let queued = self.ingress(device, port, frame, waited, now);
         self.drain(device, queued, now)
     }
 
@@ -240,6 +270,10 @@ impl Front {
         let (mut queued, mut went) = (vec![], 0);
         for effect in effects {
             match effect {
+                Effect::Handle { packet, .. } if !self.is_new(&packet) => {
+                    self.server.counters.handled -= 1;
+                    self.server.counters.drops.repeated += 1;
+                }
                 Effect::Handle { packet, .. } => {
                     went += 1;
                     self.handled += 1;
@@ -267,6 +301,11 @@ impl Front {
             self.next_look.get_or_insert(now + part);
         }
         queued
+    }
+
+    /// False of a call that was handled before.
+    fn is_new(&mut self, packet: &[u8]) -> bool {
+        self.settings.wire.call_number(packet).is_none_or(|number| self.handled_calls.put(number))
     }
 
     fn balance(&mut self, came: u64, went: u64) {

@@ -1,5 +1,6 @@
 //! Calls of a group at its switch: hand-overs that leave for a member, and those that come back.
 
+use crate::numbers::Numbers;
 use dataplane_api::{Output, Port};
 use server_groups::Member;
 use server_groups::wire::Wire;
@@ -15,18 +16,32 @@ pub struct Meter {
     pub sent: BTreeMap<Member, u64>,
     /// Calls that have come back.
     pub returned: u64,
+    /// Answers that have come before: the switch drops them.
+    pub repeated: u64,
+    /// Numbers of calls that are out, if calls have numbers.
+    out: Numbers,
 }
 
 impl Meter {
     /// Nothing has been counted.
     pub fn new(wire: Wire, ports: impl IntoIterator<Item = Port>) -> Meter {
-        Meter { wire, ports: ports.into_iter().collect(), sent: BTreeMap::new(), returned: 0 }
+        Meter {
+            wire,
+            ports: ports.into_iter().collect(),
+            sent: BTreeMap::new(),
+            returned: 0,
+            repeated: 0,
+            out: Numbers::default(),
+        }
     }
 
     /// A frame arrives at the switch.
     pub fn came(&mut self, port: Port, frame: &[u8]) {
         if self.ports.contains(&port) && self.wire.comes_back(frame) {
-            self.returned += 1;
+            match self.wire.call_number(frame) {
+                Some(number) if !self.out.take(number) => self.repeated += 1,
+                _ => self.returned += 1,
+            }
         }
     }
 
@@ -36,6 +51,9 @@ impl Meter {
             && let Some(to) = self.wire.call_to(&output.frame)
         {
             *self.sent.entry(to).or_default() += 1;
+            if let Some(number) = self.wire.call_number(&output.frame) {
+                self.out.put(number);
+            }
         }
     }
 }

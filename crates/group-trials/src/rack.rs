@@ -17,7 +17,7 @@ use ir_split::{DeviceIndex, GroupEdge, Part, Placement, Policy, Site};
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
 use server_groups::wire::{Flow, Read};
-use server_groups::{Command, Dispatch, Frame, Group, Hop, Member, Report, Write};
+use server_groups::{Command, Counters, Dispatch, Frame, Group, Hop, Member, Report, Write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -50,8 +50,8 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// For so many servers; `change` may alter the source of the switch's program.
-    pub fn new(servers: u32, change: &dyn Fn(String) -> String) -> Result<Programs> {
+    /// For so many servers; `numbered`: calls have numbers. `change` may alter the source of the switch's program.
+    pub fn new(servers: u32, numbered: bool, change: &dyn Fn(String) -> String) -> Result<Programs> {
         let mut map = SourceMap::new();
         let source = include_str!("counted.p4").replace("BUCKETS", &BUCKETS.to_string());
         let whole = compiler::reparse("counted.p4", &source, &mut map).map_err(refused)?;
@@ -65,6 +65,7 @@ impl Programs {
             devices: (0..=servers).map(|n| format!("device{n}").as_str().into()).collect(),
             ports: ports.collect(),
             sites: [("Count".into(), Site { devices, policy: Policy::Group })].into(),
+            numbered: numbered.then_some(DeviceIndex(1)).into_iter().collect(),
             ..Placement::whole("device0")
         };
         let (_, parts, texts) = compiler::make_parts(&whole, &placement, &mut map).map_err(refused)?;
@@ -156,6 +157,10 @@ pub struct Rack<'p> {
     pub received: Vec<Packet>,
     /// Packets that the unsplit program sends, in order.
     pub expected: Vec<Packet>,
+    /// Links carry some calls and answers twice.
+    pub doubles: bool,
+    /// Calls and answers that came twice.
+    pub doubled: (u64, u64),
 }
 
 impl<'p> Rack<'p> {
@@ -181,6 +186,8 @@ impl<'p> Rack<'p> {
             hurt: BTreeSet::new(),
             received: vec![],
             expected: vec![],
+            doubles: false,
+            doubled: (0, 0),
         };
         for member in members {
             rack.start(*member)?;
@@ -204,6 +211,7 @@ impl<'p> Rack<'p> {
             idle: Duration::from_us(400),
             is_stateless: false,
             limits,
+            max_age: None,
         };
         let front = Front::new(settings, &device);
         self.servers.insert(me, Server { front, device });
@@ -242,6 +250,11 @@ impl<'p> Rack<'p> {
                 self.touched.entry(to).or_default().insert(flow);
             }
             let time = self.arrival(false, to);
+            if self.programs.edge.wire.call_to(&frame).is_some() && self.is_doubled() {
+                self.doubled.0 += 1;
+                let late = time + self.rng.below(LONGEST_DELAY);
+                self.at(late, Event::Down(to, frame.clone()));
+            }
             self.at(time, Event::Down(to, frame));
         }
         Ok(())
@@ -251,18 +264,36 @@ impl<'p> Rack<'p> {
         let now = self.time();
         let Some(Server { front, device }) = self.servers.get_mut(&at) else { return };
         let outputs = match frame {
-            Some(frame) => front.process(device, LINK, frame, now),
+            Some(frame) => front.process(device, LINK, frame, Duration::ZERO, now),
             None => front.run_timers(device, now),
         };
         let reports = front.take_reports();
         for Output { frame, .. } in outputs {
             let time = self.arrival(true, at);
+            if self.programs.edge.wire.comes_back(&frame) && self.is_doubled() {
+                self.doubled.1 += 1;
+                let late = time + self.rng.below(LONGEST_DELAY);
+                self.at(late, Event::Up(at, frame.clone()));
+            }
             self.at(time, Event::Up(at, frame));
         }
         for report in reports {
             let time = self.now + 1 + self.rng.below(LONGEST_DELAY);
             self.at(time, Event::Report(at, report));
         }
+    }
+
+    /// Links carry one call or answer in eight twice.
+    fn is_doubled(&mut self) -> bool {
+        self.doubles && self.rng.below(8) == 0
+    }
+
+    /// Calls that servers have dropped because they came before, and answers that the switch has dropped.
+    pub fn repeated(&self) -> Result<(u64, u64)> {
+        let dropped = |server: &Server| server.front.server().counters.drops.repeated;
+        let answers =
+            self.switch.counter_read("GroupIngress.p4rack_drops", 4).map_err(|error| error.message)?;
+        Ok((self.servers.values().map(dropped).sum(), answers.packets))
     }
 
     fn at(&mut self, time: u64, event: Event) {
@@ -412,8 +443,8 @@ impl<'p> Rack<'p> {
     pub fn extra_hops_and_drops(&self) -> (u64, u64) {
         let counters = |server: &Server| server.front.server().counters;
         let sum = |(hops, drops), server: &Server| {
-            let counters = counters(server);
-            (hops + counters.extra_hops, drops + counters.dropped() + server.front.refused())
+            let Counters { extra_hops, drops: dropped, .. } = counters(server);
+            (hops + extra_hops, drops + dropped.sum() - dropped.refused + server.front.refused())
         };
         self.servers.values().fold((0, 0), sum)
     }

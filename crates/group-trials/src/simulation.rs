@@ -326,7 +326,7 @@ impl Simulation {
         let mut counts = self.counts;
         for server in self.servers.values() {
             counts.extra_hops += server.counters.extra_hops;
-            counts.dropped += server.counters.dropped();
+            counts.dropped += server.counters.drops.sum() - server.counters.drops.refused;
             counts.held += server.held() as u64;
         }
         counts

@@ -11,12 +11,27 @@ const SERVERS: u32 = 4;
 const LONGEST_GAP: u64 = 60;
 
 fn programs(change: &dyn Fn(String) -> String) -> Programs {
-    Programs::new(SERVERS, change).unwrap_or_else(|why| panic!("{why}"))
+    Programs::new(SERVERS, false, change).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same, with numbers of calls.
+fn numbered(change: &dyn Fn(String) -> String) -> Programs {
+    Programs::new(SERVERS, true, change).unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// Traffic over a group that changes; `deaths`: servers die and restart, too. Gives the rack and the number of deaths.
 fn run<'p>(programs: &'p Programs, seed: u64, ticks: u64, deaths: bool) -> Result<(Rack<'p>, u32), String> {
+    run_in(Rack::new(programs, &[Member(0), Member(1)], seed)?, ticks, deaths)
+}
+
+/// The same on links that carry some calls and answers twice.
+fn run_doubled(programs: &Programs, seed: u64, ticks: u64) -> Result<Rack<'_>, String> {
     let mut rack = Rack::new(programs, &[Member(0), Member(1)], seed)?;
+    rack.doubles = true;
+    Ok(run_in(rack, ticks, false)?.0)
+}
+
+fn run_in(mut rack: Rack<'_>, ticks: u64, deaths: bool) -> Result<(Rack<'_>, u32), String> {
     let mut flows: Vec<(u16, u64, u64)> = vec![];
     let (mut next_flow, mut died, mut next_change) = (0u16, 0, 150);
     for tick in 0..ticks {
@@ -109,6 +124,40 @@ fn the_death_of_a_server_costs_its_own_flows_alone() {
         (deaths, compared) = (deaths + died, compared + flows - rack.hurt.len());
     }
     assert!(deaths > 2 && compared > 100, "{deaths} deaths, {compared} flows");
+}
+
+/// Each call is handled once, and each answer is used once; all repeats are counted where they end.
+#[test]
+fn calls_and_answers_that_come_twice_count_once() {
+    let programs = numbered(&|text| text);
+    let mut doubled = (0, 0);
+    for seed in features::seeds(3, 300) {
+        let rack = run_doubled(&programs, seed, 3000).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(difference(&rack), None, "seed {seed}");
+        assert_eq!(rack.repeated(), Ok(rack.doubled), "seed {seed}");
+        assert_eq!(rack.received.len(), rack.expected.len(), "seed {seed}");
+        doubled = (doubled.0 + rack.doubled.0, doubled.1 + rack.doubled.1);
+    }
+    assert!(doubled.0 > 50 && doubled.1 > 50, "{doubled:?}");
+    let plain = self::programs(&|text| text);
+    let without = run_doubled(&plain, 1, 3000).expect("it runs");
+    assert!(difference(&without).is_some(), "without numbers, repeats count");
+}
+
+#[test]
+fn faults_of_the_numbers_are_noticed() {
+    let faults = [
+        ("repeated answers are not dropped", "again = 1", "again = 0"),
+        ("all calls have one number", "call = call + 1", "call = 1"),
+    ];
+    for (fault, from, to) in faults {
+        let faulty = numbered(&|text| {
+            assert!(text.contains(from), "`{from}` is not in the program:\n{text}");
+            text.replacen(from, to, 1)
+        });
+        let noticed = run_doubled(&faulty, 1, 1000).map_or(true, |rack| difference(&rack).is_some());
+        assert!(noticed, "nothing notices that {fault}");
+    }
 }
 
 /// The hash of a flow of 16 bits, as the switch computes it: Jenkins' `one_at_a_time` of a word.

@@ -1,12 +1,12 @@
 //! Handlers in this process.
 
 use crate::library::Instance;
-use crate::numbers;
 use crate::snapshot::Memory;
 use crate::{ARENA, Built, Share};
+use crate::{mirrors, numbers};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{ExternError, ValueExtern};
+use dataplane_api::{ExternError, Mirrors, NoMirrors, ValueExtern};
 use ir_handlers::Handler;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -70,6 +70,20 @@ impl Inline {
     }
 }
 
+impl Inline {
+    /// Runs C, which may look up tables.
+    fn looking<T>(&mut self, mirrors: &dyn Mirrors, run: impl FnOnce(&mut Instance) -> T) -> T {
+        let Inline { instance, handler, watch } = self;
+        if handler.mirrors.is_empty() {
+            return watch.during(|| run(instance));
+        }
+        let mut look = |table: u32, key: &[u8], entry: &mut [u8]| {
+            mirrors::look_up(handler, mirrors, table, key, entry);
+        };
+        watch.during(|| instance.looking(&mut look, run))
+    }
+}
+
 /// Error of an `init` that gave something else than `P4R_OK`.
 pub(crate) fn refused_config(config: &str) -> ExternError {
     ExternError(format!("its `init` refuses the configuration `{config}`"))
@@ -94,9 +108,20 @@ pub(crate) fn time_of(ns: u64) -> Option<Time> {
 }
 
 impl ValueExtern for Inline {
-    fn call(&mut self, _method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+    fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        self.call_with(method, inputs, outputs, &NoMirrors, now);
+    }
+
+    fn call_with(
+        &mut self,
+        _method: usize,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) {
         numbers::encode(&self.handler.request, inputs, self.instance.request());
-        let is_ok = self.watch.during(|| self.instance.call(now.as_ns())) == 0;
+        let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
         answer(&self.handler, is_ok, self.instance.response(), outputs);
     }
 
@@ -105,7 +130,11 @@ impl ValueExtern for Inline {
     }
 
     fn tick(&mut self, now: Time) {
-        self.watch.during(|| self.instance.tick(now.as_ns()));
+        self.tick_with(&NoMirrors, now);
+    }
+
+    fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
+        self.looking(mirrors, |instance| instance.tick(now.as_ns()));
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -11,24 +11,17 @@
 
 use crate::failure::{Failure, Failures};
 use crate::inline::{answer, refused_config, time_of};
+use crate::process::{BUDGET, Process, Silence};
 use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{ExternError, ValueExtern};
+use dataplane_api::{ExternError, Mirrors, NoMirrors, ValueExtern};
 use ir_handlers::Handler;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
-
-/// Time that a call may take.
-pub const BUDGET: Duration = Duration::from_secs(1);
 
 /// Calls between two snapshots of a small memory.
 const CALLS: u64 = 32;
@@ -41,9 +34,6 @@ const FORGET: base_time::Duration = base_time::Duration::from_ms(60_000);
 
 /// The most flows that are remembered for a crash.
 const MOST_FLOWS: usize = 4096;
-
-/// The largest answer.
-const MOST: usize = 80 << 20;
 
 /// An instance: one worker or more.
 pub struct Isolated {
@@ -66,12 +56,6 @@ struct Worker {
     tick_at_ns: u64,
     /// Flows that ended the process: the time, and whether it was twice.
     crashes: BTreeMap<Vec<u8>, (Time, bool)>,
-}
-
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: ChildStdout,
 }
 
 impl Isolated {
@@ -170,12 +154,7 @@ impl Worker {
     /// Starts a process, and gives it the configuration.
     fn start(&mut self) -> Result<(), String> {
         let mut command = self.built.worker(&self.handler.name);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| format!("its process cannot be started: {e}"))?;
-        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("its process has no pipes".to_string());
-        };
-        self.process = Some(Process { child, input, output });
+        self.process = Some(Process::start(&mut command)?);
         let mut body = self.seed.to_le_bytes().to_vec();
         body.extend(u32::from(self.number).to_le_bytes());
         body.extend(self.share.server.to_le_bytes());
@@ -188,17 +167,25 @@ impl Worker {
         }
     }
 
-    /// Status and results of an operation. Without an answer, the process is ended, and the reason is returned.
+    /// Status and results of an operation without look-ups.
     fn ask(&mut self, operation: u8, body: &[u8]) -> Result<(u8, Vec<u8>), String> {
+        self.ask_with(operation, body, &NoMirrors)
+    }
+
+    /// Status and results of an operation. Without an answer, the process is ended, and the reason is returned.
+    fn ask_with(
+        &mut self,
+        operation: u8,
+        body: &[u8],
+        mirrors: &dyn Mirrors,
+    ) -> Result<(u8, Vec<u8>), String> {
         let Some(process) = &mut self.process else { return Err("its process does not run".to_string()) };
-        let asked = process.ask(operation, body);
+        let asked = process.ask(operation, body, (&self.handler, mirrors));
         if asked.is_err()
             && let Some(mut process) = self.process.take()
         {
             let is_late = matches!(asked, Err(Silence::Late));
-            let _ = process.child.kill();
-            let ended = process.child.wait();
-            return Err(match ended {
+            return Err(match process.end() {
                 _ if is_late => format!("no answer in {} s", BUDGET.as_secs()),
                 Ok(status) => match status.signal() {
                     Some(signal) => format!("signal {signal}{}", named(signal)),
@@ -261,13 +248,13 @@ impl Worker {
     }
 
     /// A call: `body` has the time before the request.
-    fn call(&mut self, body: &[u8], outputs: &mut [Bits], now: Time) {
+    fn call(&mut self, body: &[u8], outputs: &mut [Bits], mirrors: &dyn Mirrors, now: Time) {
         let handler = Arc::clone(&self.handler);
         let key = numbers::key(&handler.request, &handler.key, &body[8..]);
         if self.crashes.get(&key).is_some_and(|(_, poisons)| *poisons) {
             return answer(&handler, false, &[], outputs);
         }
-        match self.ask(b'c', body) {
+        match self.ask_with(b'c', body, mirrors) {
             Ok((status, given)) if given.len() >= 8 => {
                 self.tick_at_ns = number(&given);
                 answer(&handler, status == 0, &given[8..], outputs);
@@ -284,8 +271,8 @@ impl Worker {
         }
     }
 
-    fn tick(&mut self, now: Time) {
-        match self.ask(b't', &now.as_ns().to_le_bytes()) {
+    fn tick(&mut self, mirrors: &dyn Mirrors, now: Time) {
+        match self.ask_with(b't', &now.as_ns().to_le_bytes(), mirrors) {
             Ok((_, given)) if given.len() >= 8 => self.tick_at_ns = number(&given),
             Ok(_) => self.tick_at_ns = u64::MAX,
             Err(why) => {
@@ -316,11 +303,22 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 impl ValueExtern for Isolated {
-    fn call(&mut self, _method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+    fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        self.call_with(method, inputs, outputs, &NoMirrors, now);
+    }
+
+    fn call_with(
+        &mut self,
+        _method: usize,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) {
         let mut body = now.as_ns().to_le_bytes().to_vec();
         body.resize(8 + self.handler.request.size, 0);
         numbers::encode(&self.handler.request, inputs, &mut body[8..]);
-        self.worker(&body[8..]).call(&body, outputs, now);
+        self.worker(&body[8..]).call(&body, outputs, mirrors, now);
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -328,8 +326,12 @@ impl ValueExtern for Isolated {
     }
 
     fn tick(&mut self, now: Time) {
+        self.tick_with(&NoMirrors, now);
+    }
+
+    fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
         let is_due = |worker: &&mut Worker| time_of(worker.tick_at_ns).is_some_and(|at| at <= now);
-        self.workers.get_mut().iter_mut().filter(is_due).for_each(|worker| worker.tick(now));
+        self.workers.get_mut().iter_mut().filter(is_due).for_each(|worker| worker.tick(mirrors, now));
     }
 
     fn snapshot(&self) -> Vec<u8> {
@@ -342,56 +344,6 @@ impl ValueExtern for Isolated {
         let workers = self.workers.get_mut();
         let all = snapshot::read_all(snapshot, workers.len())?;
         workers.iter_mut().zip(all).try_for_each(|(worker, memory)| worker.restore(memory))
-    }
-}
-
-/// Reason for the lack of an answer.
-enum Silence {
-    Ended,
-    Late,
-}
-
-impl Process {
-    fn ask(&mut self, operation: u8, body: &[u8]) -> Result<(u8, Vec<u8>), Silence> {
-        let mut frame = ((body.len() + 1) as u32).to_le_bytes().to_vec();
-        frame.push(operation);
-        frame.extend(body);
-        self.input.write_all(&frame).map_err(|_| Silence::Ended)?;
-        let mut head = [0; 5];
-        self.read(&mut head)?;
-        let size = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
-        if size == 0 || size > MOST {
-            return Err(Silence::Ended);
-        }
-        let mut given = vec![0; size - 1];
-        self.read(&mut given)?;
-        Ok((head[4], given))
-    }
-
-    fn read(&mut self, mut to: &mut [u8]) -> Result<(), Silence> {
-        while !to.is_empty() {
-            let timeout = PollTimeout::try_from(BUDGET).unwrap_or(PollTimeout::NONE);
-            let mut waited = [PollFd::new(self.output.as_fd(), PollFlags::POLLIN)];
-            match poll(&mut waited, timeout) {
-                Ok(0) => return Err(Silence::Late),
-                Ok(_) => {}
-                Err(nix::errno::Errno::EINTR) => continue,
-                Err(_) => return Err(Silence::Ended),
-            }
-            let got = self.output.read(to).map_err(|_| Silence::Ended)?;
-            if got == 0 {
-                return Err(Silence::Ended);
-            }
-            to = &mut to[got..];
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

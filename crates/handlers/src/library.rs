@@ -34,6 +34,34 @@ struct Context {
     worker: u32,
     server: u16,
     servers: u16,
+    look_up: Option<LookUp>,
+    tables: *mut c_void,
+}
+
+type LookUp = unsafe extern "C" fn(*mut Context, u32, *const u8, usize, *mut u8, usize);
+
+/// Fills in the entry of a table for a key.
+pub type Look<'l> = dyn FnMut(u32, &[u8], &mut [u8]) + 'l;
+
+/// C looks up a table.
+///
+/// # Safety
+/// `tables` of the context is what [`Instance::looking`] has put there, and key and entry have their sizes.
+unsafe extern "C" fn look_up(
+    context: *mut Context,
+    table: u32,
+    key: *const u8,
+    key_size: usize,
+    entry: *mut u8,
+    entry_size: usize,
+) {
+    // SAFETY: see above; `Instance::looking` keeps it alive during the call.
+    let look = unsafe { &mut *(*context).tables.cast::<&mut Look<'_>>() };
+    // SAFETY: the generated header passes arrays and their sizes.
+    let (key, entry) = unsafe {
+        (std::slice::from_raw_parts(key, key_size), std::slice::from_raw_parts_mut(entry, entry_size))
+    };
+    look(table, key, entry);
 }
 
 /// `struct handler` of `target_c::calls`.
@@ -173,6 +201,8 @@ impl Instance {
                 worker: 0,
                 server: share.server,
                 servers: share.servers,
+                look_up: None,
+                tables: ptr::null_mut(),
             });
         }
         let library = Arc::clone(library);
@@ -200,6 +230,22 @@ impl Instance {
     pub fn response(&self) -> &[u8] {
         // SAFETY: as in `request`.
         unsafe { std::slice::from_raw_parts(self.response, self.row.response) }
+    }
+
+    /// During `run`, C may look up tables by `look`.
+    pub fn looking<T>(&mut self, mut look: &mut Look<'_>, run: impl FnOnce(&mut Instance) -> T) -> T {
+        // SAFETY: the context is valid, and `look` lives until the end of this function.
+        unsafe {
+            (*self.context).look_up = Some(look_up);
+            (*self.context).tables = (&raw mut look).cast();
+        }
+        let given = run(self);
+        // SAFETY: as above.
+        unsafe {
+            (*self.context).look_up = None;
+            (*self.context).tables = ptr::null_mut();
+        }
+        given
     }
 
     /// Calls the handler with the contents of `request`.

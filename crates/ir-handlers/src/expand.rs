@@ -4,6 +4,9 @@
 //! After:  `@value_extern("h") @remote(handler = "h", ...) extern f_remote { f_remote(); bool call(in q_t q, out r_t r); }`, an instance
 //! `f_remote() f_handler;` at the top level, and calls `f_handler.call(q, r)`
 //!
+//! `@idempotent` before the function becomes `@soft` before the instance: a spare may answer calls without the memory of the device before
+//! it.
+//!
 //! With leased blocks, the constructor takes two numbers: `f_remote(bit<8> server, bit<8> servers)`, at first 0 and 1. Block B is leased to the
 //! server B modulo `servers`; a split sets the numbers of each server of a group.
 //!
@@ -11,13 +14,14 @@
 //! stays declared, without the annotation and without calls.
 
 use crate::handler::{CALL, Handler};
+use crate::mirror;
 use crate::remote::NAME;
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Annotation, Block, Call, Callee, Direction, Expr, ExprKind, ExternFunctionId, ExternId, ExternMethod,
-    ExternObject, Instance, InstanceId, Name, Owner, Program, SignatureParam, Stmt, StmtKind, Transition,
-    Type, build, visit,
+    Annotation, AnnotationBody, Block, Call, Callee, Direction, Expr, ExprKind, ExternFunctionId, ExternId,
+    ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Program, SignatureParam, Stmt, StmtKind,
+    Transition, Type, build, visit,
 };
 use std::collections::BTreeMap;
 
@@ -34,6 +38,7 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
             None => continue,
             Some(Err(problem)) => wrong.push(problem),
             Some(Ok(handler)) => {
+                wrong.extend(check_idempotent(&function, &handler));
                 if let Some((_, first)) = names.iter().find(|(name, _)| *name == handler.name) {
                     let title = format!("handler `{}` is declared twice", handler.name);
                     let problem = Diagnostic::error(codes::REMOTE, title)
@@ -48,6 +53,7 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
             }
         }
     }
+    wrong.extend(mirror::check(program));
     if !wrong.is_empty() {
         return Err(wrong);
     }
@@ -59,6 +65,27 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
         }
     }
     Ok(())
+}
+
+/// Annotation of a handler whose calls another device may answer, without the memory of the one before.
+const IDEMPOTENT: &str = "idempotent";
+
+fn is_idempotent(annotations: &[Annotation]) -> bool {
+    annotations.iter().any(|annotation| annotation.name == IDEMPOTENT)
+}
+
+/// A spare cannot know which numbers of a block are in use.
+fn check_idempotent(function: &ir::ExternFunction, handler: &Handler) -> Option<Diagnostic> {
+    if handler.block.is_none() || !is_idempotent(&function.annotations) {
+        return None;
+    }
+    let title = format!("`{}` cannot be `@idempotent`", handler.name);
+    let problem = Diagnostic::error(codes::REMOTE, title).at(function.span, "it has leased blocks");
+    Some(
+        problem
+            .note("a device that answers calls instead of another one would give out the same numbers again")
+            .help("leave out `@idempotent`, or `block`"),
+    )
 }
 
 /// Bits of a server's number, in the arguments of an instance.
@@ -87,6 +114,8 @@ fn declare(program: &mut Program, id: ExternFunctionId, handler: &Handler) -> In
         span: function.span,
     };
     let mut annotations = vec![Annotation::string("value_extern", &handler.name)];
+    let soft = Annotation { name: "soft".into(), body: AnnotationBody::Empty };
+    let of_instance = is_idempotent(&function.annotations).then_some(soft);
     annotations.extend(function.annotations);
     program.externs.push(ExternObject {
         name,
@@ -115,7 +144,7 @@ fn declare(program: &mut Program, id: ExternFunctionId, handler: &Handler) -> In
         },
         owner: Owner::Program,
         methods: vec![],
-        annotations: vec![],
+        annotations: of_instance.into_iter().collect(),
         span: function.span,
     });
     program.extern_functions[id.index()].annotations.retain(|annotation| annotation.name != NAME);

@@ -68,18 +68,25 @@ impl Struct {
         }
         let mut made = Struct { name: declared.name.to_string(), fields: vec![], size: 0 };
         made.add(program, ty, &mut vec![])?;
-        let names: Vec<String> = made.fields.iter().map(Field::name).collect();
+        made.check()?;
+        Ok(made)
+    }
+
+    /// Refuses what C cannot hold.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let names: Vec<String> = self.fields.iter().map(Field::name).collect();
         if let Some(twice) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
             return Err(format!("has two fields that are `{}` in C", twice.1));
         }
-        match made.size {
+        match self.size {
             0 => Err("has no fields".to_string()),
             size if size > MOST_BYTES => Err(format!("has {size} bytes, more than {MOST_BYTES}")),
-            _ => Ok(made),
+            _ => Ok(()),
         }
     }
 
-    fn add(&mut self, program: &Program, ty: &Type, path: &mut Vec<String>) -> Result<(), String> {
+    /// Adds the numbers of a type.
+    pub(crate) fn add(&mut self, program: &Program, ty: &Type, path: &mut Vec<String>) -> Result<(), String> {
         let (kind, width) = match program.representation(ty) {
             Type::Bit(width) => (FieldKind::Unsigned, *width),
             Type::Int(width) => (FieldKind::Signed, *width),

@@ -1,6 +1,7 @@
 //! The handlers of a program.
 
 use crate::fields::{Field, FieldKind, Struct};
+use crate::mirror::{self, Mirror};
 use crate::remote::{C_WORDS, Remote};
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, Span};
@@ -36,6 +37,8 @@ pub struct Handler {
     pub response: Option<Struct>,
     /// The call gives `bool`: true if the handler gives `P4R_OK`.
     pub returns: bool,
+    /// Tables that it may look up.
+    pub mirrors: Vec<Mirror>,
     /// As value externs are described.
     pub method: Method,
     /// Place of the declaration.
@@ -105,7 +108,9 @@ impl Handler {
         }
         let key = key_of(&remote, &request.name, &made)?;
         let block = block_of(&remote, &request.name, &made)?;
+        let mirrors = mirror::of_handler(program, &remote.handler)?;
         Ok(Handler {
+            mirrors,
             name: remote.handler,
             group: remote.group,
             key,
@@ -123,7 +128,8 @@ impl Handler {
     /// A number that differs between handlers whose requests, responses, keys or results have other forms (FNV-1a).
     pub fn fingerprint(&self) -> u64 {
         let mut text = format!("{} {}", self.name, self.returns);
-        for part in [Some(&self.request), self.response.as_ref(), Some(&self.key)].into_iter().flatten() {
+        let own = [Some(&self.request), self.response.as_ref(), Some(&self.key)].into_iter().flatten();
+        for part in own.chain(self.mirrors.iter().flat_map(|mirror| [&mirror.key, &mirror.entry])) {
             let _ = write!(text, " {}", part.name);
             for field in &part.fields {
                 let _ = write!(text, " {} {:?} {}", field.name(), field.kind, field.width);

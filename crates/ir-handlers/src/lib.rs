@@ -12,13 +12,16 @@
 //! - `fields`: the values of a struct, as C sees them
 //! - `expand`: the pass
 //! - `handler`: the handlers of a program, and the offer of a device that runs one
+//! - `mirror`: the tables that handlers look up
 
 mod expand;
 mod fields;
 mod handler;
+mod mirror;
 mod remote;
 
 pub use expand::expand;
 pub use fields::{Field, FieldKind, Struct};
 pub use handler::{CALL, Handler, handlers, offer};
+pub use mirror::Mirror;
 pub use remote::Remote;

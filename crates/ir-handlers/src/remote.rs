@@ -76,7 +76,7 @@ impl Remote {
 }
 
 /// A name that C accepts for a function, and that does not begin as the names of p4rack's own or of the compiler do.
-fn is_c_name(name: &str) -> bool {
+pub(crate) fn is_c_name(name: &str) -> bool {
     let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let starts = name.starts_with(|c: char| c.is_ascii_alphabetic());
     plain && starts && !name.starts_with("p4r_") && !C_WORDS.contains(&name)

@@ -225,3 +225,22 @@ fn one_handler_has_one_declaration() {
     assert_eq!(found[0].title, "handler `h` is declared twice");
     assert!(program(twice, "f(q);").is_ok(), "only one is used");
 }
+
+#[test]
+fn a_spare_may_answer_calls_of_an_idempotent_handler() {
+    let of = |annotation: &str, rest: &str| {
+        let declaration = format!(
+            "{annotation} @remote(handler = \"h\", key = {{ q.src }}{rest}) extern bool h(in request_t q, out response_t r);"
+        );
+        program(&declaration, "h(q, r);")
+    };
+    let is_soft = |program: &Program| {
+        let (id, _) = handlers(program)[0];
+        program.instance(id).annotations.iter().any(|annotation| annotation.name == "soft")
+    };
+    assert!(is_soft(&of("@idempotent", "").expect("it is right")));
+    assert!(!is_soft(&of("", "").expect("it is right")));
+    let found = of("@idempotent", ", block = q.inner.vlan").expect_err("it is refused");
+    assert_eq!(found[0].title, "`h` cannot be `@idempotent`");
+    assert!(of("", ", block = q.inner.vlan").is_ok());
+}

@@ -128,7 +128,8 @@ impl Case {
         let first = self.parts.get(self.placement.origin().0 as usize);
         let linkage = first.and_then(|p| p.as_ref()).map(|p| p.linkage.clone()).unwrap_or_default();
         let origins = self.placement.origins().map(|d| d.0 as usize).collect();
-        let led = self.placement.sites.values().filter(|site| site.policy == Policy::Failover);
+        let has_others = |policy| matches!(policy, Policy::Failover | Policy::Group);
+        let led = self.placement.sites.values().filter(|site| has_others(site.policy));
         let spares =
             led.flat_map(|site| site.devices.iter().skip(1)).map(|device| device.0 as usize).collect();
         Map { origins, spares, linkage, joined: self.joins(), ..Map::default() }

@@ -62,7 +62,7 @@ pub(crate) struct Map {
     /// The ports of devices that lead to others.
     pub links: BTreeSet<(usize, Port)>,
     pub origins: Vec<usize>,
-    /// Devices that stand in for others that fail.
+    /// Devices that stand in for others, or share their flows, except for the first of each site.
     pub spares: BTreeSet<usize>,
     /// The origins'.
     pub linkage: Linkage,

@@ -4,7 +4,7 @@ use crate::environment::Watch;
 use crate::record::{Cause, Map, Record, Transaction};
 use crate::watched::{Shared, Watched, open};
 use base_time::{Duration, Probability, Rng, Time};
-use dataplane_api::{Output, Port};
+use dataplane_api::{Device as _, Output, Port};
 use device::Switch;
 use device_network::{
     DeviceNode, DeviceSettings, Drive, Link, Network, Node, Outcome, Owner, Place, Plug, Reason, Spent,
@@ -52,6 +52,8 @@ pub struct SplitRun {
     /// Frames that links have lost.
     lost: usize,
     watch: Watch,
+    /// State of spares at the beginning.
+    begun: BTreeMap<(usize, String), Vec<u8>>,
 }
 
 /// The network did not come to rest, or is broken.
@@ -78,6 +80,12 @@ impl SplitRun {
         pads: bool,
     ) -> Result<SplitRun, device_network::BuildError> {
         let map = Arc::new(Map { links: joined.keys().copied().collect(), ..map });
+        let spares = switches.iter().enumerate().filter(|(index, _)| map.spares.contains(index));
+        let begun = spares.flat_map(|(index, switch)| {
+            let state = switch.iter().flat_map(Switch::state);
+            state.map(move |(name, value)| ((index, name), value))
+        });
+        let begun = begun.collect();
         let journal = Shared::default();
         let settings = DeviceSettings { recirculation: conditions.delay, ..DeviceSettings::default() };
         let device = |(index, switch): (usize, Option<Switch>)| {
@@ -89,7 +97,7 @@ impl SplitRun {
         let once = joined.iter().filter(|(from, to)| from < to);
         let links = once.map(|(from, to)| link([*from, *to], conditions, pads));
         let network = Network::new(devices, 0, links, &conditions.chance)?;
-        let mut run = SplitRun { network, map, journal, hops: 0, left: 0, lost: 0, watch };
+        let mut run = SplitRun { network, map, journal, hops: 0, left: 0, lost: 0, watch, begun };
         (0..run.network.devices.len() as u32).for_each(|device| run.network.watch_timer(device));
         Ok(run)
     }
@@ -233,8 +241,9 @@ impl SplitRun {
         let mut all: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         for (index, node) in self.network.devices.iter().enumerate() {
             for (name, value) in node.device().state() {
-                // Where nothing fails, no packet comes to a spare.
-                let is_untouched = value.is_empty() && self.map.spares.contains(&index);
+                // Where nothing fails, no packet comes to a spare; and a handler on a server may keep nothing.
+                let is_untouched = self.map.spares.contains(&index)
+                    && (value.is_empty() || self.begun.get(&(index, name.clone())) == Some(&value));
                 if self.map.is_runtime(&name) || is_untouched {
                     continue;
                 }

@@ -86,10 +86,19 @@ pub fn check_state(
         let title = format!("a spare would lack what `{}` holds", instance.control_plane_name);
         let names = placement.players(section.device);
         let names: Vec<_> = names.into_iter().map(|device| format!("`{}`", placement.name(device))).collect();
+        let declared = &program.extern_object(instance.object).annotations;
+        let help = match declared.iter().any(|annotation| annotation.name == "remote") {
+            true => {
+                "write `@idempotent` before the handler's declaration if a spare may answer without its memory, or place the handler on one device"
+            }
+            false => {
+                "write `@soft` before the declaration if the values may be lost, or place the region on one device"
+            }
+        };
         refuse_apart(program, object, title)
             .at(instance.span, format!("each of {} would have one", names.join(", ")))
             .note("packets write it, and a spare takes over without the values")
-            .help("write `@soft` before the declaration if the values may be lost, or place the region on one device")
+            .help(help)
     };
     found.iter().map(report).collect()
 }

@@ -17,6 +17,8 @@ pub struct GroupRules {
     pub answer_us: u64,
     /// Servers keep nothing of a flow: buckets move at once.
     pub is_stateless: bool,
+    /// Servers drop calls that have waited for longer.
+    pub max_age_us: Option<u64>,
     /// The group grows and shrinks by itself.
     pub scale: Option<ScaleRules>,
 }
@@ -50,9 +52,19 @@ const MOST_US: u64 = 366 * 24 * 3600 * 1_000_000;
 impl GroupRules {
     /// The rules as a word: numbers with commas.
     pub fn to_text(&self) -> String {
-        let GroupRules { idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless, scale } = *self;
+        let GroupRules {
+            idle_us,
+            patience_us,
+            settle_us,
+            hold_us,
+            answer_us,
+            is_stateless,
+            max_age_us,
+            scale,
+        } = *self;
+        let (is_stateless, max_age_us) = (u8::from(is_stateless), max_age_us.unwrap_or(0));
         let mut text =
-            format!("{idle_us},{patience_us},{settle_us},{hold_us},{answer_us},{}", u8::from(is_stateless));
+            format!("{idle_us},{patience_us},{settle_us},{hold_us},{answer_us},{is_stateless},{max_age_us}");
         if let Some(scale) = scale {
             let ScaleRules { capacity, up, up_for_us, down, down_for_us, cooldown_us, min, max, weighs } =
                 scale;
@@ -69,8 +81,8 @@ impl GroupRules {
     /// Reads [`GroupRules::to_text`]; none if the word is something else, or if a time is 0 or more than a year.
     pub fn of_text(text: &str) -> Option<GroupRules> {
         let numbers: Vec<u64> = text.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let (&[idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless], rest) =
-            numbers.split_first_chunk::<6>()?;
+        let (&[idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless, max_age_us], rest) =
+            numbers.split_first_chunk::<7>()?;
         let scale = match *rest {
             [] => None,
             [capacity, up, up_for_us, down, down_for_us, cooldown_us, min, max, weighs] => {
@@ -93,7 +105,9 @@ impl GroupRules {
         };
         let times = [idle_us, patience_us, settle_us, hold_us, answer_us];
         let is_sound = times.iter().all(|us| (1..=MOST_US).contains(us)) && is_stateless <= 1;
+        let is_sound = is_sound && max_age_us <= MOST_US;
         let is_stateless = is_stateless == 1;
+        let max_age_us = Some(max_age_us).filter(|us| *us > 0);
         is_sound.then_some(GroupRules {
             idle_us,
             patience_us,
@@ -101,6 +115,7 @@ impl GroupRules {
             hold_us,
             answer_us,
             is_stateless,
+            max_age_us,
             scale,
         })
     }
@@ -130,9 +145,11 @@ mod tests {
             hold_us: 3,
             answer_us: 4,
             is_stateless: false,
+            max_age_us: None,
             scale: Some(scale),
         };
-        for rules in [rules, GroupRules { is_stateless: true, scale: None, ..rules }] {
+        let other = GroupRules { is_stateless: true, max_age_us: Some(7), scale: None, ..rules };
+        for rules in [rules, other] {
             assert_eq!(GroupRules::of_text(&rules.to_text()), Some(rules));
         }
         let text = rules.to_text();

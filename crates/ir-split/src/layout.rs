@@ -24,6 +24,9 @@ pub const VERSION_BITS: u32 = 4;
 /// The field by which a policy distinguishes its own frames from hand-overs of packets, which have 0 there.
 pub const KIND: &str = "kind";
 
+/// The field with the number of a call, 0 if calls are not numbered.
+pub const CALL: &str = "group_call";
+
 /// Bits of a frame's length.
 pub const FRAME_LENGTH_BITS: u32 = 16;
 
@@ -129,11 +132,11 @@ impl Layout {
         if !refused.is_empty() {
             return Err(refused);
         }
-        // Two numbers beyond those of sections: an unknown hand-over, and, with spares, a frame after which nothing runs.
+        // Two numbers beyond those of sections: an unknown hand-over, and, where policies drop frames, one after which nothing runs.
         let unknown_region = sections.list.len() as u64;
         let ended_region = unknown_region + 1;
-        let last_region =
-            if of_policies.iter().any(|field| field.name == KIND) { ended_region } else { unknown_region };
+        let ends = of_policies.iter().any(|field| [KIND, CALL].contains(&field.name.as_str()));
+        let last_region = if ends { ended_region } else { unknown_region };
         let region_bits = bits_for(last_region);
         let field = |name: &str, width: u32| LayoutField { name: name.into(), width };
         let mut common = vec![

@@ -143,6 +143,8 @@ pub struct Placement {
     pub longest_on_link: BTreeMap<(DeviceIndex, DeviceIndex), u32>,
     /// Groups of servers that agents beside the devices run; none if others do.
     pub groups: Vec<GroupSetup>,
+    /// Roles under the policy `group` whose calls are numbered: a call that comes twice, or is answered twice, counts once.
+    pub numbered: BTreeSet<DeviceIndex>,
 }
 
 impl Placement {
@@ -168,6 +170,7 @@ impl Placement {
             longest_frame: None,
             longest_on_link: BTreeMap::new(),
             groups: vec![],
+            numbered: BTreeSet::new(),
         }
     }
 

@@ -1,10 +1,10 @@
 //! Groups as the programs of their switch and servers say them: all that agents beside these devices need, without a controller.
 //!
 //! ```text
-//! @leads_group("nat", 0, 1024, "0200...", "160000000,50000,200000,1000000,250000,0", "s1", 3, true, "s2", 4, false)
+//! @leads_group("nat", 0, 1024, "0200...", "160000000,50000,200000,1000000,250000,0,0", "s1", 3, true, "s2", 4, false)
 //! control p4rack_group(...)                         number, buckets, wire, rules, then the servers: name, port, a member at first
 //!
-//! @serves_group("nat", 1, 2, "0200...", "160000000,50000,200000,1000000,250000,0")
+//! @serves_group("nat", 1, 2, "0200...", "160000000,50000,200000,1000000,250000,0,0")
 //! control ingress(...)                              member, port to the switch, wire, rules
 //! ```
 
@@ -241,6 +241,7 @@ mod tests {
             flag: place(172, 1),
             bucket: place(173, 16),
             flow: place(189, 45),
+            call: None,
         }
     }
 
@@ -251,6 +252,7 @@ mod tests {
         hold_us: 3,
         answer_us: 4,
         is_stateless: false,
+        max_age_us: Some(1_000),
         scale: None,
     };
 

@@ -4,7 +4,7 @@
 //! @merge("add")  register<bit<32>>(1024) seen;      merged, also "max", "min", "or"
 //! @merge("max", reads = "stale")  ...               packets may show what they read from it, which may lack what others wrote a while ago
 //! @sharded       register<bit<16>>(1024) state;     each cell belongs to one flow
-//! @soft          register<bit<8>>(1024) cached;     may be lost; a frame extern too, for spares
+//! @soft          register<bit<8>>(1024) cached;     may be lost; a frame extern or a value extern too, for spares
 //! ```
 
 use crate::facts::{is_pure, sharing};
@@ -26,7 +26,13 @@ pub fn mode_of(program: &Program, object: InstanceId) -> Mode {
 pub fn is_soft(program: &Program, object: InstanceId) -> bool {
     let instance = program.instance(object);
     let is_said = || instance.annotations.iter().any(|annotation| annotation.name == "soft");
-    mode_of(program, object) == Mode::Soft || program.frame_extern(instance).is_some() && is_said()
+    mode_of(program, object) == Mode::Soft
+        || is_own_memory(program.extern_object(instance.object)) && is_said()
+}
+
+/// Frame externs and value externs: each copy has a memory of its own.
+fn is_own_memory(object: &ExternObject) -> bool {
+    object.frame_extern().is_some() || object.value_extern().is_some()
 }
 
 /// The mode that follows from what the object is.
@@ -210,7 +216,7 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
                 .help("keep it on one device, or give each device its share of the rate"))
         }
         // One copy so far: the memory of a spare is another one ([`is_soft`]).
-        (None, Mode::Soft) if object.frame_extern().is_some() => Ok(None),
+        (None, Mode::Soft) if is_own_memory(object) => Ok(None),
         _ => Err(wrong(format!("this is a {}", object.name)).note("it is for registers")),
     }
 }

@@ -93,6 +93,10 @@ pub(crate) fn within(control: &Control) -> Within {
             }
         });
     });
+    // Handlers look these up, also where no packet does.
+    let is_mirrored = |table: &ir::Table| table.annotations.iter().any(|a| a.name == "mirror");
+    let mirrored = control.tables.iter().enumerate().filter(|(_, table)| is_mirrored(table));
+    found.tables.extend(mirrored.map(|(at, _)| TableId::from(at)));
     let mut open: Vec<TableId> = found.tables.iter().copied().collect();
     while let Some(table) = open.pop().and_then(|id| control.tables.get(id.index())) {
         found.listed.extend(table.actions.iter().map(|a| a.action));

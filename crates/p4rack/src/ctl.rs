@@ -153,11 +153,15 @@ pub fn groups(shown: &ShowResponse, name: Option<&str>) -> String {
 
 fn group(group: &Group) -> String {
     let state = if group.is_steady { "steady" } else { "changing" };
-    let Group { name, switch, changes, sent, returned, servers, .. } = group;
+    let Group { name, switch, changes, sent, returned, servers, repeated_answers, .. } = group;
     let lost = sent.saturating_sub(*returned);
-    let head = format!(
-        "{name} at {switch}: {state}, {changes} changes, {sent} calls, {returned} returned, {lost} lost\n"
+    let mut head = format!(
+        "{name} at {switch}: {state}, {changes} changes, {sent} calls, {returned} returned, {lost} lost"
     );
+    if *repeated_answers > 0 {
+        let _ = write!(head, ", {repeated_answers} repeated answers dropped");
+    }
+    head.push('\n');
     let row = |server: &Server| {
         let weight = if server.weight > 0 { format!("weight {}", server.weight) } else { "-".to_string() };
         vec![
@@ -170,10 +174,17 @@ fn group(group: &Group) -> String {
             format!("{} calls", server.calls),
             format!("{} handled", server.handled),
             format!("{} extra steps", server.extra_steps),
-            format!("{} dropped", server.dropped),
+            format!("{} dropped{}", server.dropped, reasons(server)),
         ]
     };
     head + &table(servers.iter().map(row).collect())
+}
+
+/// `: 3 late, 2 repeated`
+fn reasons(server: &Server) -> String {
+    let all: Vec<String> =
+        server.reasons.iter().map(|dropped| format!("{} {}", dropped.count, dropped.reason)).collect();
+    if all.is_empty() { String::new() } else { format!(": {}", all.join(", ")) }
 }
 
 /// The apps whose flows move, or one of them: totals, then a flow on each line. With `top` the flows with the most packets in the last window, at the

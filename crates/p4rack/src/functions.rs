@@ -4,7 +4,8 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Time};
 use dataplane_api::{
-    Emitter, ExternError, FrameExtern, FrameExternFactory, Registry, ValueExtern, ValueExternFactory,
+    Emitter, ExternError, FrameExtern, FrameExternFactory, Mirrors, NoMirrors, Registry, ValueExtern,
+    ValueExternFactory,
 };
 use ir::Program;
 use rack_emulator::Spent;
@@ -89,8 +90,19 @@ struct TimedValue {
 
 impl ValueExtern for TimedValue {
     fn call(&mut self, method: usize, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+        self.call_with(method, inputs, outputs, &NoMirrors, now);
+    }
+
+    fn call_with(
+        &mut self,
+        method: usize,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) {
         self.spent.add(self.cost.time);
-        self.value.call(method, inputs, outputs, now);
+        self.value.call_with(method, inputs, outputs, mirrors, now);
     }
 
     fn deadline(&self) -> Option<Time> {
@@ -99,6 +111,10 @@ impl ValueExtern for TimedValue {
 
     fn tick(&mut self, now: Time) {
         self.value.tick(now);
+    }
+
+    fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
+        self.value.tick_with(mirrors, now);
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -26,7 +26,7 @@ pub fn load(path: &Path) -> Racked {
     rack::load(path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
 }
 
-fn run(racked: &Racked) -> RunReport {
+pub fn run(racked: &Racked) -> RunReport {
     up::bring_up(racked)
         .unwrap_or_else(|found| panic!("{found:#?}"))
         .run()
@@ -49,7 +49,7 @@ fn the_example_grows_shrinks_and_survives_a_death() {
 }
 
 /// The example without changes and deaths, with other lines for its group.
-fn variant(name: &str, group: &str) -> PathBuf {
+pub fn variant(name: &str, group: &str) -> PathBuf {
     let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&place).expect("a directory");
     let directory = example().parent().expect("it has one").to_path_buf();
@@ -128,7 +128,7 @@ pub fn stateless(name: &str, calls: &str, group: &str, more: &str) -> PathBuf {
 }
 
 /// One call for each packet: the packets of the uploads to odd ports are dropped.
-const ONE_CALL: &str =
+pub const ONE_CALL: &str =
     "q.port = hdr.packet.dst; if (even(q)) { std.egress_spec = 2; } else { mark_to_drop(std); }";
 
 #[test]
@@ -168,14 +168,14 @@ pub fn ms(count: u64) -> Time {
 
 /// A packet of a connection, as both sides number it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Sent {
+pub struct Sent {
     at: Time,
     connection: u16,
     number: u32,
 }
 
 /// Connections that begin, send for a while, and end for good; three of them share a peer's port.
-fn traffic(rng: &mut Rng) -> Vec<Sent> {
+pub fn traffic(rng: &mut Rng) -> Vec<Sent> {
     let mut all = vec![];
     for connection in 0..60 {
         let mut at = rng.below(8_000);
@@ -228,7 +228,7 @@ fn without_port(frame: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Seen {
+pub struct Seen {
     /// By connection, at the peer.
     out: BTreeMap<u16, Vec<Vec<u8>>>,
     /// The same, at the client.
@@ -236,7 +236,7 @@ struct Seen {
 }
 
 /// Outputs of one device with the handler inline.
-fn whole(racked: &Racked, sent: &[Sent]) -> Seen {
+pub fn whole(racked: &Racked, sent: &[Sent]) -> Seen {
     let app = &racked.apps[0];
     let options = Options { registry: app.offers.registry.clone(), ..Options::default() };
     let mut device = ir_interp::switch(Arc::clone(&app.whole), options).expect("it runs");
@@ -256,15 +256,15 @@ fn whole(racked: &Racked, sent: &[Sent]) -> Seen {
     seen
 }
 
-struct Ran {
+pub struct Ran {
     seen: Seen,
-    report: RunReport,
+    pub report: RunReport,
     /// Connections that a server had to do with which died then: the server and its deaths.
     hurt: BTreeSet<u16>,
 }
 
 /// Outputs of the rack.
-fn in_rack(racked: &Racked, sent: &[Sent]) -> Ran {
+pub fn in_rack(racked: &Racked, sent: &[Sent]) -> Ran {
     let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}"));
     running.emulator.listen(CLIENT);
     running.emulator.listen(NET);
@@ -323,7 +323,7 @@ fn hurt(racked: &Racked, server: usize, recording: &[u8]) -> BTreeSet<u16> {
 
 /// The first difference. Servers choose public ports, and so does the one device: ports are compared by a bijection between connections that
 /// live at one time.
-fn difference(expected: &Seen, ran: &Ran, sent: &[Sent]) -> Option<String> {
+pub fn difference(expected: &Seen, ran: &Ran, sent: &[Sent]) -> Option<String> {
     let mut ports: BTreeMap<u16, u16> = BTreeMap::new();
     let unhurt = expected.out.iter().filter(|(connection, _)| !ran.hurt.contains(connection));
     for (connection, expected_out) in unhurt {
@@ -376,6 +376,11 @@ fn difference(expected: &Seen, ran: &Ran, sent: &[Sent]) -> Option<String> {
 
 /// The rack of the example without its traffic and changes: members come and go at random, and, with `deaths`, servers die and return.
 fn random(seed: u64, deaths: bool) -> Racked {
+    random_and(seed, deaths, &|_| ())
+}
+
+/// The same with a further change.
+pub fn random_and(seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
     let mut map = SourceMap::new();
     let defines = [
         "SNAT_CONFIG=\"address=203.0.113.1 first=1024 last=5119 idle=2 quarantine=0\"".to_string(),
@@ -425,6 +430,7 @@ fn random(seed: u64, deaths: bool) -> Racked {
             }
             at += 20 + rng.below(700);
         }
+        and(rack);
     };
     rack::load_as(&example(), &defines, &mut map, &change, &mut |_| ())
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))

@@ -301,6 +301,9 @@ pub struct Group {
     pub returned: u64,
     #[prost(message, repeated, tag = "7")]
     pub servers: ::prost::alloc::vec::Vec<Server>,
+    /// Answers that had come before, and that the switch has dropped.
+    #[prost(uint64, tag = "8")]
+    pub repeated_answers: u64,
 }
 impl ::prost::Name for Group {
     const NAME: &'static str = "Group";
@@ -312,7 +315,7 @@ impl ::prost::Name for Group {
         "/p4rack.v1.Group".into()
     }
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Server {
     #[prost(string, tag = "1")]
     pub device: ::prost::alloc::string::String,
@@ -339,6 +342,29 @@ pub struct Server {
     /// Packets and frames that it has dropped or refused before its device.
     #[prost(uint64, tag = "10")]
     pub dropped: u64,
+    /// The same by reason; reasons without a count are left out.
+    #[prost(message, repeated, tag = "11")]
+    pub reasons: ::prost::alloc::vec::Vec<server::Dropped>,
+}
+/// Nested message and enum types in `Server`.
+pub mod server {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+    pub struct Dropped {
+        #[prost(string, tag = "1")]
+        pub reason: ::prost::alloc::string::String,
+        #[prost(uint64, tag = "2")]
+        pub count: u64,
+    }
+    impl ::prost::Name for Dropped {
+        const NAME: &'static str = "Dropped";
+        const PACKAGE: &'static str = "p4rack.v1";
+        fn full_name() -> ::prost::alloc::string::String {
+            "p4rack.v1.Server.Dropped".into()
+        }
+        fn type_url() -> ::prost::alloc::string::String {
+            "/p4rack.v1.Server.Dropped".into()
+        }
+    }
 }
 impl ::prost::Name for Server {
     const NAME: &'static str = "Server";

@@ -72,6 +72,8 @@ pub struct GroupReport {
     pub returned: u64,
     /// Calls that have not come back: lost, or on their way.
     pub lost: u64,
+    /// Answers that had come before, and that the switch has dropped.
+    pub repeated: u64,
     /// In the order of the rack's file.
     pub servers: Vec<ServerReport>,
 }
@@ -97,6 +99,8 @@ pub struct ServerReport {
     pub extra_hops: u64,
     /// Packets and frames that it has dropped or refused before its device.
     pub dropped: u64,
+    /// The same by reason; reasons without a count are left out.
+    pub reasons: BTreeMap<String, u64>,
 }
 
 /// An edge to a device with spares.

@@ -4,7 +4,7 @@ use crate::circle::LoopReport;
 use crate::pinned;
 use crate::report::{
     DeviceReport, DropReport, EdgeReport, FaultReport, GroupReport, LatencyReport, LinkReport, NoteReport,
-    RunReport, WorkloadReport,
+    RunReport, ServerReport, WorkloadReport,
 };
 use std::fmt;
 
@@ -120,9 +120,10 @@ fn edge_row(edge: &EdgeReport) -> [String; 5] {
     ]
 }
 
-const GROUPS: [&str; 7] = ["<group", "<switch", "changes", "calls", "came back", "lost", "<state"];
+const GROUPS: [&str; 8] =
+    ["<group", "<switch", "changes", "calls", "came back", "lost", "repeated", "<state"];
 
-fn group_row(group: &GroupReport) -> [String; 7] {
+fn group_row(group: &GroupReport) -> [String; 8] {
     [
         group.group.clone(),
         group.switch.clone(),
@@ -130,11 +131,12 @@ fn group_row(group: &GroupReport) -> [String; 7] {
         group.sent.to_string(),
         group.returned.to_string(),
         group.lost.to_string(),
+        group.repeated.to_string(),
         if group.is_steady { "steady" } else { "changing" }.to_string(),
     ]
 }
 
-const SERVERS: [&str; 10] = [
+const SERVERS: [&str; 11] = [
     "<server",
     "<group",
     "<state",
@@ -145,9 +147,10 @@ const SERVERS: [&str; 10] = [
     "handled",
     "extra steps",
     "dropped",
+    "<reasons",
 ];
 
-fn server_rows(group: &GroupReport) -> impl Iterator<Item = [String; 10]> {
+fn server_rows(group: &GroupReport) -> impl Iterator<Item = [String; 11]> {
     group.servers.iter().map(|server| {
         [
             server.name.clone(),
@@ -160,8 +163,15 @@ fn server_rows(group: &GroupReport) -> impl Iterator<Item = [String; 10]> {
             server.handled.to_string(),
             server.extra_hops.to_string(),
             server.dropped.to_string(),
+            reasons(server),
         ]
     })
+}
+
+/// `3 late, 2 repeated`
+fn reasons(server: &ServerReport) -> String {
+    let all: Vec<String> = server.reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+    if all.is_empty() { "-".to_string() } else { all.join(", ") }
 }
 
 const WORKLOADS: [&str; 9] =

@@ -9,6 +9,8 @@
 //! variant = "exact"             # each packet of a flow reaches the server that has its state; "pin": for handlers that keep no state of a
 //!                               # flow (`keeps = "0s"`): buckets move at once, and `idle` is left out
 //! buckets = 1024                # new flows of handlers are hashed into this many buckets, a power of two; a region states its number in `@flow`
+//! dedup = true                  # a call that a link doubles is handled once and answered once; default false
+//! max_age = "1ms"               # a server drops calls that have waited for it for longer; default: never
 //! patience = "200us"            # a question between servers is repeated after this time; must exceed the longest round trip
 //! settle = "1ms"                # a server that has lost a bucket is asked for its flows at this interval
 //! hold = "1ms"                  # a server that has not answered for this time has failed
@@ -56,6 +58,10 @@ pub struct Group {
     pub is_stateless: bool,
     /// The group grows and shrinks by itself.
     pub scale: Option<Scale>,
+    /// A call that comes twice, or is answered twice, counts once.
+    pub dedup: bool,
+    /// Servers drop calls that have waited for longer.
+    pub max_age: Option<Duration>,
     /// Buckets of flows of handlers.
     pub buckets: u32,
     /// Times in virtual time, or of processes after [`Rack::of_processes`](crate::Rack::of_processes).
@@ -174,6 +180,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
     };
     let mut scale = s.optional(r, "scale", scale);
     let buckets = s.optional(r, "buckets", buckets);
+    let dedup = s.optional(r, "dedup", value::boolean);
+    let max_age = s.optional(r, "max_age", value::interval);
     let patience = s.optional(r, "patience", value::interval);
     let settle = s.optional(r, "settle", value::interval);
     let hold = s.optional(r, "hold", value::interval);
@@ -208,6 +216,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
         idle: idle?,
         is_stateless,
         scale: scale.map(|scale| scale.value),
+        dedup: dedup.is_some_and(|dedup| dedup.value),
+        max_age: max_age.map(|age| age.value),
         buckets: buckets.map_or(1024, |buckets| buckets.value),
         pace: over(EMULATED),
         pace_of_processes: over(PROCESSES),

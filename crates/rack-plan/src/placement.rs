@@ -71,7 +71,9 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         longest_frame: None,
         longest_on_link: BTreeMap::new(),
         groups: if rack.has_agents { rack.groups.iter().map(setup).collect() } else { vec![] },
+        numbered: BTreeSet::new(),
     };
+    placement.numbered = numbered(rack, &placement);
     let mut wrong = vec![];
     let (mut takes_short, mut pads) = (false, false);
     for cable in rack.cables() {
@@ -122,6 +124,14 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
     if wrong.is_empty() { Ok(placement) } else { Err(wrong) }
 }
 
+/// Servers of the groups whose calls count once, each as the first server of its site.
+fn numbered(rack: &Rack, placement: &Placement) -> BTreeSet<DeviceIndex> {
+    let groups = rack.groups.iter().filter(|group| group.dedup);
+    let servers = groups.flat_map(|group| &group.servers).map(|server| DeviceIndex(server.value.0));
+    let all = servers.map(|server| placement.role(server));
+    all.filter(|role| placement.is_led_by(*role, ir_split::Policy::Group)).collect()
+}
+
 /// A group as the agents of its devices need it.
 fn setup(group: &rack_model::Group) -> GroupSetup {
     GroupSetup {
@@ -155,6 +165,7 @@ pub fn group_rules(group: &rack_model::Group, answer: base_time::Duration) -> Gr
         hold_us: us(hold),
         answer_us: us(answer),
         is_stateless: group.is_stateless,
+        max_age_us: group.max_age.map(us),
         scale: group.scale.map(scale),
     }
 }

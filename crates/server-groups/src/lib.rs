@@ -37,7 +37,7 @@ pub mod spread;
 pub mod table;
 pub mod wire;
 
-pub use counters::Counters;
+pub use counters::{Counters, DROPS, Drops};
 pub use group::{Command, Group, Refusal};
 pub use server::{Effect, Limits, Server};
 pub use table::{Dispatch, Row, RowId, Table, Write};

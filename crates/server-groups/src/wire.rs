@@ -73,6 +73,8 @@ pub struct Wire {
     pub bucket: Place,
     /// The flow.
     pub flow: Place,
+    /// The number of the call, if calls have one: its answer has it, too.
+    pub call: Option<Place>,
 }
 
 /// A frame as a member reads it.
@@ -117,6 +119,11 @@ impl Wire {
     pub fn call_to(&self, frame: &[u8]) -> Option<Member> {
         let is_call = self.is_own(frame) && get(frame, self.kind) == Some(FIRST);
         member(get(frame, self.to).filter(|_| is_call)?)
+    }
+
+    /// The number of a call or of its answer; none of frames without one.
+    pub fn call_number(&self, frame: &[u8]) -> Option<u64> {
+        get(frame, self.call?).filter(|number| *number > 0)
     }
 
     /// True of a call that comes back from a member.
@@ -218,7 +225,7 @@ fn member(number: u64) -> Option<Member> {
 #[cfg(test)]
 mod tests {
     use super::{Counts, Flow, Place, Read, Said, Says, Wire};
-    use crate::{Frame, Hop, Instruction, Member, Report, RowId};
+    use crate::{Drops, Frame, Hop, Instruction, Member, Report, RowId};
     use std::collections::BTreeSet;
 
     fn wire() -> Wire {
@@ -238,6 +245,7 @@ mod tests {
             flag: place(172, 1),
             bucket: place(173, 16),
             flow: place(189, 45),
+            call: None,
         }
     }
 
@@ -347,7 +355,13 @@ mod tests {
             Report::Closed { row, epoch: 0 },
             Report::Ended { bucket: 9, flow: flow(8) },
         ];
-        let counts = Counts { flows: 1, opened: 2, handled: 1 << 40, extra_hops: u64::MAX, dropped: 5 };
+        let counts = Counts {
+            flows: 1,
+            opened: 2,
+            handled: 1 << 40,
+            extra_hops: u64::MAX,
+            drops: Drops::of_counts([5, 0, 1, 0, 7, u64::MAX, 3]),
+        };
         std::iter::once(Says::Here(counts)).chain(all.map(Says::Report)).collect()
     }
 
@@ -384,6 +398,11 @@ mod tests {
 
     #[test]
     fn a_wire_is_read_as_it_was_written() {
+        let numbered = Wire { call: Some(super::Place { at: 234, width: 20 }), ..wire() };
+        assert_eq!(Wire::of_text(&numbered.to_text()), Some(numbered.clone()));
+        for wrong in [";", ";234+23", ";234+20;1"] {
+            assert_eq!(Wire::of_text(&(wire().to_text() + wrong)), None, "{wrong}");
+        }
         let text = wire().to_text();
         assert_eq!(Wire::of_text(&text), Some(wire()));
         // Cut off or changed anywhere, it is another wire or none.

@@ -24,11 +24,11 @@ fn a_server_refuses_what_it_is_not_to_get() {
     server.receive(Frame::Answer { flow: 1, bucket: 0, from: Member(1), number: 0, owns: true }, 0, &mut out);
     assert!(out.is_empty(), "{out:?}");
     let counters = server.counters;
-    assert_eq!((counters.refused, counters.stray), (4, 1));
+    assert_eq!((counters.drops.refused, counters.drops.stray), (4, 1));
     for flow in 0..5 {
         server.receive(packet(flow, Hop::First { previous: None }), 0, &mut out);
     }
-    assert_eq!((out.len(), server.counters.no_room), (2, 3));
+    assert_eq!((out.len(), server.counters.drops.no_room), (2, 3));
 }
 
 #[test]
@@ -42,11 +42,11 @@ fn a_hold_is_bounded_and_ends_though_nobody_answers() {
     for packet in 0..6 {
         server.receive(Frame::Packet { flow: 1, bucket: 0, hop, packet }, 0, &mut out);
     }
-    assert_eq!((server.held(), server.counters.not_held), (3, 2));
+    assert_eq!((server.held(), server.counters.drops.not_held), (3, 2));
     for now in [5, 11, 22, 33, 44] {
         server.tick(now, &mut out);
     }
-    assert_eq!((server.held(), server.waiting(), server.counters.no_answer), (0, 0, 3));
+    assert_eq!((server.held(), server.waiting(), server.counters.drops.no_answer), (0, 0, 3));
     let asked =
         out.iter().filter(|effect| matches!(effect, Effect::Send { frame: Frame::Ask { .. }, .. })).count();
     assert_eq!(asked, 2);
@@ -267,7 +267,7 @@ fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
     };
     let answer = |number: u16| Frame::Answer { flow: 1, bucket: 0, from: Member(1), number, owns: true };
     server.receive(answer(number.wrapping_sub(1)), 0, &mut out);
-    assert_eq!((server.waiting(), server.counters.refused), (1, 1));
+    assert_eq!((server.waiting(), server.counters.drops.refused), (1, 1));
     server.receive(answer(number), 0, &mut out);
     let (row, kept) = (RowId::bucket(0), vec![]);
     server.receive(

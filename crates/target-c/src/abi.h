@@ -1,5 +1,5 @@
 #ifndef P4R_ABI
-#define P4R_ABI 1
+#define P4R_ABI 2
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +19,8 @@ typedef struct p4r_ctx {
     uint32_t worker;
     uint16_t server;
     uint16_t servers;
+    void (*look_up)(struct p4r_ctx *ctx, uint32_t table, const uint8_t *key, size_t key_size, uint8_t *entry, size_t entry_size);
+    void *tables;
 } p4r_ctx;
 
 /* The time of the packet, in nanoseconds. In an emulated rack it is virtual time. */
@@ -33,6 +35,12 @@ static inline uint32_t p4r_worker(const p4r_ctx *ctx) { return ctx->worker; }
  */
 static inline _Bool p4r_leased(const p4r_ctx *ctx, uint64_t block) {
     return ctx->servers <= 1 || block % ctx->servers == ctx->server;
+}
+
+/* Looks up a table of the program, which has a function of its own below. In `init` there is nothing to find. */
+static inline void p4r_look_up(p4r_ctx *ctx, uint32_t table, const uint8_t *key, size_t key_size, uint8_t *entry, size_t entry_size) {
+    memset(entry, 0, entry_size);
+    if (ctx->look_up) ctx->look_up(ctx, table, key, key_size, entry, entry_size);
 }
 
 /* A random number (splitmix64). The sequence is the same in each run. */

@@ -1,11 +1,11 @@
 //! The header of a program's handlers.
 
-use ir_handlers::{Field, FieldKind, Handler, Struct};
+use ir_handlers::{Field, FieldKind, Handler, Mirror, Struct};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Number of the contract between p4rack and compiled handlers.
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 
 /// Start of all headers.
 const PRELUDE: &str = include_str!("abi.h");
@@ -29,6 +29,11 @@ pub fn header(program: &str, handlers: &[Handler]) -> String {
         .collect();
     let _ = writeln!(out, "\n#ifndef P4R_{guard}\n#define P4R_{guard}");
     let mut known = BTreeSet::new();
+    for mirror in handlers.iter().flat_map(|handler| &handler.mirrors) {
+        if known.insert(mirror.key.name.clone()) {
+            look_up(&mut out, mirror);
+        }
+    }
     for handler in handlers {
         for fields in [Some(&handler.request), handler.response.as_ref()].into_iter().flatten() {
             if known.insert(fields.name.clone()) {
@@ -39,6 +44,21 @@ pub fn header(program: &str, handlers: &[Handler]) -> String {
     }
     out.push_str("\n#endif\n");
     out
+}
+
+/// Key and entry of a table, and the function that looks it up.
+fn look_up(out: &mut String, mirror: &Mirror) {
+    let Mirror { name, table, number, key, entry, .. } = mirror;
+    structure(out, key);
+    structure(out, entry);
+    let _ = writeln!(
+        out,
+        "/* Looks up table `{table}`. True if an entry fits; otherwise `entry` has the default action. */
+static inline _Bool {name}_look_up(p4r_ctx *ctx, const {name}_key *key, {name}_entry *entry) {{
+    p4r_look_up(ctx, {number}, key->bytes, sizeof key->bytes, entry->bytes, sizeof entry->bytes);
+    return {name}_entry_hit(entry);
+}}"
+    );
 }
 
 /// A struct of bytes, and functions that read and write its fields.

@@ -32,6 +32,17 @@ static void store(uint8_t *to, size_t size, uint64_t value) {
     for (size_t i = 0; i < size; i++, value >>= 8) to[i] = (uint8_t)value;
 }
 
+/* Asks the other side for a table's entry during a call: a frame with this status, the table's number and the key. The answer is a frame that is the
+ * entry. */
+enum { LOOK_UP = 2 };
+static void look_up(p4r_ctx *c, uint32_t table, const uint8_t *key, size_t key_size, uint8_t *entry, size_t entry_size) {
+    (void)c;
+    uint8_t head[9], size[4];
+    store(head, 4, 1 + 4 + key_size), head[4] = LOOK_UP, store(head + 5, 4, table);
+    if (!fully(1, head, 9, 1) || !fully(1, (uint8_t *)key, key_size, 1) || !fully(0, size, 4, 0)) exit(4);
+    if (load(size, 4) != entry_size || !fully(0, entry, entry_size, 0)) exit(4);
+}
+
 /* Memory that ends at a page that nobody may touch. */
 static uint8_t *guarded(size_t size) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (size + page - 1) / page + 1;
@@ -67,14 +78,18 @@ int main(int argc, char **argv) {
             ctx.now_ns = load(body, 8);
             memcpy(request, body + 8, h->request);
             memset(response, 0, h->response);
+            ctx.look_up = look_up;
             status = h->call(&ctx, request, response);
+            ctx.look_up = NULL;
             store(answer, 8, ctx.tick_at_ns);
             memcpy(answer + 8, response, h->response);
             more = 8 + h->response;
             break;
         case 't': /* now: tick */
             ctx.now_ns = load(body, 8), ctx.tick_at_ns = P4R_NEVER;
+            ctx.look_up = look_up;
             if (h->tick) h->tick(&ctx, ctx.now_ns);
+            ctx.look_up = NULL;
             store(answer, 8, ctx.tick_at_ns);
             more = 8;
             break;
@@ -112,7 +127,7 @@ int main(int argc, char **argv) {
         default:
             return 4;
         }
-        store(out, 4, 1 + more), out[4] = (uint8_t)status;
+        store(out, 4, 1 + more), out[4] = status != P4R_OK;
         if (!fully(1, out, 5 + more, 1)) return 4;
     }
     return 0;

@@ -2,7 +2,7 @@
 
 use super::super::Event;
 use super::{Channel, MOST_HOPS, RackSwitch};
-use base_time::Time;
+use base_time::{Duration, Time};
 use controller::{Agent, DeviceId, Effect, Output};
 use dataplane_api::Output as Leaving;
 use std::collections::VecDeque;
@@ -12,7 +12,8 @@ impl<C: Channel> RackSwitch<C> {
     pub(super) fn process(&mut self, now: Time, device: usize, port: u32, frame: &[u8]) -> Vec<Leaving> {
         let Some(target) = self.agents.get_mut(device).and_then(Agent::target) else { return vec![] };
         let mut left = self.groups[device].follow(target, now);
-        left.extend(self.groups[device].process(target, port, frame, now));
+        // Frames between devices of one process do not wait.
+        left.extend(self.groups[device].process(target, port, frame, Duration::ZERO, now));
         if let Some(flows) = self.flows.as_ref().filter(|flows| flows.counts(device, port)) {
             flows.count(port, frame, &left, now);
         }

@@ -5,8 +5,9 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Boots, Event, Maker, OneSwitch, Served, make_part, wires};
-use ir_split::ScaleRules;
+use ir_split::{DeviceIndex, Placement, ScaleRules};
 use p4runtime_proto::p4::v1::Update;
+use p4runtime_proto::p4rack::v1::Server;
 use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, change_group::Change};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -27,7 +28,9 @@ struct World {
     now: Time,
     /// Servers whose process gets no time: frames for them wait.
     stopped: BTreeSet<usize>,
-    waiting: Vec<(usize, u32, Vec<u8>)>,
+    waiting: Vec<(Time, usize, u32, Vec<u8>)>,
+    /// Links between devices carry each frame twice.
+    doubles: bool,
     /// Packets that left the rack.
     left: Vec<Vec<u8>>,
 }
@@ -38,8 +41,12 @@ impl World {
     }
 
     fn with(scale: Option<ScaleRules>) -> World {
-        let (whole, placement) = (compiled_text(&PROGRAM.replace("BUCKETS", "16")), group_placement(scale));
-        let made = compiler::make_parts(&whole, &placement, &mut SourceMap::new());
+        World::of(&group_placement(scale))
+    }
+
+    fn of(placement: &Placement) -> World {
+        let whole = compiled_text(&PROGRAM.replace("BUCKETS", "16"));
+        let made = compiler::make_parts(&whole, placement, &mut SourceMap::new());
         let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
         let programs = parts.iter().zip(texts).map(|(part, text)| {
             let (part, text) = (part.as_ref().expect("a part"), text.expect("its text"));
@@ -50,11 +57,12 @@ impl World {
         let mut world = World {
             agents: vec![],
             programs: programs.collect(),
-            wires: wires(&placement),
+            wires: wires(placement),
             starts: 100,
             now: Time::ZERO,
             stopped: BTreeSet::new(),
             waiting: vec![],
+            doubles: false,
             left: vec![],
         };
         world.agents = (0..4).map(|device| world.process(device)).collect();
@@ -85,10 +93,14 @@ impl World {
             let Event::Frame(port, frame) = event else { continue };
             match self.wires.get(&(device, port)).copied() {
                 None => self.left.push(frame),
-                Some((next, port)) if self.stopped.contains(&next) => self.waiting.push((next, port, frame)),
+                Some((next, port)) if self.stopped.contains(&next) => {
+                    self.waiting.push((self.now, next, port, frame))
+                }
                 Some((next, port)) => {
-                    let events = self.agents[next].frame(self.now, port, &frame);
-                    under_way.extend(events.into_iter().map(|event| (next, event)));
+                    for _ in 0..if self.doubles { 2 } else { 1 } {
+                        let events = self.agents[next].frame(self.now, port, &frame);
+                        under_way.extend(events.into_iter().map(|event| (next, event)));
+                    }
                 }
             }
         }
@@ -110,8 +122,9 @@ impl World {
     /// A server gets time again.
     fn go_on(&mut self, device: usize) {
         self.stopped.remove(&device);
-        for (device, port, frame) in std::mem::take(&mut self.waiting) {
-            let events = self.agents[device].frame(self.now, port, &frame);
+        for (since, device, port, frame) in std::mem::take(&mut self.waiting) {
+            let waited = self.now.since(since);
+            let events = self.agents[device].frame_after(self.now, waited, port, &frame);
             self.pass(device, events);
         }
     }
@@ -257,6 +270,59 @@ fn a_group_grows_with_its_load_and_shrinks_again() {
     let standings: Vec<String> = world.standings().into_iter().map(|(standing, _)| standing).collect();
     assert_eq!(standings.iter().filter(|standing| *standing == "member").count(), 2, "{standings:?}");
     assert_eq!(world.counts(), [Some(21); 40], "flows stay where they are");
+}
+
+/// Each packet is counted once, and leaves once, although each frame between the devices comes twice.
+#[test]
+fn calls_that_come_twice_count_once() {
+    let mut world = World::of(&Placement { numbered: [DeviceIndex(1)].into(), ..group_placement(None) });
+    world.doubles = true;
+    assert_eq!(world.counts(), [Some(1); 40]);
+    world.change("s3", Change::Add);
+    world.wait(50);
+    assert_eq!(world.standings(), are([("member", 6), ("member", 5), ("member", 5)]));
+    assert_eq!(world.counts(), [Some(2); 40]);
+    world.change("s1", Change::Remove);
+    world.wait(50);
+    assert_eq!(world.counts(), [Some(3); 40]);
+    world.wait(20);
+    let group = world.agents[SWITCH].show().groups.remove(0);
+    assert_eq!((group.sent, group.returned, group.repeated_answers), (120, 120, 120), "{group:?}");
+    let repeated =
+        |server: &Server| server.reasons.iter().find(|dropped| dropped.reason == "repeated").cloned();
+    let repeated: u64 = group.servers.iter().filter_map(repeated).map(|dropped| dropped.count).sum();
+    assert!(repeated >= 120, "{group:?}");
+}
+
+/// Calls that have waited for too long are dropped and counted; the state of their flows does not change.
+#[test]
+fn old_calls_are_dropped_and_counted() {
+    let mut placement = group_placement(None);
+    placement.groups[0].rules.max_age_us = Some(500);
+    let mut world = World::of(&placement);
+    assert_eq!(world.counts(), [Some(1); 40]);
+    world.stopped.insert(2);
+    let late: Vec<u16> = (0..40).filter(|flow| world.count(*flow).is_none()).collect();
+    world.wait(1);
+    world.go_on(2);
+    assert_eq!(world.left, Vec::<Vec<u8>>::new());
+    world.wait(5);
+    for flow in 0..40 {
+        let expected = if late.contains(&flow) { 2 } else { 3 };
+        assert_eq!(world.count(flow), Some(expected), "flow {flow}");
+    }
+    let group = world.agents[SWITCH].show().groups.remove(0);
+    let dropped: Vec<(u64, Vec<(&str, u64)>)> = group
+        .servers
+        .iter()
+        .map(|server| {
+            let reasons = server.reasons.iter().map(|dropped| (dropped.reason.as_str(), dropped.count));
+            (server.dropped, reasons.collect())
+        })
+        .collect();
+    let count = late.len() as u64;
+    assert_eq!(dropped, [(0, vec![]), (count, vec![("late", count)]), (0, vec![])]);
+    assert_eq!((group.sent, group.returned), (120, 120 - count));
 }
 
 /// Messages for the switch count only at the port of the server that they name.

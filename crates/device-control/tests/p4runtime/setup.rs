@@ -131,6 +131,7 @@ pub fn group_placement(scale: Option<ScaleRules>) -> Placement {
         hold_us: 1_000,
         answer_us: 5_000,
         is_stateless: false,
+        max_age_us: None,
         scale,
     };
     let members = servers[..2].to_vec();

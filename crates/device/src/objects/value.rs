@@ -1,15 +1,54 @@
 //! Value externs: instances, and the functions of a program.
 
+use crate::table::{Run, Tables};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::ValueExtern;
-use ir::{CallEffect, ExternFunctionId, InstanceId, Program, Signature};
+use dataplane_api::{Mirrored, Mirrors, ValueExtern};
+use ir::{CallEffect, ControlId, ExternFunctionId, InstanceId, Name, Program, Signature, TableId};
+use ir_value::numbers;
 
 /// A value extern with its declaration in the program.
 pub(crate) struct ValueObject {
     pub(crate) object: Box<dyn ValueExtern>,
     /// For each method of the declaration; a function has one.
     pub(crate) methods: Vec<ValueMethod>,
+    /// Tables that it may look up, by their control-plane names.
+    pub(crate) mirrored: Vec<(Name, ControlId, TableId)>,
+}
+
+/// The tables of a program that a value extern may look up.
+pub(crate) fn mirrored(program: &Program, value_extern: &str) -> Vec<(Name, ControlId, TableId)> {
+    let controls = program.controls.iter().enumerate().map(|(at, control)| (ControlId::from(at), control));
+    let tables = controls.flat_map(|(id, control)| {
+        control.tables.iter().enumerate().map(move |(at, table)| (id, TableId::from(at), table))
+    });
+    let named = |table: &ir::Table| {
+        table.annotations.iter().any(|a| a.name == "mirror" && a.as_str() == Some(value_extern))
+    };
+    let own = tables.filter(|(.., table)| named(table));
+    own.map(|(control, id, table)| (table.control_plane_name.clone(), control, id)).collect()
+}
+
+/// Tables of a device as a value extern sees them.
+struct Seen<'s> {
+    tables: &'s Tables,
+    mirrored: &'s [(Name, ControlId, TableId)],
+}
+
+impl Mirrors for Seen<'_> {
+    fn look_up(&self, table: &str, key: &[Bits]) -> Option<Mirrored> {
+        let (_, control, id) = self.mirrored.iter().find(|(name, ..)| name.as_str() == table)?;
+        let table = self.tables.get(*control, *id).filter(|table| table.keys.len() == key.len())?;
+        let found = table.lookup(key).and_then(|at| table.entries.get_index(at));
+        let (action, values) = match found.map(|(_, entry)| &entry.run) {
+            Some(Run::Action(action, values)) => (*action, values),
+            // Mirrored tables have no action profile.
+            _ => (table.default.0, &table.default.1),
+        };
+        let mut data = vec![];
+        values.iter().for_each(|value| numbers::flatten(value, &mut data));
+        Some(Mirrored { hit: found.is_some(), action: action as usize, data })
+    }
 }
 
 /// A method of the declaration.
@@ -32,14 +71,29 @@ impl ValueObject {
     }
 
     /// Calls a method of the declaration. Outputs keep the widths of the given slots.
-    pub(crate) fn call(&mut self, method: ValueMethod, inputs: &[Bits], outputs: &mut [Bits], now: Time) {
+    pub(crate) fn call(
+        &mut self,
+        method: ValueMethod,
+        inputs: &[Bits],
+        outputs: &mut [Bits],
+        tables: &Tables,
+        now: Time,
+    ) {
         let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
-        self.object.call(method.number, inputs, outputs, now);
+        let seen = Seen { tables, mirrored: &self.mirrored };
+        self.object.call_with(method.number, inputs, outputs, &seen, now);
         for (output, width) in outputs.iter_mut().zip(widths) {
             if output.width() != width {
                 *output = output.resize(width);
             }
         }
+    }
+}
+
+impl ValueObject {
+    /// Runs its timer.
+    pub(crate) fn tick(&mut self, tables: &Tables, now: Time) {
+        self.object.tick_with(&Seen { tables, mirrored: &self.mirrored }, now);
     }
 }
 

@@ -21,7 +21,7 @@ pub enum Drop {
     NoPort = 2,
     /// The program sends to a port that joins devices.
     LinkPort = 3,
-    /// A hand-over that came before, or too late to know.
+    /// A hand-over that came before, or too late to know; a call's second answer.
     Again = 4,
     /// A packet so short that a link would pad it, where nothing carries its length.
     Short = 5,
@@ -47,7 +47,8 @@ impl Generator<'_> {
 
     /// Cells of the counter of drops: one for each reason that can be.
     fn drop_cells(&self) -> u64 {
-        match (self.runtime.drops_short(), self.cut.placement.has_any_spares()) {
+        let placement = self.cut.placement;
+        match (self.runtime.drops_short(), placement.has_any_spares() || !placement.numbered.is_empty()) {
             (true, _) => Drop::Short as u64 + 1,
             (false, true) => Drop::Again as u64 + 1,
             (false, false) => Drop::Again as u64,

@@ -11,7 +11,7 @@ use ir::{
     Renumber, StageKind, StateId, StateRef, StmtKind, TableId, Transition, Type, visit,
 };
 use ir_state::{Touch, Uses, calls_of_block, uses_of_block};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Removes unused tables and actions from every control, then unused instances from the program, except those in
 /// `kept`.
@@ -20,6 +20,7 @@ pub fn prune(program: &mut Program, kept: &Idle) {
     if kept.tables.is_empty() {
         clear_idle_controls(program);
     }
+    let looked_up = looked_up(program);
     for index in 0..program.controls.len() {
         let id = ControlId::from(index);
         let mut uses = uses_of_block(program, id, &program.control(id).body);
@@ -27,7 +28,8 @@ pub fn prune(program: &mut Program, kept: &Idle) {
             uses.tables.extend(&idle.tables);
             uses.actions.extend(&idle.actions);
         }
-        for table in kept.hollow.get(&id).into_iter().flatten() {
+        let hollow = kept.hollow.get(&id).into_iter().chain(looked_up.get(&id)).flatten();
+        for table in hollow.filter(|table| !uses.tables.contains(table)).collect::<Vec<_>>() {
             keep_hollow(&mut program.controls[index], *table, &mut uses);
         }
         prune_control(&mut program.controls[index], &uses);
@@ -41,6 +43,31 @@ pub fn prune(program: &mut Program, kept: &Idle) {
         instances.extend(used.into_keys());
     }
     prune_instances(program, &instances);
+}
+
+/// The tables that handlers of this device look up: the device has them, whether packets look them up here or not. Where its handlers are
+/// elsewhere, a table is no longer mirrored.
+fn looked_up(program: &mut Program) -> BTreeMap<ControlId, BTreeSet<TableId>> {
+    let ids = (0..program.controls.len()).map(ControlId::from);
+    let used = ids.flat_map(|id| uses_of_block(program, id, &program.control(id).body).instances.into_keys());
+    let own = |id: InstanceId| {
+        program.extern_object(program.instance(id).object).value_extern()?.as_str().map(str::to_string)
+    };
+    let handlers: BTreeSet<String> = used.filter_map(own).collect();
+    let (mut found, mut names) = (BTreeMap::<_, BTreeSet<TableId>>::new(), BTreeSet::new());
+    for (at, control) in program.controls.iter_mut().enumerate() {
+        for (number, table) in control.tables.iter_mut().enumerate() {
+            table.annotations.retain(|annotation| {
+                annotation.name != "mirror" || annotation.as_str().is_some_and(|name| handlers.contains(name))
+            });
+            let is_mirrored = table.annotations.iter().any(|annotation| annotation.name == "mirror");
+            // Tables of egress that come to a helper are there twice.
+            if is_mirrored && names.insert(table.control_plane_name.clone()) {
+                found.entry(ControlId::from(at)).or_default().insert(TableId::from(number));
+            }
+        }
+    }
+    found
 }
 
 /// Keeps a table that nothing applies, with its actions: those that nothing else runs do nothing.

@@ -4,7 +4,7 @@ use super::grouped::Grouped;
 use super::passed::Passed;
 use crate::idle::Idle;
 use base_bits::Bits;
-use base_time::Time;
+use base_time::{Duration, Time};
 use controller::Agent;
 use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
 use device::Switch;
@@ -163,12 +163,16 @@ impl Driven {
 
 impl Device for Driven {
     fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        self.ingress_after(port, frame, Duration::ZERO, now)
+    }
+
+    fn ingress_after(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Vec<Queued> {
         self.meters.iter_mut().for_each(|meter| meter.came(port, &frame));
         let is_counted = self.popular.iter().any(|popular| popular.counts_from(port))
             || self.passed.iter().any(|passed| passed.counts_from(port));
         let came = is_counted.then(|| frame.clone());
         let became = match &mut self.grouped {
-            Some(grouped) if self.runs => grouped.front.ingress(&mut self.switch, port, frame, now),
+            Some(grouped) if self.runs => grouped.front.ingress(&mut self.switch, port, frame, waited, now),
             _ => self.device_mut().ingress(port, frame, now),
         };
         if let Some(came) = came {

@@ -36,7 +36,7 @@ impl Grouped {
     /// Counters since the start of the rack; frames that were not for it are among the refused.
     pub(super) fn counts(&self) -> Counters {
         let mut sum = self.past.plus(&self.front.server().counters);
-        sum.refused += self.front.refused();
+        sum.drops.refused += self.front.refused();
         sum
     }
 

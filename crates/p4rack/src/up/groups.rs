@@ -235,7 +235,8 @@ impl Running {
                 calls: meter.and_then(|meter| meter.sent.get(&member)).copied().unwrap_or(0),
                 handled: counts.handled,
                 extra_hops: counts.extra_hops,
-                dropped: counts.dropped() + counts.refused,
+                dropped: counts.drops.sum(),
+                reasons: counts.drops.by_name().map(|(reason, count)| (reason.to_string(), count)).collect(),
             }
         };
         GroupReport {
@@ -246,6 +247,7 @@ impl Running {
             sent,
             returned,
             lost: sent - returned.min(sent),
+            repeated: meter.map_or(0, |meter| meter.repeated),
             servers: self.group.control.all().map(server).collect(),
         }
     }

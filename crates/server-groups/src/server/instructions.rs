@@ -39,7 +39,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                     self.closing.insert(row, Closing { epoch, previous, kept, is_asked: false });
                     self.close_rows(now, out);
                 } else {
-                    self.counters.refused += 1;
+                    self.counters.drops.refused += 1;
                 }
             }
             Instruction::Check { flows } => {

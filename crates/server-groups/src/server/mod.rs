@@ -183,14 +183,14 @@ impl<F: Clone + Ord, P> Server<F, P> {
                 // One bound for each flow, one for all together.
                 let most = if self.flows.held < self.limits.all_held { self.limits.held } else { 0 };
                 if self.flows.hold(&key, packet, most).is_err() {
-                    self.counters.not_held += 1;
+                    self.counters.drops.not_held += 1;
                 }
             }
             Some(Entry::Foreign { at }) => {
                 let to = *at;
                 self.forward(key, to, packet, out);
             }
-            None if !has_room => self.counters.no_room += 1,
+            None if !has_room => self.counters.drops.no_room += 1,
             None => match previous.filter(|p| self.is_other_member(*p)) {
                 None => {
                     self.counters.opened += 1;
@@ -202,7 +202,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                     let hop = Hop::Probe { back: self.me, number };
                     self.send(key, at, hop, packet, out);
                 }
-                Some(_) => self.counters.not_held += 1,
+                Some(_) => self.counters.drops.not_held += 1,
             },
         }
     }
@@ -218,7 +218,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
         out: &mut Vec<Effect<F, P>>,
     ) {
         if !self.is_other_member(back) {
-            self.counters.refused += 1;
+            self.counters.drops.refused += 1;
             return;
         }
         let Some(entry) = self.flows.get_mut(&key).filter(|entry| entry.owns()) else {
@@ -257,7 +257,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                 *used = now;
                 self.handle(key.1, packet, out);
             }
-            Some(_) | None => self.counters.stray += 1,
+            Some(_) | None => self.counters.drops.stray += 1,
         }
         self.close_rows(now, out);
     }
@@ -273,7 +273,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
         out: &mut Vec<Effect<F, P>>,
     ) {
         if !self.is_other_member(from) {
-            self.counters.refused += 1;
+            self.counters.drops.refused += 1;
             return;
         }
         if is_last && matches!(self.flows.get(&key), Some(Entry::Settling { until, .. }) if *until == from) {
@@ -311,7 +311,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
                 }
             }
             Some(_) if !theirs => self.resolve(&key, now, out),
-            Some(_) | None => self.counters.refused += 1,
+            Some(_) | None => self.counters.drops.refused += 1,
         }
         self.close_rows(now, out);
     }
@@ -333,7 +333,7 @@ impl<F: Clone + Ord, P> Server<F, P> {
     /// The previous server gives no answer.
     fn give_up(&mut self, key: &Key<F>) {
         let owned = self.flows.get(key).is_some_and(Entry::owns);
-        self.counters.no_answer += self.flows.remove(key).len() as u64;
+        self.counters.drops.no_answer += self.flows.remove(key).len() as u64;
         if owned {
             self.flows.insert(key, Entry::Owned { pinned: false, used: 0 });
         }

@@ -7,7 +7,7 @@
 
 use super::instructions::{number, put_flow, put_keys, put_row, take_flow, take_keys, take_row};
 use super::{Flow, Wire, get, set};
-use crate::{Member, Report};
+use crate::{DROPS, Drops, Member, Report};
 
 /// Value of [`Wire::kind`].
 const REPORTED: u64 = 7;
@@ -50,8 +50,8 @@ pub struct Counts {
     pub handled: u64,
     /// Packets that took one more step from there.
     pub extra_hops: u64,
-    /// Packets and frames that it has dropped or refused.
-    pub dropped: u64,
+    /// Packets and frames that ended there.
+    pub drops: Drops,
 }
 
 impl Wire {
@@ -83,8 +83,9 @@ fn write(out: &mut Vec<u8>, says: &Says, width: usize) {
     let report = match says {
         Says::Here(counts) => {
             out.push(HERE);
-            let Counts { flows, opened, handled, extra_hops, dropped } = *counts;
-            out.extend([flows, opened, handled, extra_hops, dropped].iter().flat_map(|n| n.to_be_bytes()));
+            let Counts { flows, opened, handled, extra_hops, drops } = *counts;
+            let all = [flows, opened, handled, extra_hops].into_iter().chain(drops.counts());
+            out.extend(all.flat_map(u64::to_be_bytes));
             return;
         }
         Says::Report(report) => report,
@@ -124,13 +125,13 @@ fn read(mut rest: &[u8], width: usize) -> Option<Says> {
     Some(Says::Report(match number::<1>(rest)? as u8 {
         HERE => {
             let mut count = || Some(u64::from(number::<4>(rest)?) << 32 | u64::from(number::<4>(rest)?));
-            return Some(Says::Here(Counts {
-                flows: count()?,
-                opened: count()?,
-                handled: count()?,
-                extra_hops: count()?,
-                dropped: count()?,
-            }));
+            let (flows, opened, handled, extra_hops) = (count()?, count()?, count()?, count()?);
+            let mut drops = [0; DROPS.len()];
+            for reason in &mut drops {
+                *reason = count()?;
+            }
+            let drops = Drops::of_counts(drops);
+            return Some(Says::Here(Counts { flows, opened, handled, extra_hops, drops }));
         }
         MEMBERS => Report::Members { version: number::<4>(rest)? },
         SETTLED => {

@@ -1,7 +1,8 @@
 //! The places of a group's fields as one word, for the annotations of generated programs.
 //!
 //! ```text
-//! 0200...88b5...;96+36;132+5;137+3;...;6,9      the header, nine places as `FIRST BIT+BITS`, the sections
+//! 0200...88b5...;96+36;132+5;137+3;...;6,9          the header, nine places as `FIRST BIT+BITS`, the sections
+//! 0200...88b5...;96+36;132+5;137+3;...;6,9;234+48   the same, and the place of the call's number
 //! ```
 
 use super::{Place, Wire};
@@ -24,14 +25,23 @@ impl Wire {
             let _ = write!(text, ";{at}+{width}");
         }
         let sections: Vec<String> = self.sections.iter().map(u64::to_string).collect();
-        text + ";" + &sections.join(",")
+        text = text + ";" + &sections.join(",");
+        if let Some(Place { at, width }) = self.call {
+            let _ = write!(text, ";{at}+{width}");
+        }
+        text
     }
 
     /// Reads [`Wire::to_text`]; none if the word is no wire, or if a field ends after the header.
     pub fn of_text(text: &str) -> Option<Wire> {
         let parts: Vec<&str> = text.split(';').collect();
-        let [hex, alike, section, kind, to, other, number, flag, bucket, flow, sections] =
-            <[&str; 11]>::try_from(parts).ok()?;
+        let (&[hex, alike, section, kind, to, other, number, flag, bucket, flow, sections], call) =
+            parts.split_first_chunk::<11>()?;
+        let call = match call {
+            [] => None,
+            [call] => Some(*call),
+            _ => return None,
+        };
         if hex.len() % 2 != 0 || hex.len() > 2 * MOST_HEADER {
             return None;
         }
@@ -55,6 +65,10 @@ impl Wire {
             flag: place(flag, 64)?,
             bucket: place(bucket, 64)?,
             flow: place(flow, super::MOST_FLOW_BITS)?,
+            call: match call {
+                Some(call) => Some(place(call, 64)?),
+                None => None,
+            },
             header,
         })
     }

@@ -1,9 +1,9 @@
 //! The entries of a group, and what its controller needs to know.
 
-use super::{BUCKET, FLAG, FLOW, OTHER, SiteOfGroup, TO};
+use super::{BUCKET, FLAG, FLOW, OTHER, SiteOfGroup, TO, is_numbered};
 use crate::generate::Generator;
 use crate::group_edge::GroupEdge;
-use crate::layout::{EPOCH_BITS, ETHER_TYPE, Layout, VERSION};
+use crate::layout::{CALL, EPOCH_BITS, ETHER_TYPE, Layout, VERSION};
 use crate::runtime::ADDRESS;
 use crate::split::LastArgs;
 use ir::Name;
@@ -74,6 +74,7 @@ fn wire(g: &Generator<'_>, site: &SiteOfGroup) -> Wire {
         flag: place(layout, FLAG),
         bucket: place(layout, BUCKET),
         flow: place(layout, FLOW),
+        call: is_numbered(g, site).then(|| place(layout, CALL)),
     }
 }
 

@@ -1,6 +1,6 @@
 // The data plane of the policy `group` (docs/internals/groups.md): from a flow to the server of the group that has it.
 //
-// ROWS: buckets of all groups together. BLOCKS: leased blocks of all groups together. PINS: the most pinned flows. MEMBERS: of all groups. FLOW_BITS: of a flow. ALL_BITS: the same as whole words of 32
+// NUMBERS: 1 if calls are numbered. ROWS: buckets of all groups together. BLOCKS: leased blocks of all groups together. PINS: the most pinned flows. MEMBERS: of all groups. FLOW_BITS: of a flow. ALL_BITS: the same as whole words of 32
 // bits. MIX_ALL: `h = h + word; MIX` for each word, the lowest first. PORT_BITS: as in hand-overs.
 
 // A step of Jenkins' hash `one_at_a_time`, for a word.
@@ -80,6 +80,45 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
     }
 }
 
+#if NUMBERS
+#if V1MODEL_VERSION >= 20200408
+#define REGISTER(T) register<T, bit<32>>
+#else
+#define REGISTER(T) register<T>
+#endif
+
+// Calls that are out, by the lowest bits of their number. A number that is not out any more has come back before, or 65,536 calls ago.
+// The first number follows from the time, so that numbers from before a restart do not come again: 16 calls a microsecond.
+// `returns`: 0 gives the call a number, 1 looks whether its number is out.
+control Calls(in bit<1> returns, in bit<48> now, inout bit<48> call, out bit<1> again) {
+    REGISTER(bit<48>)(1) last;
+    REGISTER(bit<48>)(65536) open;
+    apply {
+        again = 0;
+        if (returns == 0) {
+            last.read(call, 0);
+            if (call == 0) {
+                call = now << 4;
+            }
+            call = call + 1;
+            if (call == 0) {
+                call = 1;
+            }
+            last.write(0, call);
+            open.write((bit<32>) call[15:0], call);
+        } else {
+            bit<48> known;
+            open.read(known, (bit<32>) call[15:0]);
+            if (known == call) {
+                open.write((bit<32>) call[15:0], 0);
+            } else {
+                again = 1;
+            }
+        }
+    }
+}
+#endif
+
 // A program, so that the control can be compiled. Nothing else of it is used.
 struct headers {}
 struct metadata {}
@@ -88,7 +127,15 @@ parser P(packet_in p, out headers h, inout metadata m, inout standard_metadata_t
 }
 control In(inout headers h, inout metadata m, inout standard_metadata_t s) {
     Group() group;
+#if NUMBERS
+    Calls() calls;
+#endif
     apply {
+#if NUMBERS
+        bit<48> call = 0;
+        bit<1> again = 0;
+        calls.apply(0, 0, call, again);
+#endif
         bit<8> to = 0;
         bit<8> other = 0;
         bit<16> bucket = 0;

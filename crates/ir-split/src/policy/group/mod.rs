@@ -12,6 +12,15 @@
 //!
 //! A flow may be a leased block (`name-flows`): then it is at the server of the lease, which the table `leases` has, whoever is a member.
 //!
+//! Calls of groups in `Placement::numbered` have a number, which their answers bring back. The switch remembers the numbers that are out, and drops
+//! an answer whose number is not: it has come before. Servers drop calls that come twice (`group-front`).
+//!
+//! ```text
+//! origin   leaves     p4rack_calls.apply(0, now, group_call, again);                       a number that is out now
+//!          comes back p4rack_calls.apply(1, 0, group_call, again); if (again == 1) { count, drop }
+//! server   the number of the hand-over that came goes into the one that leaves
+//! ```
+//!
 //! After the region, control goes back, as with `call`. At first, the devices of a site share the buckets in turn.
 
 mod edge;
@@ -21,7 +30,7 @@ use super::facts::{self, Fact, Kind};
 use crate::analysis::Analysis;
 use crate::generate::{Drop, Generator};
 use crate::group_edge::EDGE_BITS;
-use crate::layout::LayoutField;
+use crate::layout::{CALL, LayoutField};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::section::{SectionId, Sections};
@@ -41,6 +50,12 @@ const TO: &str = "group_to";
 const OTHER: &str = "group_other";
 const BUCKET: &str = "group_bucket";
 const FLAG: &str = "group_flag";
+
+/// Metadata of the switch: the answer has come before.
+const AGAIN: &str = "group_again";
+
+/// Bits of a call's number, and of the time that begins them (`group.p4`).
+const CALL_BITS: u32 = 48;
 
 /// Bits of a leased block's number.
 const BLOCK_BITS: u32 = 16;
@@ -102,21 +117,59 @@ impl EdgePolicy for Group {
             (BUCKET, wire::BUCKET_BITS),
             (FLOW, flow),
         ];
-        all.map(|(name, width)| LayoutField { name: name.into(), width }).to_vec()
+        let number = (!placement.numbered.is_empty()).then_some((CALL, CALL_BITS));
+        all.into_iter().chain(number).map(|(name, width)| field(name, width)).collect()
     }
 
     fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
-        let sends = placement.has_any(Policy::Group) && placement.role(device) == placement.origin();
-        if sends { vec![LayoutField { name: LEAVES.into(), width: 1 }] } else { vec![] }
+        let role = placement.role(device);
+        if placement.numbered.contains(&role) {
+            return vec![field(CALL, CALL_BITS)];
+        }
+        if role != placement.origin() || !placement.has_any(Policy::Group) {
+            return vec![];
+        }
+        let again = (!placement.numbered.is_empty()).then(|| field(AGAIN, 1));
+        std::iter::once(field(LEAVES, 1)).chain(again).collect()
     }
 
     fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
         let fields = self.fields(g.cut.program, g.cut.placement);
-        let zero = |f: LayoutField| {
+        let filled = |f: LayoutField| {
             let zero = build::cast(build::bits(1, 0), Type::Bit(f.width));
-            build::assign(g.common_field(stage, &f.name), zero)
+            // An answer has the number of its call.
+            let value = g.kept_field(stage, &f.name).unwrap_or(zero);
+            build::assign(g.common_field(stage, &f.name), value)
         };
-        fields.into_iter().map(zero).collect()
+        fields.into_iter().map(filled).collect()
+    }
+
+    fn receive(&self, g: &mut Generator<'_>) -> Vec<Stmt> {
+        let stage = Duty::Ingress;
+        if g.cut.placement.numbered.is_empty() {
+            return vec![];
+        }
+        let came = g.came_with_header(stage);
+        let number = g.common_field(stage, CALL);
+        if let Some(kept) = g.kept_field(stage, CALL) {
+            return vec![build::if_then(came, vec![build::assign(kept, number)])];
+        }
+        let Some(again) = g.kept_field(stage, AGAIN) else { return vec![] };
+        let led = g.entered_from_here().into_iter();
+        let led = led.filter(|id| self.leads(*id, g.cut.sections, g.cut.placement));
+        let sites = sites(g, &led.collect::<Vec<_>>());
+        let (control, _) = g.bring(&source(g, &sites), "calls");
+        let args = vec![build::bits(1, 1), build::bits(CALL_BITS, 0), number.clone(), again.clone()];
+        let mut dropped = g.drop(stage, Drop::Again);
+        dropped.push(build::assign(g.region_of(stage), g.region_value(g.cut.layout.ended_region)));
+        let is_again = build::equals(again, build::bits(1, 1));
+        // Hand-overs of other regions have no number, and frames of another plan are dropped as unknown.
+        let is_numbered = build::differs(number, build::bits(CALL_BITS, 0));
+        let is_known = build::differs(g.region_of(stage), g.region_value(g.cut.layout.unknown_region));
+        let answers = build::and(build::and(came, is_numbered), is_known);
+        let stmts =
+            vec![build::call(Callee::Control(control), vec![], args), build::if_then(is_again, dropped)];
+        vec![build::if_then(answers, stmts)]
     }
 
     fn lead(&self, g: &mut Generator<'_>, own: &[SectionId]) -> Vec<Stmt> {
@@ -132,6 +185,7 @@ impl EdgePolicy for Group {
         for site in &sites {
             edge::fill(g, &path, site);
         }
+        let numbered = number_call(g, &sites, &source);
         let common = |name: &str| g.common_field(stage, name);
         let by_site = |of: &dyn Fn(&SiteOfGroup) -> Expr| {
             g.by_section(sites.iter().map(|site| (&*site.sections, of(site))).collect())
@@ -141,7 +195,8 @@ impl EdgePolicy for Group {
         let last_bucket = by_site(&|site| build::bits(wire::BUCKET_BITS, site.fact.count - 1));
         // A hand-over of the program has no receiver yet; frames of servers and instructions name theirs.
         let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
-        let flow = known.map(|known| build::assign(common(FLOW), known)).into_iter().collect();
+        let known = known.map(|known| build::assign(common(FLOW), known));
+        let fresh = known.into_iter().chain(numbered).collect();
         let mut args: Vec<Expr> = number.into_iter().chain(last_bucket).collect();
         args.push(common(FLOW));
         if blocks(&sites) > 0 {
@@ -151,7 +206,7 @@ impl EdgePolicy for Group {
         args.extend([common(TO), common(OTHER), common(BUCKET), leaves.clone(), port]);
         let nobody = build::equals(leaves, build::bits(1, 0));
         vec![
-            build::if_then(is_fresh, flow),
+            build::if_then(is_fresh, fresh),
             build::call(Callee::Control(control), vec![], args),
             build::if_then(nobody, g.drop(stage, Drop::NoPort)),
         ]
@@ -164,6 +219,30 @@ struct SiteOfGroup {
     devices: Vec<DeviceIndex>,
     sections: Vec<SectionId>,
     fact: Fact,
+}
+
+fn field(name: &str, width: u32) -> LayoutField {
+    LayoutField { name: name.into(), width }
+}
+
+/// True if calls of the group have numbers.
+fn is_numbered(g: &Generator<'_>, site: &SiteOfGroup) -> bool {
+    let placement = g.cut.placement;
+    site.devices.first().is_some_and(|device| placement.numbered.contains(&placement.role(*device)))
+}
+
+/// Gives a call its number, if its group wants one.
+fn number_call(g: &mut Generator<'_>, sites: &[SiteOfGroup], source: &str) -> Option<Stmt> {
+    let stage = Duty::Ingress;
+    let again = g.kept_field(stage, AGAIN)?;
+    let (control, _) = g.bring(source, "calls");
+    let now = g.standard_field(stage, "ingress_global_timestamp", CALL_BITS);
+    let args = vec![build::bits(1, 0), now, g.common_field(stage, CALL), again];
+    let call = build::call(Callee::Control(control), vec![], args);
+    let numbered = sites.iter().filter(|site| is_numbered(g, site));
+    let numbered: Vec<SectionId> = numbered.flat_map(|site| site.sections.iter().copied()).collect();
+    let all = numbered.len() == sites.iter().map(|site| site.sections.len()).sum::<usize>();
+    if all { Some(call) } else { Some(build::if_then(g.leaves_for(&numbered)?, vec![call])) }
 }
 
 /// Leased blocks of all groups together.
@@ -207,8 +286,9 @@ fn source(g: &Generator<'_>, sites: &[SiteOfGroup]) -> String {
     let all_bits = flow_bits.next_multiple_of(32);
     let words = (0..all_bits).step_by(32);
     let mix: String = words.map(|low| format!("h = h + all[{}:{low}]; MIX ", low + 31)).collect();
+    let numbers = u8::from(!g.cut.placement.numbered.is_empty());
     format!(
-        "#define ROWS {rows}\n#define BLOCKS {}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
+        "#define NUMBERS {numbers}\n#define ROWS {rows}\n#define BLOCKS {}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
          #define PORT_BITS {}\n{arch}\n{}",
         blocks(sites),
         crate::PORT_BITS,
