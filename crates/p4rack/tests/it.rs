@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: linking one takes longer than compiling it.
 
+mod ananta;
 mod app_views;
 mod apps;
 mod attack;
@@ -30,6 +31,7 @@ mod flow_order;
 mod groups;
 mod handlers;
 mod headerless;
+mod hedera;
 mod hull;
 mod jobs;
 mod landings;
@@ -50,6 +52,7 @@ mod pinned;
 mod pinning_mistakes;
 mod popular;
 mod pushed;
+mod qcn;
 mod qos;
 mod rack_control;
 mod rack_entries;
@@ -70,6 +73,7 @@ mod support;
 mod texts;
 mod ticks;
 mod value_externs;
+mod variants;
 mod whole_metadata;
 mod wordcount;
 mod xcp;
