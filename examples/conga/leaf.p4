@@ -10,7 +10,7 @@
 //
 // Every operation is one of a limited switch (p4rack check leaf.p4 --device flexswitch). As FlexSwitch (NSDI'17, section 4.3) says, a limited switch
 // cannot search all metrics; with at most four uplinks it can, since the metrics of a leaf fit into one cell. The congestion of a link is its rate in
-// the last 128 us instead of CONGA's estimator, and that of an uplink comes back with the metrics of its path.
+// the last 128 us instead of CONGA's estimator, and that of an uplink comes back with the metrics of its path. Metrics are forgotten after about 10 ms.
 //
 // Macros choose other forms, for software devices:
 //
@@ -45,6 +45,16 @@ const bit<32> OUTER = 50;
 header ports_h {
     bit<16> src_port;
     bit<16> dst_port;
+}
+
+// Ethernet, IPv4 and the ports of UDP, as far as the parser looks ahead.
+header peek_h {
+    bit<112> ethernet;
+    bit<8>   version_ihl;
+    bit<64>  before;
+    bit<8>   protocol;
+    bit<96>  between;
+    bit<16>  dst_port;
 }
 
 struct headers_t {
@@ -91,8 +101,8 @@ parser LeafParser(packet_in packet,
     }
 
     state peek_udp {
-        bit<304> start_of = packet.lookahead<bit<304>>();
-        transition select(start_of[191:184], start_of[119:112], start_of[15:0]) {
+        peek_h first = packet.lookahead<peek_h>();
+        transition select(first.version_ihl, first.protocol, first.dst_port) {
             (0x45, PROTOCOL_UDP, PORT_VXLAN): parse_outer;
             default: parse_inner;
         }
@@ -142,10 +152,13 @@ control LeafIngress(inout headers_t hdr,
     Estimator() links;
     Congestion() congestion_of;
     Replace() replace_to;
+    Replace() replace_came;
+    Age() age;
     Replace() replace_from;
     Slot() slot;
     // By leaf: congestion of the paths to it, and of those from it with the uplink of that leaf whose metric is sent back next.
-    register<metrics_t, bit<32>>(16) to_leaf;
+    // Of the former, also when each came, and the time of the last packet.
+    register<bit<40>, bit<32>>(16) to_leaf;
     register<bit<14>, bit<32>>(16) from_leaf;
     action drop() {
         mark_to_drop(standard_metadata);
@@ -237,12 +250,18 @@ control LeafIngress(inout headers_t hdr,
         }
         if (meta.is_remote == 1) {
             bit<32> index = (bit<32>)meta.leaf;
-            metrics_t metrics;
-            to_leaf.read(metrics, index);
+            bit<40> known;
+            to_leaf.read(known, index);
+            metrics_t metrics = known[11:0];
+            bit<12> came = known[23:12];
+            bit<16> moment = now[27:12];
+            age.apply(metrics, came, known[39:24], moment);
             if (meta.is_from_spine == 1) {
                 replace_to.apply(metrics, hdr.vxlan.fb_lb_tag[1:0], hdr.vxlan.fb_metric);
-                to_leaf.write(index, metrics);
-            } else {
+                replace_came.apply(came, hdr.vxlan.fb_lb_tag[1:0], moment[2:0]);
+            }
+            to_leaf.write(index, moment ++ came ++ metrics);
+            if (meta.is_from_spine == 0) {
                 leaves.apply();
                 bit<104> flow = 0;
                 if (hdr.ports.isValid()) {

@@ -9,7 +9,8 @@
 //
 // Macros choose other forms, for software devices:
 //
-//   EXACT       the same formula, with the flows counted one by one and a division: p4rack block's exact twins, in place.
+//   EXACT       the same formula, with the flows counted one by one and a division: p4rack block's exact twins, in place. EXACT_FLOWS and EXACT_SHARE
+//               have one of the two.
 //   DUKKIPATI   the original: R += R (T/d) (alpha (C - y) - beta q/d) / C. The mean round trip d is that of the headers, q is measured at
 //               the queue. It multiplies, divides, loops, and reads in ingress what egress wrote.
 //
@@ -21,12 +22,21 @@
 #include <v1model.p4>
 #include <p4rack/blocks/rate-interval/interval=8,cells=4.p4>
 #include <p4rack/blocks/periodic/interval=8,cells=4.p4>
+#ifdef EXACT
+#define EXACT_FLOWS
+#define EXACT_SHARE
+#endif
 #ifdef DUKKIPATI
+#define EXACT_SHARE
+#endif
+#ifdef EXACT_SHARE
 @value_extern("divide")
 extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
-#elif defined(EXACT)
-@value_extern("divide")
-extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
+#else
+#include <p4rack/blocks/divide-normalised/mantissa=8,point=6,as=Share.p4>
+#endif
+#ifndef DUKKIPATI
+#ifdef EXACT_FLOWS
 @value_extern("keyed-register")
 extern Flows {
     Flows(bit<32> size);
@@ -35,7 +45,7 @@ extern Flows {
 }
 #else
 #include <p4rack/blocks/bitmap/cells=8192,key=96,window=8.p4>
-#include <p4rack/blocks/divide-normalised/mantissa=8,point=6,as=Share.p4>
+#endif
 #endif
 
 typedef bit<48> mac_t;
@@ -167,7 +177,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
     // Mean round trip in us with 8 bits after the point.
     register<bit<32>, bit<32>>(4) means;
 #else
-#ifdef EXACT
+#ifdef EXACT_FLOWS
     // The last interval in which a flow of a slot sent.
     Flows(1048576) flows_seen;
 #else
@@ -175,6 +185,8 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
     Bitmap() flows_1;
     Bitmap() flows_2;
     Bitmap() flows_3;
+#endif
+#ifndef EXACT_SHARE
     Share() share;
 #endif
     // The number of flows in the last interval, and so far in this one.
@@ -250,7 +262,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
         bit<32> count = due == 1 ? 32w0 : counted[31:0];
         if (meta.asks == 1) {
             bit<96> flow = hdr.ipv4.src_addr ++ hdr.ipv4.dst_addr ++ hdr.udp.src_port ++ hdr.udp.dst_port;
-#ifdef EXACT
+#ifdef EXACT_FLOWS
             if (flows_seen.read(meta.slot ++ flow) != now >> 8) {
                 flows_seen.write(meta.slot ++ flow, now >> 8);
                 count = count + 1;
@@ -293,7 +305,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
         bit<32> by = falls == 1 ? used - room : room - used;
         // With 8 bits after the point, divided by 4: 6 bits after the point.
         bit<32> change;
-#ifdef EXACT
+#ifdef EXACT_SHARE
         bit<32> rest;
         bit<64> quotient = (bit<64>)by << 6;
         divide(quotient, flows, rest);
@@ -355,6 +367,7 @@ control RcpIngress(inout headers_t hdr,
         default_action = NoAction();
         size = 4;
     }
+
 
     apply {
         if (hosts.apply().hit) {

@@ -166,3 +166,94 @@ fn a_class_of_devices_is_known_by_its_word() {
     assert_eq!(wrong.status.code(), Some(2));
     assert!(said(&wrong).contains("did you mean `flexswitch`?"), "{}", said(&wrong));
 }
+
+/// A program for TNA with the sum of the amounts for a key.
+const SUMS: &str = "#include <tna.p4>
+#include <p4rack/blocks/sum-of-key/error=0.5%,flows=10000,for=tna.p4>
+header inputs_h { bit<32> item; bit<32> amount; }
+header outputs_h { bit<32> estimate; }
+struct headers_t { inputs_h inputs; outputs_h outputs; }
+struct metadata_t {}
+parser P(packet_in packet, out headers_t hdr, out metadata_t meta, out ingress_intrinsic_metadata_t ig) {
+    state start {
+        packet.extract(ig);
+        packet.advance(PORT_METADATA_SIZE);
+        packet.extract(hdr.inputs);
+        transition accept;
+    }
+}
+control I(inout headers_t hdr, inout metadata_t meta, in ingress_intrinsic_metadata_t ig,
+        in ingress_intrinsic_metadata_from_parser_t from_parser, inout ingress_intrinsic_metadata_for_deparser_t to_deparser,
+        inout ingress_intrinsic_metadata_for_tm_t to_manager) {
+    SumOfKey() sums;
+    apply {
+        hdr.outputs.setValid();
+        sums.apply(hdr.inputs.item, hdr.inputs.amount, hdr.outputs.estimate);
+        to_manager.ucast_egress_port = 1;
+        to_manager.bypass_egress = 1;
+    }
+}
+control D(packet_out packet, inout headers_t hdr, in metadata_t meta,
+        in ingress_intrinsic_metadata_for_deparser_t to_deparser) { apply { packet.emit(hdr.outputs); } }
+struct no_headers_t {}
+parser EP(packet_in packet, out no_headers_t hdr, out metadata_t meta, out egress_intrinsic_metadata_t eg) {
+    state start { packet.extract(eg); transition accept; }
+}
+control E(inout no_headers_t hdr, inout metadata_t meta, in egress_intrinsic_metadata_t eg,
+        in egress_intrinsic_metadata_from_parser_t from_parser, inout egress_intrinsic_metadata_for_deparser_t to_deparser,
+        inout egress_intrinsic_metadata_for_output_port_t to_port) { apply {} }
+control ED(packet_out packet, inout no_headers_t hdr, in metadata_t meta,
+        in egress_intrinsic_metadata_for_deparser_t to_deparser) { apply {} }
+Pipeline(P(), I(), D(), EP(), E(), ED()) pipe;
+Switch(pipe) main;
+";
+
+#[test]
+fn fit_takes_the_first_block_that_fits() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = |name: &str, text: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, text).expect("it is written");
+        path.to_string_lossy().into_owned()
+    };
+    let program = file("sums.p4", SUMS);
+    let whole = json(&["fit", &program]);
+    assert_eq!(whole["blocks"]["refused"].as_array().map(Vec::len), Some(0), "{whole}");
+    assert_eq!(
+        whole["blocks"]["chosen"][0]["block"],
+        "p4rack/blocks/count-min/columns=16384,rows=4,as=SumOfKey,for=tna.p4"
+    );
+    // A row of plain count-min takes five blocks with the spare; conservative updates need half as many cells.
+    let device = file("small.toml", "extends = \"tofino1\"\nname = \"small\"\n[memory]\nobject_rams = 4\n");
+    let small = json(&["fit", &program, "--device", &device]);
+    assert_eq!(
+        (&small["ok"], &small["blocks"]["chosen"][0]["block"]),
+        (
+            &true.into(),
+            &"p4rack/blocks/count-min-conservative/columns=8192,rows=4,as=SumOfKey,for=tna.p4".into()
+        ),
+        "{small}"
+    );
+    let refused = &small["blocks"]["refused"][0];
+    assert!(refused["blocks"][0].as_str().is_some_and(|block| block.contains("count-min/columns=16384")));
+    let text = said(&p4rack(&["fit", &program, "--device", &device]));
+    assert!(
+        text.starts_with("block for <p4rack/blocks/sum-of-key/error=0.5%,flows=10000,for=tna.p4>: ")
+            && text.contains("\n    not p4rack/blocks/count-min/columns=16384,rows=4"),
+        "{text}"
+    );
+    // No block fits: the report is that of the first one, with the reasons of the others.
+    let tiny = file("tiny.toml", "extends = \"tofino1\"\nname = \"tiny\"\n[memory]\nobject_rams = 1\n");
+    let output = p4rack(&["fit", &program, "--device", &tiny]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("with p4rack/blocks/count-min-conservative/"), "{}", said(&output));
+}
+
+#[test]
+fn weights_are_reduced() {
+    let reduced = json(&["block", "weights", "13", "3", "--error", "10%"]);
+    assert_eq!((&reduced["weights"], &reduced["slots"]), (&serde_json::json!([4, 1]), &5.into()));
+    let text = said(&p4rack(&["block", "weights", "13", "3", "--error", "10%"]));
+    assert_eq!(text, "4 1: 5 slots, no path more than 6.667 % above its share\n");
+    assert_eq!(p4rack(&["block", "weights", "0", "--error", "10%"]).status.code(), Some(2));
+}

@@ -9,6 +9,7 @@
 //! | `request` | `request` |
 //! | `memcached` | `memcached` |
 //! | `tcp` | `tcp` |
+//! | `qcn` | `qcn` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
 //! | `explicit` | `rcp`, `xcp`, `pfabric` |
@@ -27,6 +28,7 @@ pub mod packet;
 pub mod pcap;
 pub mod ping;
 pub mod program;
+pub mod qcn;
 pub mod reduce;
 pub mod request;
 pub mod source;
@@ -61,4 +63,5 @@ pub static KINDS: &[&Kind] = &[
     &explicit::RCP,
     &explicit::XCP,
     &explicit::PFABRIC,
+    &qcn::QCN,
 ];

@@ -81,12 +81,20 @@ impl Streams {
     #[inline]
     pub fn next(&mut self, pair: u32, desk: &mut Desk<'_>) -> Option<(&Stream, Stamp)> {
         let stream = self.pairs.get_mut(pair as usize)?;
+        stream.source.advance(&self.load);
+        let at = stream.source.next();
+        self.next_then(pair, at, desk)
+    }
+
+    /// [`Streams::next`], with the packet after it at a time of the program's own.
+    #[inline]
+    pub fn next_then(&mut self, pair: u32, at: Time, desk: &mut Desk<'_>) -> Option<(&Stream, Stamp)> {
+        let stream = self.pairs.get_mut(pair as usize)?;
         let sequence = stream.sent as u32;
         stream.sent += 1;
         desk.tally.sent += 1;
-        stream.source.advance(&self.load);
         match stream.sent < self.load.count {
-            true => desk.wake(pair, stream.source.next()),
+            true => desk.wake(pair, at),
             false => self.sending -= 1,
         }
         Some((stream, Stamp { flow: self.first + pair, sequence, sent: desk.now }))

@@ -1,7 +1,8 @@
 //! Needs of tables and state objects on a device.
 
 use ir::{
-    Action, Block, Call, Callee, Control, ExprKind, InstanceId, MatchKind, Program, StmtKind, Table, visit,
+    Action, Block, Call, Callee, Const, Control, ExprKind, InstanceId, MatchKind, Program, StmtKind, Table,
+    visit,
 };
 use ir_state::{Key, Merge};
 use serde::Serialize;
@@ -19,7 +20,7 @@ pub struct TableFootprint {
     /// One entry: what is matched (value and mask, or two bounds, where the kind of match has both), the number of its
     /// action, and the parameters of the largest action.
     pub entry_bits: u64,
-    /// `size`, if the source gives it.
+    /// `size`, if the source gives it; of a table with `const entries` and no size, their number.
     pub size: Option<u64>,
 }
 
@@ -93,8 +94,23 @@ pub fn table(program: &Program, name: &str) -> Option<TableFootprint> {
         key_bits: keys.iter().map(|k| k.bits).sum(),
         entry_bits: matched + u64::from(number) + data.max().unwrap_or(0),
         keys,
-        size: table.size,
+        size: table.size.or_else(|| table.const_entries.then_some(table.entries.len() as u64)),
     })
+}
+
+/// Bits of the cells of a register array with this control-plane name; 0 for other objects.
+pub fn register_bits(program: &Program, name: &str) -> u64 {
+    let Some(instance) = program.instances.iter().find(|i| i.control_plane_name == name) else { return 0 };
+    if !matches!(program.extern_object(instance.object).name.as_str(), "register" | "Register") {
+        return 0;
+    }
+    let cells = instance.args.iter().find_map(|arg| match &arg.kind {
+        ExprKind::Const(Const::Bits(bits)) => bits.to_u64(),
+        ExprKind::Const(Const::Int(value)) => u64::try_from(value).ok(),
+        _ => None,
+    });
+    let bits = instance.type_args.first().and_then(|ty| program.bits(ty));
+    cells.unwrap_or(0).saturating_mul(bits.unwrap_or(0))
 }
 
 /// Bits that an entry stores for a key.

@@ -37,12 +37,15 @@ mod sizing;
 mod text;
 mod timestamps;
 
+pub use balance::reduce_weights;
 pub use block::{Access, Arch, Block, Body, Cost, Direction, Entries, Hash, Model, Port};
 pub use distribution::Distribution;
 pub use parameters::{Parameter, Request, Values};
-pub use purpose::{PURPOSES, Purpose, Variant, Wanted, percentage, rank};
+pub use purpose::{Alternative, PURPOSES, Purpose, Variant, Wanted, percentage, rank};
 pub use sizing::{Sized, error_of, expected_error, size};
-pub use text::{Form, REPORT, example, include, include_names, include_reporting, path, source};
+pub use text::{
+    Form, REPORT, example, include, include_by_purpose, include_names, include_reporting, path, source,
+};
 
 /// All blocks, by area.
 pub const BLOCKS: [&Block; 18] = [

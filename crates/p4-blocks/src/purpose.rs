@@ -4,9 +4,11 @@
 //! #include <p4rack/blocks/product/error=1%,bits=32,as=Price.p4>
 //! ```
 //!
-//! includes the block with the fewest stages (then the least memory) among those that have sizes with at most this error.
+//! includes the block with the fewest stages (then the least memory) among those that have sizes with at most this error. Commands that know the
+//! devices try the others ([`Purpose::alternatives`]) if that one does not fit.
 
-use crate::{Arch, Block, Cost, Request, expected_error, find, size};
+use crate::sizing::sizes;
+use crate::{Arch, Block, Cost, Form, Request, expected_error, find, path, size, source};
 use base_diag::did_you_mean;
 
 /// A value that several blocks compute. Their controls have one interface.
@@ -71,6 +73,35 @@ pub struct Variant {
     pub block: &'static Block,
     /// The sizes, with the error that is expected of them.
     pub found: Result<(Request, f64), String>,
+}
+
+/// A form of a block that serves a purpose: the block with sizes, or its exact twin.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Alternative {
+    /// Name of the block.
+    pub block: &'static str,
+    /// The sizes.
+    pub request: Request,
+    /// Approximate or exact.
+    pub form: Form,
+    /// The error that is expected; 0 for the exact twin.
+    pub error: f64,
+}
+
+impl Alternative {
+    /// The name by which a program includes the block; of a twin, with a remark.
+    pub fn name(&self) -> String {
+        let path = find(self.block).map_or_else(String::new, |block| path(block, &self.request));
+        match self.form {
+            Form::Approximate => path,
+            Form::Exact => format!("exact twin of {path}"),
+        }
+    }
+
+    /// The block as P4.
+    pub fn source(&self) -> String {
+        find(self.block).map_or_else(String::new, |block| source(block, &self.request, self.form))
+    }
 }
 
 /// Stages, and then memory: the less, the better.
@@ -149,25 +180,64 @@ impl Purpose {
     }
 
     /// The best block; an error says for each why it is out of the question.
-    pub(crate) fn best(&self, wanted: &Wanted) -> Result<(&'static Block, Request), String> {
+    pub fn best(&self, wanted: &Wanted) -> Result<Alternative, String> {
         let mut reasons = vec![];
         for Variant { block, found } in self.variants(wanted) {
             match found {
-                Ok((request, _)) => return Ok((block, request)),
+                Ok((request, error)) => {
+                    return Ok(Alternative { block: block.name, request, form: Form::Approximate, error });
+                }
                 Err(why) => reasons.push(format!("{}: {why}", block.name)),
             }
         }
         Err(format!("no block for `{}` is possible: {}", self.name, reasons.join("; ")))
     }
+
+    /// All forms that reach the error, in the order in which a device should try them: each block with its cheapest sizes, the best first by its own
+    /// estimate; other sizes of the blocks, which take less of something and more of something else; and, for v1model, the exact twin.
+    pub fn alternatives(&self, wanted: &Wanted) -> Vec<Alternative> {
+        let (mut all, mut others) = (vec![], vec![]);
+        for block in self.blocks().filter(|block| wanted.arch == Arch::V1Model || block.not_for_tna.is_none())
+        {
+            let mut sizes = alternatives_of(block, wanted).into_iter();
+            all.extend(sizes.next());
+            others.extend(sizes);
+        }
+        let order = |of: &Alternative| find(of.block).map(|block| rank(&(block.cost)(&of.request.values)));
+        all.sort_by_cached_key(order);
+        others.sort_by_cached_key(order);
+        all.extend(others);
+        if let Some(first) = all.first().filter(|_| wanted.arch == Arch::V1Model) {
+            all.push(Alternative { form: Form::Exact, error: 0.0, ..first.clone() });
+        }
+        all
+    }
+}
+
+/// A block with all sizes that are worth trying, the cheapest first.
+fn alternatives_of(block: &'static Block, wanted: &Wanted) -> Vec<Alternative> {
+    let own = own(block, wanted);
+    let fixed: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
+    let Ok(given) = block.with(&own) else { return vec![] };
+    let alternative = |sized: crate::Sized| {
+        let request = Request { values: sized.values, control: wanted.control.clone(), arch: wanted.arch };
+        Alternative { block: block.name, request, form: Form::Approximate, error: sized.error }
+    };
+    sizes(block, &given, &fixed, wanted.flows, wanted.error).into_iter().map(alternative).collect()
+}
+
+/// The given parameters that the block has.
+fn own<'w>(block: &Block, wanted: &'w Wanted) -> Vec<(&'w str, u64)> {
+    let has = |name: &str| block.parameters.iter().any(|parameter| parameter.name == name);
+    let own = wanted.given.iter().filter(|(name, _)| has(name));
+    own.map(|(name, value)| (name.as_str(), *value)).collect()
 }
 
 fn variant(block: &'static Block, wanted: &Wanted) -> Result<(Request, f64), String> {
     if let (Arch::Tna, Some(why)) = (wanted.arch, block.not_for_tna) {
         return Err(format!("no form for TNA: {why}"));
     }
-    let has = |name: &str| block.parameters.iter().any(|parameter| parameter.name == name);
-    let own = wanted.given.iter().filter(|(name, _)| has(name));
-    let own: Vec<(&str, u64)> = own.map(|(name, value)| (name.as_str(), *value)).collect();
+    let own = own(block, wanted);
     let fixed: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
     let values = match size(block, &block.with(&own)?, &fixed, wanted.flows, wanted.error) {
         Some(Ok(sized)) => sized.values,

@@ -79,6 +79,39 @@ pub fn size(
     nearest.map(Err)
 }
 
+/// All sizes with at most this error of which none is better in memory, stages, hashes and ternary entries at once; the one with the least
+/// memory first.
+pub(crate) fn sizes(block: &Block, given: &Values, fixed: &[&str], flows: u32, wanted: f64) -> Vec<Sized> {
+    let mut kept: Vec<([u64; 3], Sized)> = vec![];
+    for values in candidates(block, given, fixed) {
+        let needs = needs(block, &values);
+        // Candidates come by memory, so a known one with no greater needs is better in everything.
+        if kept.iter().any(|(known, _)| known.iter().zip(&needs).all(|(known, own)| known <= own)) {
+            continue;
+        }
+        if is_far_off(block, &values, wanted) {
+            continue;
+        }
+        if let Some(error) = expected_error(block, &values, flows).filter(|error| *error <= wanted) {
+            kept.push((needs, Sized { values, error }));
+        }
+    }
+    kept.into_iter().map(|(_, sized)| sized).collect()
+}
+
+/// A few products or quotients have twice the wanted error already: many are not needed.
+fn is_far_off(block: &Block, values: &Values, wanted: f64) -> bool {
+    let is_arithmetic = block.name.starts_with("multiply") || block.name.starts_with("divide");
+    is_arithmetic && measure::arithmetic(block, values, 400, SEED).mean > 2.0 * wanted
+}
+
+/// Stages, hashes (each has a register array in the sketches) and ternary entries.
+fn needs(block: &Block, values: &Values) -> [u64; 3] {
+    let cost = (block.cost)(values);
+    let ternary = cost.tables.iter().filter(|table| table.ternary).map(|table| table.entries).sum();
+    [cost.stages.into(), cost.hashes.into(), ternary]
+}
+
 /// All sizes that are tried, the cheapest first.
 fn candidates(block: &Block, given: &Values, fixed: &[&str]) -> Vec<Values> {
     let ranges: [(&str, Vec<u64>); 6] = [
@@ -162,6 +195,17 @@ mod tests {
         assert!(sized.error <= 0.05, "{}", sized.error);
         let smaller = bitmap.with(&[("cells", 4096)]).expect("possible");
         assert!(expected_error(bitmap, &smaller, 50_000).expect("an error") > 0.05);
+    }
+
+    #[test]
+    fn other_sizes_take_less_of_something() {
+        let sketch = find("count-min").expect("a block");
+        let all = sizes(sketch, &sketch.defaults(), &["key"], 200, 0.05);
+        let rows: Vec<u64> = all.iter().map(|sized| sized.values.get("rows")).collect();
+        assert!(all.iter().all(|sized| sized.error <= 0.05), "{all:?}");
+        assert!(all.len() > 1 && rows.windows(2).all(|pair| pair[0] > pair[1]), "{rows:?}");
+        let first = size(sketch, &sketch.defaults(), &["key"], 200, 0.05).expect("sizes").expect("possible");
+        assert_eq!(all[0], first);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Source text: what an include gives, and programs around a block.
 
-use crate::{Arch, BLOCKS, Block, Body, Direction, PURPOSES, Port, Request, Values, find};
+use crate::{Arch, BLOCKS, Block, Body, Direction, PURPOSES, Port, Purpose, Request, Values, Wanted, find};
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -44,13 +44,24 @@ fn included(name: &str, text: impl Fn(&Block, &Request) -> String) -> Option<Str
     let (name, parameters) = inner.split_once('/').unwrap_or((inner, ""));
     let found = match (find(name), PURPOSES.iter().find(|purpose| purpose.name == name)) {
         (Some(block), _) => block.read(parameters).map(|request| (block, request)),
-        (None, Some(purpose)) => purpose.read(parameters).and_then(|wanted| purpose.best(&wanted)),
+        (None, Some(purpose)) => {
+            let best = purpose.read(parameters).and_then(|wanted| purpose.best(&wanted));
+            best.and_then(|best| Ok((find(best.block).ok_or("no such block")?, best.request)))
+        }
         (None, None) => return None,
     };
     Some(match found {
         Ok((block, request)) => text(block, &request),
         Err(why) => format!("#error \"{}\"\n", why.replace('"', "'")),
     })
+}
+
+/// The purpose that an include names, with its requirements; `None` for other names, and if the requirements are wrong.
+pub fn include_by_purpose(name: &str) -> Option<(&'static Purpose, Wanted)> {
+    let inner = name.strip_prefix(FOLDER)?.strip_suffix(".p4")?;
+    let (name, parameters) = inner.split_once('/')?;
+    let purpose = PURPOSES.iter().find(|purpose| purpose.name == name)?;
+    Some((purpose, purpose.read(parameters).ok()?))
 }
 
 /// The names of all blocks with their default parameters, for did-you-mean.

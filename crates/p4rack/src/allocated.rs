@@ -1,5 +1,6 @@
 //! Plans of flows for `p4rack plan`: how many flows of each app its switch processes.
 
+use crate::files::Disk;
 use crate::pinned::plan;
 use crate::rack::{compile_app, directory, model};
 use base_diag::{Diagnostic, SourceMap};
@@ -24,7 +25,8 @@ pub fn plans(
     }
     let mut programs = vec![];
     for at in apps {
-        programs.push((at, compile_app(&rack.apps[at], &directory, extra_defines, map, &mut warnings)?));
+        programs
+            .push((at, compile_app(&rack.apps[at], &directory, extra_defines, &Disk, map, &mut warnings)?));
     }
     let mut found = vec![];
     while let Some((first, _)) = programs.first() {

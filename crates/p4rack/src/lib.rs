@@ -28,6 +28,7 @@ pub mod run;
 pub mod sources;
 pub mod traffic;
 pub mod up;
+pub mod variants;
 pub mod views;
 
 pub use files::Disk;

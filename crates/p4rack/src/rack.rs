@@ -9,6 +9,7 @@ use crate::groups;
 use crate::handlers::{self};
 use crate::jobs::{self, Jobs};
 use crate::sources;
+use crate::variants::{Chosen, Refused, Variants, first_that_fits};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 pub(crate) use compiled::compile_app;
 pub use compiled::compile_program;
@@ -36,9 +37,22 @@ pub fn load_as(
     change: &dyn Fn(&mut Rack),
     report: &mut dyn FnMut(Step),
 ) -> Result<Racked, Vec<Diagnostic>> {
+    let attempt = |blocks: &Variants| load_with(path, extra_defines, blocks, map, change, report);
+    let (racked, blocks) = first_that_fits(attempt)?;
+    Ok(Racked { blocks, ..racked })
+}
+
+fn load_with(
+    path: &Path,
+    extra_defines: &[String],
+    blocks: &Variants,
+    map: &mut SourceMap,
+    change: &dyn Fn(&mut Rack),
+    report: &mut dyn FnMut(Step),
+) -> Result<Racked, Refused> {
     report(Step::Check);
     let Read { rack, apps, rules, own_entries, stage_entries, captures, jobs, directory, mut warnings } =
-        read(path, extra_defines, map, change)?;
+        read(path, extra_defines, blocks, map, change).map_err(Refused::Input)?;
     let sources = map.files().map(|file| PathBuf::from(file.name().as_str())).collect();
     let mut made = vec![];
     for (at, (model, read)) in rack.apps.iter().zip(apps).enumerate() {
@@ -108,6 +122,7 @@ pub fn load_as(
         directory,
         sources,
         warnings,
+        blocks: Chosen::default(),
     })
 }
 
@@ -128,7 +143,18 @@ pub fn trace(
     shown: &[&str],
     map: &mut SourceMap,
 ) -> Result<Vec<(String, Traced)>, Vec<Diagnostic>> {
-    let Read { rack, apps, rules, .. } = read(path, extra_defines, map, &|_| ())?;
+    first_that_fits(|blocks| trace_with(path, extra_defines, shown, blocks, map)).map(|(traced, _)| traced)
+}
+
+fn trace_with(
+    path: &Path,
+    extra_defines: &[String],
+    shown: &[&str],
+    blocks: &Variants,
+    map: &mut SourceMap,
+) -> Result<Vec<(String, Traced)>, Refused> {
+    let Read { rack, apps, rules, .. } =
+        read(path, extra_defines, blocks, map, &|_| ()).map_err(Refused::Input)?;
     let mut traced = vec![];
     for (at, (model, ReadApp { mut program, .. })) in rack.apps.iter().zip(apps).enumerate() {
         let placement = match &model.map {
@@ -158,28 +184,59 @@ fn in_app(found: Vec<Diagnostic>, app: &App) -> Vec<Diagnostic> {
     found.into_iter().map(place).collect()
 }
 
-/// A planning problem for each app of a RACK.toml (or the one in a directory) and everything it names, with warnings.
+/// Planning problems of a rack.
+pub struct Problems {
+    /// One for each app.
+    pub problems: Vec<RackProblem>,
+    /// Blocks that were chosen so that each app has a plan.
+    pub blocks: Chosen,
+    /// Warnings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A planning problem for each app of a RACK.toml (or the one in a directory) and everything it names.
 pub fn load_problems(
     path: &Path,
     extra_defines: &[String],
     wishes: &Wishes,
     more_rules: &[PathBuf],
     map: &mut SourceMap,
-) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let Read { mut rack, apps, mut rules, jobs, warnings, .. } = read(path, extra_defines, map, &|_| ())?;
+) -> Result<Problems, Vec<Diagnostic>> {
+    let attempt = |blocks: &Variants| {
+        let (mut problems, warnings) = problems_with(path, extra_defines, wishes, more_rules, blocks, map)?;
+        if blocks.has_choice() {
+            problems.iter_mut().try_for_each(|problem| problem.best().map(|_| ()))?;
+        }
+        Ok((problems, warnings))
+    };
+    let ((problems, warnings), blocks) = first_that_fits(attempt)?;
+    Ok(Problems { problems, blocks, warnings })
+}
+
+fn problems_with(
+    path: &Path,
+    extra_defines: &[String],
+    wishes: &Wishes,
+    more_rules: &[PathBuf],
+    blocks: &Variants,
+    map: &mut SourceMap,
+) -> Result<(Vec<RackProblem>, Vec<Diagnostic>), Refused> {
+    let Read { mut rack, apps, mut rules, jobs, warnings, .. } =
+        read(path, extra_defines, blocks, map, &|_| ()).map_err(Refused::Input)?;
     for path in more_rules {
-        let (text, base) = sources::read(path, map).map_err(|found| vec![found])?;
+        let (text, base) = sources::read(path, map).map_err(|found| Refused::Input(vec![found]))?;
         let is_table = path.extension().is_some_and(|extension| extension == "csv");
         rules.push(RuleText { text, base, is_table });
     }
-    wishes.fill(&mut rack.plan)?;
+    wishes.fill(&mut rack.plan).map_err(Refused::Input)?;
     let problem =
         |(at, app): (usize, ReadApp)| RackProblem::new(&rack, at, app.program, &rules, &wishes.without);
     // Those of jobs are placed already.
     let is_planned = |(at, _): &(usize, ReadApp)| {
         !jobs.as_ref().is_some_and(|jobs| jobs.programs.contains_key(&rack.apps[*at].name.value))
     };
-    let problems = apps.into_iter().enumerate().filter(is_planned).map(problem).collect::<Result<_, _>>()?;
+    let problems =
+        apps.into_iter().enumerate().filter(is_planned).map(problem).collect::<Result<_, Vec<_>>>()?;
     Ok((problems, warnings))
 }
 

@@ -1,15 +1,19 @@
 //! `examples/conga`: leaf and spine beside models of a few lines, and transfers over a fabric with a slow link.
 
 use crate::support::{engines_of, example};
+use base_bits::Bits;
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
+use control_writes::Run;
 use dataplane_api::{Device, QueueRecord};
 use device::Switch;
 use device_classes::DeviceClass;
 use host_programs::Value;
+use ir_fill::Write;
 use p4rack::{Racked, rack, up};
 use protocol_trials::statistics::{mean, quantile};
 use rack_emulator::RunReport;
+use rack_model::{DeviceId, Fault, FaultKind, LinkId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -96,25 +100,35 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
     let mut rng = Rng::new(3);
     let mut now = 10_000;
     let mut links = [Rate::default(), Rate::default()];
-    // To and from leaf 2, by uplink.
-    let (mut to, mut from, mut pointer) = ([0u8; 2], [0u8; 2], 0usize);
+    // To and from leaf 2, by uplink; of the former also when each came, in units of 4,096 us.
+    let (mut known, mut from, mut pointer) = ([(0u8, 0u64); 2], [0u8; 2], 0usize);
+    let mut forgotten = 0;
     // Uplink of a flow, and when it sent last.
     let mut bursts: BTreeMap<u8, (u8, u64)> = BTreeMap::new();
     let mut counts = [0u32; 4];
     for _ in 0..20_000 {
-        let most = if rng.chance(1, 50) { 2000 } else { 30 };
+        let most = if rng.chance(1, 400) {
+            40_000
+        } else if rng.chance(1, 50) {
+            2000
+        } else {
+            30
+        };
         now += rng.below(most);
         let (flow, bytes) = (rng.below(12) as u8, 60 + rng.index(1440));
         if rng.chance(2, 5) {
             // From a spine, to a host here or to nobody.
-            let values = [rng.below(2), rng.below(8), rng.below(2), rng.below(8)].map(|value| value as u8);
+            let mut values =
+                [rng.below(2), rng.below(8), rng.below(2), rng.below(8)].map(|value| value as u8);
+            // At times nothing is said about the second uplink.
+            values[2] &= (now >> 15) as u8;
             let is_ours = rng.chance(9, 10);
             let packet = inner(2, if is_ours { 1 } else { 2 }, flow, bytes);
             let found = pass(&mut devices, 11, &outer(2, 1, values, &packet), now);
             assert_eq!(found, is_ours.then(|| (u16::from(1 + flow % 4), packet)));
             if is_ours {
                 let [tag, ce, fb_tag, fb] = values;
-                (to[usize::from(fb_tag)], from[usize::from(tag)]) = (fb, ce);
+                (known[usize::from(fb_tag)], from[usize::from(tag)]) = ((fb, now >> 12), ce);
             }
             continue;
         }
@@ -123,6 +137,8 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
             assert_eq!(pass(&mut devices, 1, &packet, now), Some((u16::from(1 + flow % 4), packet)));
             continue;
         }
+        let to = known.map(|(metric, came)| if (now >> 12) - came > 2 { 0 } else { metric });
+        forgotten += u32::from(to != known.map(|(metric, _)| metric));
         let packet = inner(1, 2, flow, bytes);
         let (port, sent) = pass(&mut devices, 1, &packet, now).unwrap();
         let [tag, ..] = fields(&sent);
@@ -142,7 +158,7 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
         pointer = 1 - pointer;
     }
     // Either uplink was the better one, and either was chosen of equal ones.
-    assert!(counts.iter().all(|count| *count > 20), "{counts:?}");
+    assert!(counts.iter().all(|count| *count > 20) && forgotten > 200, "{counts:?} {forgotten}");
     assert_eq!(pass(&mut devices, 1, &inner(1, 9, 0, 60), now), None);
 }
 
@@ -239,6 +255,44 @@ fn one_path(text: &str) -> String {
     let path = std::env::temp_dir().join(format!("p4rack-conga-{}.stf", std::process::id()));
     std::fs::write(&path, text.replace("paths(usable:3,", "paths(usable:2,")).unwrap();
     path.to_str().unwrap().to_string()
+}
+
+/// Transfers that took longer than 100 ms after the link from the left leaf to the lower spine fails at 30 ms. If `repairs`, the control plane writes
+/// 5 ms later that one uplink is left, at both leaves.
+fn slow_ones(repairs: bool) -> (usize, usize) {
+    let fails = |rack: &mut rack_model::Rack| {
+        let kind = FaultKind::LinkDown(LinkId(9));
+        let at = Time::ZERO + Duration::from_ms(30);
+        rack.faults.push(Fault { kind, at, lasts: None, span: Span::NONE });
+        rack.until = Some(Time::ZERO + Duration::from_ms(2000));
+    };
+    let racked = racked("", 6_200, fails);
+    let mut running = up::bring_up(&racked).unwrap();
+    running.emulator.keep_samples(true);
+    running.run_until(Time::ZERO + Duration::from_ms(35)).unwrap();
+    for app in (0..2).filter(|_| repairs) {
+        let is_leaf =
+            |write: &&Write| matches!(write, Write::Entry { table, .. } if table.ends_with("leaves"));
+        let write = racked.fill(app, app).into_iter().find(is_leaf).unwrap().clone();
+        let Write::Entry { table, key, to: Some(mut to), .. } = write else { panic!() };
+        let Run::Action(call) = &mut to.run else { panic!() };
+        call.args[0] = Bits::new(4, 1);
+        let write = Write::Entry { table, key, to: Some(to), count: None };
+        let done = running.with_switch(DeviceId(app as u32), |switch| switch.write(&write, Time::ZERO));
+        assert_eq!(done.unwrap(), Some(Ok(())));
+    }
+    running.run().unwrap();
+    let samples = running.emulator.take_samples();
+    let slow = samples.iter().filter(|sample| sample.received.since(sample.sent) > Duration::from_ms(250));
+    (slow.count() + 1600 - samples.len(), samples.len())
+}
+
+#[test]
+fn after_a_link_fails_in_a_run_the_control_plane_takes_its_path_away() {
+    let (repaired, done) = slow_ones(true);
+    let (left, _) = slow_ones(false);
+    assert_eq!(done, 1600);
+    assert!(10 * repaired < left, "{repaired} {left}");
 }
 
 #[test]

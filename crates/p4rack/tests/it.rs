@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: linking one takes longer than compiling it.
 
+mod ananta;
 mod app_views;
 mod apps;
 mod attack;
@@ -31,6 +32,7 @@ mod group_calls;
 mod groups;
 mod handlers;
 mod headerless;
+mod hedera;
 mod hull;
 mod jobs;
 mod landings;
@@ -52,6 +54,7 @@ mod pinned;
 mod pinning_mistakes;
 mod popular;
 mod pushed;
+mod qcn;
 mod qos;
 mod rack_control;
 mod rack_entries;
@@ -72,6 +75,7 @@ mod support;
 mod texts;
 mod ticks;
 mod value_externs;
+mod variants;
 mod whole_metadata;
 mod wordcount;
 mod xcp;

@@ -15,6 +15,7 @@ const REST: Duration = Duration::from_ms(6);
 
 /// Examples in which nothing is left to chance, so that another seed gives the same log: `(name, why)`.
 const WITHOUT_CHANCE: &[(&str, &str)] = &[
+    ("ananta/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("balancer/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
@@ -25,6 +26,7 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("pinned/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/apps.toml", "links lose nothing, and hosts send at fixed times"),
     ("pinned/moving.toml", "links lose nothing, hosts send and flows move at fixed times"),
+    ("qcn/RACK.toml", "links lose nothing, and hosts send at the rates that notifications give"),
     ("rcp/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
     ("retransmissions/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     (

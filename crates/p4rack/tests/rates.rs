@@ -142,7 +142,7 @@ fn highest(kind: Kind, size: u32, shares: &str) -> u64 {
     let mut map = SourceMap::new();
     let directory = directory(kind, size, 1_000_000, shares);
     let loaded = rack::load_problems(&directory, &[], &Wishes::default(), &[], &mut map);
-    let (problems, _) = loaded.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let problems = loaded.unwrap_or_else(|found| panic!("{}", text(&found, &map))).problems;
     let problem = &problems[0].problem;
     let device = problem.model.devices.iter().position(|d| d.name == "nic").unwrap();
     let is_region = |node: &usize| ["First", "Second"].contains(&problem.region_name(*node).as_str());

@@ -1,5 +1,6 @@
 //! `examples/xcp`: the coefficients of each packet beside XCP's equations, and transfers that obey them.
 
+use crate::rcp::steps_of;
 use crate::support::both_engines;
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
@@ -201,4 +202,79 @@ fn with_plain_forwarding_headers_stay_as_they_are_and_windows_do_not_grow() {
     };
     let [without, with] = [plain, racked("", short)].map(|racked| mean(&times(&run(&racked).0)));
     assert!(without > 1.4 * with, "{without} {with}");
+}
+
+/// Results of steps; rates in Mbit/s.
+#[derive(Debug)]
+struct Steps {
+    /// Rates of all transfers together: before the step, between the steps, and after the second.
+    rates: [f64; 3],
+    /// Milliseconds from the end of the last of 31 transfers until the remaining one has 900 Mbit/s for a millisecond.
+    back_ms: f64,
+    /// The slowest of the 31 in shares of the fastest.
+    fairness: f64,
+    queue: u32,
+    refused: u64,
+}
+
+/// A transfer alone, 31 more from 20 ms on, and alone again; with a change of the program's text.
+fn stepped(form: &str, change: (&str, &str)) -> Steps {
+    let racked = steps_of("xcp", (PORT.capacity, PORT.drain), "", form, change);
+    let sink = LinkId(0);
+    let mut running = up::bring_up(&racked).unwrap();
+    running.emulator.keep_samples(true);
+    running.emulator.record(sink);
+    let report = running.run().unwrap();
+    let recording = running.emulator.take_recording(sink).unwrap();
+    let mut reader = base_pcap::Reader::new(recording.as_slice()).unwrap();
+    // Bytes to the receiver by tenths of a millisecond.
+    let mut bytes = vec![0f64; 20_000];
+    while let Some((ns, length, to)) =
+        reader.read(|frame| (frame.nanos, frame.bytes.len(), frame.bytes[5])).unwrap()
+    {
+        if let Some(slot) = bytes.get_mut(ns as usize / 100_000).filter(|_| to == 0) {
+            *slot += length as f64;
+        }
+    }
+    let rate =
+        |from: usize, to: usize| bytes[from..to].iter().sum::<f64>() * 8.0 / (to - from) as f64 / 100.0;
+    let samples = running.emulator.take_samples();
+    let tenth = |sample: &Sample| sample.received.as_ns() as usize / 100_000;
+    let more: Vec<&Sample> = samples.iter().filter(|sample| sample.workload == 1).collect();
+    assert_eq!(more.len(), 31);
+    let last = more.iter().map(|sample| tenth(sample)).max().unwrap();
+    let took = |sample: &&Sample| sample.received.since(sample.sent).as_ns() as f64;
+    let (least, most) =
+        more.iter().map(took).fold((f64::MAX, 0f64), |(a, b), took| (a.min(took), b.max(took)));
+    let back = (last..bytes.len() - 10).find(|at| rate(*at, at + 10) > 900.0).unwrap();
+    Steps {
+        rates: [rate(50, 200), rate(600, 1000), rate(last + 50, last + 250)],
+        back_ms: (back - last) as f64 / 10.0,
+        fairness: least / most,
+        queue: report.links[1].longest_queue,
+        refused: report.links[1].refused,
+    }
+}
+
+#[test]
+fn a_step_settles() {
+    for form in ["EXACT", ""] {
+        let steps = stepped(form, ("", ""));
+        assert!(steps.rates.iter().all(|rate| *rate > 970.0), "{form}: {steps:?}");
+        assert!(steps.back_ms < 2.0 && steps.fairness > 0.8, "{form}: {steps:?}");
+        assert!(steps.queue < 64 && steps.refused == 0, "{form}: {steps:?}");
+    }
+}
+
+/// Gains that are wrong by 2 and 4: phi is.
+#[test]
+fn a_step_settles_with_wrong_gains() {
+    let by = "bit<32> by = falls == 1 ? used - room : room - used;";
+    for wrong in ["<< 1", "<< 2", ">> 1", ">> 2"] {
+        let to = format!("bit<32> by = (falls == 1 ? used - room : room - used) {wrong};");
+        let steps = stepped("", (by, &to));
+        assert!(steps.rates.iter().all(|rate| *rate > 950.0), "{wrong}: {steps:?}");
+        assert!(steps.back_ms < 6.0 && steps.fairness > 0.6, "{wrong}: {steps:?}");
+        assert!(steps.queue < 256 && steps.refused == 0, "{wrong}: {steps:?}");
+    }
 }

@@ -4,12 +4,14 @@
 //! | | |
 //! |---|---|
 //! | [`codel`] | CoDel as RFC 8289 writes it |
+//! | [`hedera`] | demands of large flows, and paths for them |
 //! | [`rcp`] | the rate that a port offers, by RCP's two formulas |
 //! | [`rcp_network`] | senders, one bottleneck and its queue, packet by packet |
 //! | [`xcp`] | the coefficients that a port gives by XCP |
 //! | [`statistics`] | completion times of two schemes: distance of distributions, bootstrap intervals |
 
 pub mod codel;
+pub mod hedera;
 pub mod rcp;
 pub mod rcp_network;
 pub mod statistics;

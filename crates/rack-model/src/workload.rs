@@ -75,6 +75,12 @@
 //! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
 //!
 //! [[workload]]
+//! kind = "qcn"              # UDP packets at a rate that congestion notifications lower (docs/protocols.md)
+//! rate = "1Gbit/s"          # bits of the payload per second at the beginning, and the largest rate of frames
+//! port = 9000               # port of the receiver; default 9000
+//! count = 1000              # number of packets of each pair
+//!
+//! [[workload]]
 //! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs
 //! op = "add"                # or "max", "min", "or"
 //! by = "switch"             # or "hosts": every pair travels to the reducer

@@ -1,6 +1,7 @@
 //! `p4rack block`
 
 mod choose;
+mod weights;
 
 use crate::ExitCode;
 use crate::output::{self, Format};
@@ -19,7 +20,8 @@ use std::path::PathBuf;
   p4rack block explain count-min --set rows=4
   p4rack block generate bitmap --error 5% --flows 50000
   p4rack block generate multiply-normalised --error 0.6% -o include
-  p4rack block choose number-of-keys --error 5% --flows 50000 --device tofino1")]
+  p4rack block choose number-of-keys --error 5% --flows 50000 --device tofino1
+  p4rack block weights 13 3 --error 10%")]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -45,6 +47,8 @@ enum Action {
     Generate(Generate),
     /// Choose among the blocks that compute the same, by error and resources
     Choose(choose::Choose),
+    /// Reduce the weights of a group of paths to the smallest numbers with a given error
+    Weights(weights::Weights),
 }
 
 #[derive(clap::Args)]
@@ -105,6 +109,7 @@ pub fn run(args: Args) -> ExitCode {
         },
         Action::Generate(args) => generate(&args),
         Action::Choose(args) => choose::run(&args),
+        Action::Weights(args) => weights::run(&args),
     }
 }
 

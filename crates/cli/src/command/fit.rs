@@ -7,7 +7,7 @@ use base_diag::{Diagnostic, SourceMap, Span};
 use compiler::{Until, compile};
 use ir::{Arch, Program};
 use p4_syntax::Options;
-use p4rack::Disk;
+use p4rack::variants::{Chosen, Refused, first_that_fits};
 use rmt_fit::{BUILT_IN, Device};
 use serde_json::json;
 use std::path::PathBuf;
@@ -50,20 +50,35 @@ pub fn run(args: &Args) -> ExitCode {
         },
     };
     let options = options(args, device.as_ref());
-    let compiled = compile(&args.program, &Disk, &options, Until::Elaborated, &mut map);
-    let Some(program) = compiled.program else {
-        return output::failed(&compiled.diagnostics, &map, args.format);
-    };
-    let device = device.unwrap_or_else(|| default_device(&program));
-    match rmt_fit::fit(&program, &device) {
-        Ok(fit) => show(args, &fit, &map),
-        Err(refused) => output::failed(&refused, &map, args.format),
+    let mut first = None;
+    let found = first_that_fits(|blocks| {
+        let compiled = compile(&args.program, blocks, &options, Until::Elaborated, &mut map);
+        let program = compiled.program.ok_or(Refused::Input(compiled.diagnostics))?;
+        let device = device.clone().unwrap_or_else(|| default_device(&program));
+        let fit = rmt_fit::fit(&program, &device)?;
+        if fit.fits() {
+            return Ok(fit);
+        }
+        let why = fit.diagnostics(&map);
+        first.get_or_insert(fit);
+        Err(Refused::Devices(why))
+    });
+    match (found, first) {
+        (Ok((fit, blocks)), _) => show(args, &fit, &blocks, fit.diagnostics(&map), &map),
+        (Err(refused), Some(fit)) => show(args, &fit, &Chosen::default(), refused, &map),
+        (Err(refused), None) => output::failed(&refused, &map, args.format),
     }
 }
 
-fn show(args: &Args, fit: &rmt_fit::Fit, map: &SourceMap) -> ExitCode {
+/// A placement with the blocks that were chosen for it; one that does not fit has the reasons, also those of other blocks.
+fn show(
+    args: &Args,
+    fit: &rmt_fit::Fit,
+    blocks: &Chosen,
+    found: Vec<Diagnostic>,
+    map: &SourceMap,
+) -> ExitCode {
     let report = fit.report(map);
-    let found = fit.diagnostics(map);
     if let Some(path) = &args.html {
         let page = rmt_fit::html(&report, &args.program);
         if let Err(why) = output::write(path, page.as_bytes(), &output::sources(map)) {
@@ -73,12 +88,17 @@ fn show(args: &Args, fit: &rmt_fit::Fit, map: &SourceMap) -> ExitCode {
     }
     match args.format {
         output::Format::Text => {
+            output::print(&blocks.text());
             output::print(&rmt_fit::text(&report, &args.program));
             output::diagnostics_text(&found, map);
         }
         output::Format::Json => {
             let diagnostics = output::diagnostics_json(&found, map);
-            output::json(&json!({ "ok": report.fits, "fit": report, "diagnostics": diagnostics }));
+            let mut json = json!({ "ok": report.fits, "fit": report, "diagnostics": diagnostics });
+            if !blocks.blocks.is_empty() {
+                json["blocks"] = blocks.json();
+            }
+            output::json(&json);
         }
     }
     if report.fits { ExitCode::SUCCESS } else { ExitCode::FAILURE }

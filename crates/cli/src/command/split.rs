@@ -75,6 +75,7 @@ pub fn run(args: &Args) -> ExitCode {
     match args.format {
         Format::Text => {
             output::diagnostics_text(&warnings, &map);
+            output::print(&racked.blocks.text());
             output::print(&summary(&racked));
             if args.overhead {
                 output::print(&format!(
@@ -85,11 +86,17 @@ pub fn run(args: &Args) -> ExitCode {
                 ));
             }
         }
-        Format::Json => output::json(&json!({
-            "ok": true,
-            "placement": placement_json(&racked),
-            "overhead": overhead::overhead(racked.parts().map(|placed| (placed.name, placed.part))),
-        })),
+        Format::Json => {
+            let mut json = json!({
+                "ok": true,
+                "placement": placement_json(&racked),
+                "overhead": overhead::overhead(racked.parts().map(|placed| (placed.name, placed.part))),
+            });
+            if !racked.blocks.blocks.is_empty() {
+                json["blocks"] = racked.blocks.json();
+            }
+            output::json(&json);
+        }
     }
     ExitCode::SUCCESS
 }

@@ -19,6 +19,7 @@ pub(crate) fn compile_app(
     app: &App,
     directory: &Path,
     extra_defines: &[String],
+    loader: &dyn Loader,
     map: &mut SourceMap,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Arc<Program>, Vec<Diagnostic>> {
@@ -28,7 +29,8 @@ pub(crate) fn compile_app(
     let include_dirs = app.include.iter().map(|dir| directory.join(&dir.value).display().to_string());
     let options = Options { defines, include_dirs: include_dirs.collect(), ..Options::default() };
     let main = named(&app.program, directory)?.display().to_string();
-    compile_program(&main, &options, map, warnings)
+    handlers::check_form(&main, map)?;
+    compile_from(&main, loader, &options, map, warnings)
 }
 
 /// Compiles a program that has to run, with its `flyto` calls and its calls of handlers as regions; warnings are added to `warnings`.

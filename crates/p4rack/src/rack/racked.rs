@@ -6,6 +6,7 @@ use crate::handlers::Offers;
 use crate::jobs::Jobs;
 use crate::merged::Sharing;
 use crate::pinned::PinnedApp;
+use crate::variants::Chosen;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use dataplane_api::Registry;
 use ir::Program;
@@ -41,6 +42,8 @@ pub struct Racked {
     pub sources: Vec<PathBuf>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
+    /// Blocks that were chosen so that the apps fit the devices.
+    pub blocks: Chosen,
 }
 
 /// Steps of preparing a rack, in order; steps of an app with the app's name.

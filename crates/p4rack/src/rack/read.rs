@@ -3,6 +3,7 @@
 use super::compiled::{compile_app, compile_from, with_regions};
 use crate::captures;
 use crate::entries::{self, Entries};
+use crate::files::Disk;
 use crate::handlers::{self, Offers};
 use crate::jobs::{self, Jobs};
 use crate::merged::{self, Joined, Sharer, Sharing};
@@ -11,7 +12,7 @@ use crate::sources;
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 use ir::Program;
 use p4_arch::Texts;
-use p4_syntax::Options;
+use p4_syntax::{Loader, Options};
 use rack_emulator::Captures;
 use rack_model::{App, Cuts, DeviceClass, DeviceId, Rack, Spanned};
 use rack_plan::RuleText;
@@ -47,6 +48,7 @@ pub(super) struct ReadApp {
 pub(super) fn read(
     path: &Path,
     extra_defines: &[String],
+    loader: &dyn Loader,
     map: &mut SourceMap,
     change: &dyn Fn(&mut Rack),
 ) -> Result<Read, Vec<Diagnostic>> {
@@ -87,7 +89,7 @@ pub(super) fn read(
                     compile_from(main, &Texts(&[(main, source)]), &Options::default(), map, &mut found)?
                 }
                 None => {
-                    let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
+                    let program = compile_app(app, &directory, extra_defines, loader, map, &mut found)?;
                     with_regions(program, app.cuts, class(app))?
                 }
             },
@@ -179,7 +181,7 @@ pub fn app_programs(
     let (rack, file, mut found) = model(path, map)?;
     let directory = directory(&file);
     let program = |app: &App| {
-        let program = compile_app(app, &directory, extra_defines, map, &mut found)?;
+        let program = compile_app(app, &directory, extra_defines, &Disk, map, &mut found)?;
         Ok((app.name.value.clone(), program))
     };
     rack.apps.iter().map(program).collect()

@@ -31,7 +31,11 @@ use crate::rack::Racked;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use base_time::Time;
 use controller::Timing;
+use device::Switch;
+use driven::Driven;
 use rack_emulator::{Emulator, RunReport, Violation};
+use rack_model::DeviceId;
+use std::any::Any;
 
 /// A rack that is up.
 pub struct Running {
@@ -111,6 +115,21 @@ impl Running {
     pub fn run_until(&mut self, time: Time) -> Result<(), Violation> {
         while self.go_on(time, u64::MAX)? > 0 {}
         self.emulator.run_until(time)
+    }
+
+    /// Works on the switch of a device between two events, as a controller at the device would; `None` if the device runs no program.
+    pub fn with_switch<R>(
+        &mut self,
+        device: DeviceId,
+        work: impl FnOnce(&mut Switch) -> R,
+    ) -> Result<Option<R>, Violation> {
+        let mut result = None;
+        self.emulator.steer(device, |device| {
+            let driven = (device as &mut dyn Any).downcast_mut::<Driven>();
+            result = driven.and_then(Driven::running).map(work);
+            false
+        })?;
+        Ok(result)
     }
 
     /// Runs the events up to and at `time`, at most `most`; returns their number, 0 if there are none before the run's

@@ -16,6 +16,9 @@ pub(super) const TABLES: &str = "Tables";
 /// Bits of their entries, if all are full.
 pub(crate) const ENTRY_BITS: &str = "EntryBits";
 
+/// Bits of register arrays.
+pub(super) const REGISTER_BITS: &str = "RegisterBits";
+
 /// One, without a unit, in steps.
 pub(super) const ONE: i64 = 1_000_000;
 
@@ -39,7 +42,7 @@ pub(super) fn signature(rack: &Rack, origin: usize) -> Signature {
     for (name, unit) in [("Power", Unit::Watts), ("Cost", Unit::Plain)] {
         signature.add(Variable { name: name.into(), unit, scope: Scope::Once, role: None, initial: 0 });
     }
-    for (name, unit) in [(TABLES, Unit::Plain), (ENTRY_BITS, Unit::Bits)] {
+    for (name, unit) in [(TABLES, Unit::Plain), (ENTRY_BITS, Unit::Bits), (REGISTER_BITS, Unit::Bits)] {
         let scope = Scope::Device { limit: None };
         signature.add(Variable { name: name.into(), unit, scope, role: None, initial: 0 });
     }

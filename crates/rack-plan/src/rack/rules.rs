@@ -5,14 +5,15 @@ use super::super::cut::P4;
 use super::super::limits::{self, Beyond};
 use super::super::offers::{call_time, calls, offer, offered, takes};
 use super::DEFAULT_SIZE;
-use super::model::{ENTRY_BITS, ONE, TABLES, steps};
+use super::model::{ENTRY_BITS, ONE, REGISTER_BITS, TABLES, steps};
 use base_diag::Span;
-use ir::Program;
+use ir::{Name, Program};
 use ir_footprint::footprint;
 use ir_split::Split;
 use plan_model::flightplan::read_performance_csv;
 use plan_model::{Bound, Change, Compare, Effect, Model, Prop, Role, Rule, Signature, read_rules};
 use rack_model::{DeviceClass, Rack};
+use std::collections::BTreeSet;
 
 /// Rules of the user's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -99,11 +100,20 @@ pub(super) fn generated(
             )
         }
     }));
+    let mut charged: BTreeSet<Name> = BTreeSet::new();
     for section in split.sections.iter().filter(|section| !is_proved(&section.name)) {
         let tables = section.tables.iter().filter_map(|table| footprint::table(program, table));
         let bits = tables.map(|t| t.size.unwrap_or(DEFAULT_SIZE).saturating_mul(t.entry_bits));
         let bits = bits.fold(0, u64::saturating_add);
-        let used = [(TABLES, section.tables.len() as i64 * ONE), (ENTRY_BITS, bits.min(1 << 62) as i64)];
+        // Regions that share an array stay together: the first one takes it.
+        let own = section.state.iter().filter(|name| charged.insert((*name).clone()));
+        let state = own.map(|name| footprint::register_bits(program, name));
+        let state = state.fold(0, u64::saturating_add);
+        let used = [
+            (TABLES, section.tables.len() as i64 * ONE),
+            (ENTRY_BITS, bits.min(1 << 62) as i64),
+            (REGISTER_BITS, state.min(1 << 62) as i64),
+        ];
         let add = |(name, value): (&str, i64)| {
             Some(Effect { var: model.signature.find(name)?, change: Change::Add(value) })
         };

@@ -6,6 +6,7 @@ mod shown;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap};
+use p4rack::variants::Chosen;
 use p4rack::{allocated, rack, sources};
 use plan_model::{find_name, print_rules};
 use plan_search::{Found, Goal, Ordered, Plan, Problem, Progress, Stop, search, search_near, why};
@@ -158,7 +159,7 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let mut all = read(args, map)?;
+    let (mut all, blocks) = read(args, map)?;
     // Jobs of the rack belong to no app: with `--app` they are left out.
     let jobs = match args.config {
         Some(_) => None,
@@ -223,6 +224,9 @@ fn planned(args: &Args, map: &mut SourceMap) -> Result<ExitCode, Vec<Diagnostic>
             [one] => one.clone(),
             all => json!({ "ok": true, "apps": all }),
         };
+        if !blocks.blocks.is_empty() {
+            json["blocks"] = blocks.json();
+        }
         if let Some(jobs) = &jobs {
             json["jobs"] = super::job::placement_json(jobs);
         }
@@ -401,16 +405,17 @@ fn wishes(args: &Args) -> Wishes {
     }
 }
 
-/// One for each app of a rack.
-fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>> {
+/// One for each app of a rack, and the blocks that were chosen for them.
+fn read(args: &Args, map: &mut SourceMap) -> Result<(Vec<Asked>, Chosen), Vec<Diagnostic>> {
     let wishes = wishes(args);
     let (Some(config), Some(devices), Some(network)) = (&args.config, &args.devices, &args.network) else {
-        let (problems, warnings) =
-            rack::load_problems(&args.programs[0], &args.define, &wishes, &args.rules, map)?;
+        let found = rack::load_problems(&args.programs[0], &args.define, &wishes, &args.rules, map)?;
         if args.format == Format::Text {
-            output::diagnostics_text(&warnings, map);
+            output::diagnostics_text(&found.warnings, map);
+            output::print(&found.blocks.text());
         }
-        return Ok(problems.into_iter().map(|problem| Asked::Rack(Box::new(problem))).collect());
+        let problems = found.problems.into_iter().map(|problem| Asked::Rack(Box::new(problem))).collect();
+        return Ok((problems, found.blocks));
     };
     let request = Request {
         config: config.clone(),
@@ -422,7 +427,8 @@ fn read(args: &Args, map: &mut SourceMap) -> Result<Vec<Asked>, Vec<Diagnostic>>
         shared: args.shared,
         wishes,
     };
-    Ok(vec![Asked::Abstract(Box::new(flightplan::load(&request, &mut |path| sources::read(path, map))?))])
+    let problem = flightplan::load(&request, &mut |path| sources::read(path, map))?;
+    Ok((vec![Asked::Abstract(Box::new(problem))], Chosen::default()))
 }
 
 struct Clock {
