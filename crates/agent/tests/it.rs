@@ -4,6 +4,7 @@ mod ending;
 mod harm;
 mod metrics;
 mod notifications;
+mod replication;
 mod sessions;
 mod system_calls;
 mod thrift;
