@@ -5,6 +5,7 @@ mod harm;
 mod metrics;
 mod notifications;
 mod restored;
+mod replication;
 mod sessions;
 mod system_calls;
 mod thrift;

@@ -8,11 +8,12 @@ use bmv2::wire::{Fields, Kind, Message, Type, Value, decode, encode};
 use compiler::{Until, compile};
 use p4rack::Disk;
 use p4runtime_grpc::P4RuntimeClient;
-use p4runtime_proto::p4::v1::{Entity, ReadRequest};
+use p4runtime_proto::p4::v1::{Entity, GetForwardingPipelineConfigRequest, ReadRequest, WriteRequest};
 use p4runtime_proto::{from_text, to_text};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
+use tokio_stream::StreamExt;
 
 /// A switch whose program has one of everything that a control plane can write.
 pub struct Running {
@@ -50,8 +51,45 @@ impl Running {
         Client { stream: TcpStream::connect(self.thrift).unwrap(), sequence: 0 }
     }
 
+    /// The id of an object with this name.
+    pub fn id(&self, name: &str) -> u32 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let info = runtime.block_on(async {
+            let mut client = P4RuntimeClient::connect(format!("http://{}", self.grpc)).await.unwrap();
+            let request = GetForwardingPipelineConfigRequest { device_id: 7, ..Default::default() };
+            client
+                .get_forwarding_pipeline_config(request)
+                .await
+                .unwrap()
+                .into_inner()
+                .config
+                .unwrap()
+                .p4info
+                .unwrap()
+        });
+        let tables = info.tables.into_iter().map(|table| table.preamble);
+        let actions = info.actions.into_iter().map(|action| action.preamble);
+        let profiles = info.action_profiles.into_iter().map(|profile| profile.preamble);
+        let mut all = tables.chain(actions).chain(profiles).flatten();
+        all.find(|preamble| preamble.name == name).unwrap().id
+    }
+
+    /// Writes an update as a P4Runtime controller.
+    pub fn write(&self, update: &str) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let mut client = P4RuntimeClient::connect(format!("http://{}", self.grpc)).await.unwrap();
+            let hello = from_text("arbitration { device_id: 7 election_id { low: 1 } }").unwrap();
+            let said = tokio_stream::once(hello).chain(tokio_stream::pending());
+            let mut heard = client.stream_channel(said).await.unwrap().into_inner();
+            heard.message().await.unwrap().unwrap();
+            let write = format!("device_id: 7 election_id {{ low: 1 }} updates {{ {update} }}");
+            client.write(from_text::<WriteRequest>(&write).unwrap()).await.unwrap();
+        });
+    }
+
     /// The answer to a query of a P4Runtime controller, as text.
-    fn read(&self, query: &str) -> String {
+    pub fn read(&self, query: &str) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let entities = runtime.block_on(async {
             let mut client = P4RuntimeClient::connect(format!("http://{}", self.grpc)).await.unwrap();

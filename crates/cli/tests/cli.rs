@@ -474,11 +474,51 @@ fn types_are_reported_beside_syntax_errors_but_not_behind_a_missing_file() {
     assert!(missing.contains("P4R0110") && !missing.contains("P4R0201"), "{missing}");
 }
 
+/// The type checker knows no architecture, and `check` did not elaborate.
+#[test]
+fn check_refuses_headers_that_are_no_struct() {
+    let program = directory("headers").join("h.p4");
+    let check = |headers: &str, main: &str| {
+        let text = format!(
+            "#include <core.p4>
+            #include <v1model.p4>
+            header eth_t {{ bit<16> type; }}
+            struct headers_t {{ eth_t eth; }}
+            struct meta_t {{}}
+            parser P(packet_in p, out {headers} h, inout meta_t m, inout standard_metadata_t s) {{
+                state start {{ transition accept; }}
+            }}
+            control C(inout {headers} h, inout meta_t m) {{ apply {{ }} }}
+            control I(inout {headers} h, inout meta_t m, inout standard_metadata_t s) {{
+                apply {{ s.egress_spec = 1; }}
+            }}
+            control D(packet_out p, in {headers} h) {{ apply {{ }} }}
+            {main}"
+        );
+        std::fs::write(&program, text).expect("it is written");
+        let output = p4rack(&["check", "--Wdisable", &program.display().to_string()]);
+        (output.status.success(), stderr(&output))
+    };
+    let main = "V1Switch(P(), C(), I(), I(), C(), D()) main;";
+    assert_eq!(check("headers_t", main), (true, String::new()));
+    assert_eq!(check("eth_t", ""), (true, String::new()), "no architecture");
+    for other in ["eth_t[2]", "bit<8>", "bool", "error", "tuple<eth_t>", "MeterType"] {
+        let (accepted, found) = check(other, main);
+        assert!(!accepted && found.contains("error[P4R0305]"), "{other}: {found}");
+    }
+    let (accepted, found) = check("eth_t", main);
+    assert!(!accepted && found.contains("error[P4R0305]: the headers `h` must be a struct"), "{found}");
+    assert!(found.contains("h.p4:6:") && found.contains("this is a header"), "{found}");
+}
+
 #[test]
 fn usage_mistakes_give_status_2() {
     assert_eq!(p4rack(&["frobnicate"]).status.code(), Some(2));
     assert_eq!(p4rack(&["up"]).status.code(), Some(2));
     assert_eq!(p4rack(&["up", "examples/slice", "--until", "soon"]).status.code(), Some(2));
+    // One for each would never end.
+    let many = p4rack(&["switch", "--workers", "4000000000"]);
+    assert!(many.status.code() == Some(2) && stderr(&many).contains("1..=256"), "{}", stderr(&many));
 }
 
 #[test]

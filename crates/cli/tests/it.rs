@@ -4,6 +4,7 @@ mod block;
 mod cli;
 mod experiments;
 mod explanations;
+mod explode;
 #[path = "../../state-etcd/tests/server/mod.rs"]
 mod fake_etcd;
 mod groups;

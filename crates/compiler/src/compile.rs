@@ -1,5 +1,6 @@
 //! The compiler's stages on one screen: preprocess and parse, check, elaborate, expand handlers, verify.
 
+use base_diag::codes::elaborate::STAGE_PARAMETER;
 use base_diag::{Diagnostic, Diagnostics, SourceMap};
 use ir::Program;
 use p4_check::typed;
@@ -17,8 +18,8 @@ pub struct Compiled {
 /// Last stage of the compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Until {
-    /// Types and names are right. A program that declares externs of devices is elaborated if it can be, so that they can be checked;
-    /// findings of elaboration are not reported.
+    /// Types and names are right, and headers and metadata are structs if the architecture requires that. A program that declares externs of
+    /// devices is elaborated if it can be, so that they can be checked; other findings of elaboration are not reported.
     Checked,
     /// The program can be run or split.
     Elaborated,
@@ -45,6 +46,10 @@ pub fn compile(
     let (typed, found) = p4_check::check(&parsed.program);
     add(&mut diagnostics, found);
     if diagnostics.has_errors() || until == Until::Checked && !declares_value_externs(&typed) {
+        if !diagnostics.has_errors() && !are_structs(&typed) {
+            let found = ir_elaborate::elaborate(&typed).1.into_iter();
+            add(&mut diagnostics, found.filter(|found| found.code == STAGE_PARAMETER).collect());
+        }
         return Compiled { program: None, diagnostics: diagnostics.into_sorted(map) };
     }
     // Also for a check alone: declarations of handlers and externs are judged by their elaborated signatures.
@@ -70,6 +75,15 @@ fn declares_value_externs(typed: &typed::Program) -> bool {
     let functions = typed.functions.iter().map(|(_, function)| &function.annotations);
     let is_own = |a: &typed::Annotation| matches!(a.name.as_str(), "value_extern" | "remote");
     objects.chain(functions).any(|annotations| annotations.iter().any(is_own))
+}
+
+/// True if all type arguments of `main` are structs. An architecture may require that.
+fn are_structs(typed: &typed::Program) -> bool {
+    let is_struct = |arg: &typed::Type| matches!(arg, typed::Type::Struct(id, _) if typed.structs[*id].kind == typed::StructKind::Struct);
+    typed.main.is_none_or(|main| match &typed.instances[main].ty {
+        typed::Type::Package(_, args) => args.iter().all(is_struct),
+        _ => true,
+    })
 }
 
 /// Error for a file that is not a program, if its name shows this.

@@ -21,6 +21,9 @@ use tonic::codegen::Body as HttpBody;
 const SILENCE: Duration = Duration::from_secs(20);
 const WHOLE: Duration = Duration::from_secs(120);
 
+/// Bytes of a complete message that are passed on before other work has its turn: tonic copies them.
+const COPIED: usize = 256 << 10;
+
 /// Length of the gRPC message header: a flag and the message length.
 const HEADER: usize = 5;
 
@@ -46,6 +49,8 @@ pub(crate) struct Measured {
     waiting: VecDeque<Frame>,
     /// Complete messages.
     complete: VecDeque<Frame>,
+    /// Bytes that were passed on since other work had its turn.
+    copied: usize,
     /// The reason why a message is not complete, until it is passed on.
     failed: Option<Status>,
     /// When the current message must have gone on, and when it must be complete.
@@ -76,6 +81,7 @@ impl Measured {
             has_begun: false,
             waiting: VecDeque::new(),
             complete: VecDeque::new(),
+            copied: 0,
             failed: None,
             silence: Box::pin(tokio::time::sleep_until(now + SILENCE)),
             until: now + WHOLE,
@@ -222,9 +228,18 @@ impl HttpBody for Measured {
         if let Some(failed) = self.failed.take() {
             return Poll::Ready(Some(Err(failed)));
         }
+        if self.copied >= COPIED {
+            self.copied = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let received = ready!(self.receive(context));
         Poll::Ready(received.and_then(|received| match received {
-            Ok(()) => self.complete.pop_front().map(Ok),
+            Ok(()) => {
+                let frame = self.complete.pop_front();
+                self.copied += frame.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
+                frame.map(Ok)
+            }
             Err(status) => Some(Err(status)),
         }))
     }
@@ -304,6 +319,31 @@ mod tests {
             assert!(!budget.hold(None).grow((1 << 20) - 59_999));
             assert!(budget.hold(None).grow((1 << 20) - 60_000) && measured.complete.is_empty());
         }
+    }
+
+    /// Nobody waits until megabytes have been copied.
+    #[tokio::test]
+    async fn long_messages_are_passed_on_in_portions() {
+        let length: u32 = 3 << 20;
+        let header = [&[0][..], &length.to_be_bytes()].concat();
+        let frames = std::iter::once(header).chain((0..length >> 14).map(|_| vec![7; 1 << 14]));
+        let frames = frames.map(|bytes| Ok(Frame::data(Bytes::from(bytes))));
+        let body = Body::new(Waiting(Box::pin(tokio_stream::iter(frames))));
+        let mut measured = Measured::new(body, 4 << 20, Budget::default().hold(None), None, false);
+        measured.gather().await;
+        let (mut portions, mut at_once, mut longest) = (1, 0, 0);
+        loop {
+            match poll_fn(|context| Poll::Ready(Pin::new(&mut measured).poll_frame(context))).await {
+                Poll::Ready(Some(frame)) => {
+                    at_once += frame.expect("it is complete").data_ref().map_or(0, Bytes::len)
+                }
+                Poll::Ready(None) => break,
+                Poll::Pending => (portions, at_once) = (portions + 1, 0),
+            }
+            longest = longest.max(at_once);
+        }
+        assert!(longest < COPIED + (1 << 14), "{longest}");
+        assert_eq!(portions, 13);
     }
 
     #[tokio::test]

@@ -65,10 +65,23 @@ const PIECE: usize = p4runtime_server::Pieces::SIZE;
 /// Size limit for `Read` requests, in bytes.
 const MOST_QUERIES_BYTES: usize = 16 << 20;
 
+/// Size limit for `SetForwardingPipelineConfig` requests, in bytes. The source text of a program is limited to the same size.
+const MOST_CONFIG_BYTES: usize = 16 << 20;
+
 pub(crate) type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, tonic::Status>> + Send>>;
 
 fn busy() -> tonic::Status {
     tonic::Status::unavailable("the device is overloaded: try again")
+}
+
+/// Refuses a request of more than `most` bytes.
+fn check_size(what: &str, bytes: usize, most: usize) -> Result<(), tonic::Status> {
+    match bytes > most {
+        false => Ok(()),
+        true => Err(tonic::Status::resource_exhausted(format!(
+            "the {what} {bytes} bytes, and the limit is {most}"
+        ))),
+    }
 }
 
 pub(crate) fn gone() -> tonic::Status {
@@ -232,11 +245,7 @@ impl P4Runtime for Front {
     ) -> Result<Response<Self::ReadStream>, tonic::Status> {
         let client = client(request.extensions());
         let raw = request.into_inner();
-        let bytes = raw.bytes.len();
-        if bytes > MOST_QUERIES_BYTES {
-            let why = format!("the queries have {bytes} bytes, and the limit is {MOST_QUERIES_BYTES}");
-            return Err(tonic::Status::resource_exhausted(why));
-        }
+        check_size("queries have", raw.bytes.len(), MOST_QUERIES_BYTES)?;
         let (request, hold) = self.decoded(raw, client.clone(), 2, "queries").await?;
         self.found(client, |reply| Command::Read(request, hold, reply)).await
     }
@@ -247,6 +256,7 @@ impl P4Runtime for Front {
     ) -> Result<Response<SetForwardingPipelineConfigResponse>, tonic::Status> {
         let client = client(request.extensions());
         let raw = request.into_inner();
+        check_size("configuration has", raw.bytes.len(), MOST_CONFIG_BYTES)?;
         if raw.bytes.len() >= ASKED_FIRST {
             let Head { device_id, election_id, role } = head(&raw).await?;
             let head =
@@ -266,6 +276,13 @@ impl P4Runtime for Front {
         let client = client(request.extensions());
         let mut hold = self.budget.hold(client.clone());
         let request = request.into_inner();
+        // The text of a program may have megabytes: one copy at a time waits for its memory, and connections copy in turn. None of these is
+        // ever closed.
+        let _own = match &client {
+            Some(client) => client.copying.acquire().await.ok(),
+            None => None,
+        };
+        let _copying = self.copying.acquire().await.ok();
         let config = self.ask(client.as_ref(), |reply| Command::GetConfig(request, reply)).await?;
         // A client may ask many times and read nothing.
         if !hold.grow(4 * config.encoded_len()) {

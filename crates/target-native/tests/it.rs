@@ -15,6 +15,7 @@ mod queues;
 mod reports;
 mod router;
 mod shared;
+mod size;
 mod ticks;
 mod tna;
 mod value_externs;

@@ -1,12 +1,13 @@
 //! Silent connections, streams that block others, and unused roles.
 
-use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, runtime, stream};
+use crate::honest::Honest;
+use crate::raw::announce;
+use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, known, runtime, stream};
 use agent::ClientTls;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::stream_message_response::Update as ResponseUpdate;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -53,21 +54,50 @@ fn silent_connections_keep_nobody_out() {
     victim.is_as_before(before, "silent connections");
 }
 
-/// The switch's certificate and key, the authority, a controller's certificate and key.
-const PEMS: [&str; 5] = ["switch.pem", "switch.key", "authority.pem", "controller.pem", "controller.key"];
-
-fn pem(name: &str) -> String {
-    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
-    pems.join(name).display().to_string()
+/// Files are reserved for Thrift's clients and for subscribers to digests: P4Runtime connections, however many, take none of them.
+#[test]
+fn connections_take_no_files_of_others() {
+    const EACH: usize = 64;
+    let _alone = alone();
+    let [thrift, digests] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let [thrift, digests] = [thrift, digests].map(|free| free.local_addr().unwrap());
+    let args =
+        ["--thrift-port", &thrift.port().to_string(), "--notifications-addr", &format!("tcp://{digests}")];
+    let victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &args);
+    // Each has a call, so none is closed to make room.
+    let call = ("/p4.v1.P4Runtime/StreamChannel", 0);
+    let _calls: Vec<TcpStream> = (0..300).map(|_| announce(&victim.address, 1, call)).collect();
+    let name = b"simple_switch:get_time_elapsed_us";
+    let asked = [&[0x80, 1, 0, 1, 0, 0, 0, name.len() as u8][..], name, &[0; 5]].concat();
+    let others = [(thrift, &asked[..]), (digests, &[0, b'S', b'P', 0, 0, 0x21, 0, 0])];
+    let mut open = vec![];
+    for (address, greeting) in others {
+        for number in 0..EACH {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(greeting).unwrap();
+            stream.read_exact(&mut [0; 8]).unwrap_or_else(|error| panic!("{address}, {number}: {error}"));
+            open.push(stream);
+        }
+    }
+    assert!(victim.ctl(&["show"]).status.success());
+    for (number, stream) in open.iter_mut().enumerate() {
+        stream.set_nonblocking(true).unwrap();
+        // The rest of the first answer, and no end.
+        let ended = loop {
+            match stream.read(&mut [0; 256]) {
+                Ok(1..) => {}
+                ended => break ended,
+            }
+        };
+        assert_eq!(ended.unwrap_err().kind(), ErrorKind::WouldBlock, "{number} is closed");
+    }
 }
 
 /// Incomplete TLS handshakes, and data that is no handshake.
 #[test]
 fn hand_shakes_without_end_keep_nobody_out() {
     let _alone = alone();
-    let [cert, key, authority, mine, my_key] = PEMS.map(pem);
-    let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
-    let mut victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &server);
+    let mut victim = Victim::encrypted("ulimit -d 1048576 && ulimit -n 256", &[]);
     let before = victim.memory();
     // The beginning of a ClientHello, which has 512 bytes.
     let hello = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
@@ -79,7 +109,7 @@ fn hand_shakes_without_end_keep_nobody_out() {
         })
         .collect();
     for _ in 0..5 {
-        let output = victim.ctl(&["show", "--cacert", &authority, "--cert", &mine, "--key", &my_key]);
+        let output = victim.ctl(&["show"]);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     drop(begun);
@@ -90,11 +120,8 @@ fn hand_shakes_without_end_keep_nobody_out() {
 #[test]
 fn hand_shakes_that_flood_keep_nobody_out() {
     let _alone = alone();
-    let [cert, key, authority, mine, my_key] = PEMS.map(pem);
-    let server = ["--grpc-server-cert", &cert, "--grpc-server-key", &key, "--grpc-server-cacert", &authority];
-    let mut victim = Victim::start(GIGABYTE, &server);
-    let read = |file: &str| std::fs::read(file).unwrap();
-    let known = ClientTls { authority: read(&authority), identity: Some((read(&mine), read(&my_key))) };
+    let mut victim = Victim::encrypted(GIGABYTE, &[]);
+    let known = known();
     let nobody = ClientTls { identity: None, ..known.clone() };
     let before = victim.memory();
     let (stop, made) = (AtomicBool::new(false), AtomicU64::new(0));

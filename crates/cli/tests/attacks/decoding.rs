@@ -1,7 +1,8 @@
 //! Messages that take far more memory than they have bytes.
 
+use crate::honest::Honest;
 use crate::raw::{announce, field, raw_call};
-use crate::setup::{GIGABYTE, Honest, Victim, alone, at_length, connect, entries, ids, runtime, stream};
+use crate::setup::{GIGABYTE, Victim, alone, at_length, connect, entries, ids, runtime, stream};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::WriteRequest;
 use prost::Message;

@@ -1,8 +1,7 @@
 //! Entities that no message could hold or no device has, and programs without a description.
 
-use crate::setup::{
-    GIGABYTE, Honest, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
-};
+use crate::honest::Honest;
+use crate::setup::{GIGABYTE, Victim, alone, at_length, count, entries, ids, running, runtime, stream};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{

@@ -1,7 +1,8 @@
 //! Frame externs of a program that somebody pushes, with whatever arguments: memory as large as can be asked for, timers that never
 //! rest, many of one kind.
 
-use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, entries, ids, running, runtime};
+use crate::honest::Honest;
+use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, entries, ids, running, runtime};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
 use std::net::UdpSocket;

@@ -1,15 +1,16 @@
 //! All kinds of attacks against one process, repeatedly: leaks of each add up.
 //!
-//! `P4RACK_LEAK_SECONDS` says for how long; `./test --all` does it for five minutes.
+//! `P4RACK_LEAK_SECONDS` says for how long, with TLS and without; `./test --all` does it for five minutes each.
 
-use crate::raw::raw_call;
+use crate::honest::Honest;
+use crate::raw::{field, raw_call_over};
 use crate::setup::{
-    Client, GIGABYTE, Honest, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
+    Client, GIGABYTE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest};
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -36,19 +37,70 @@ fn program(round: u64) -> Vec<u8> {
         .collect()
 }
 
-async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, u32), round: u64) {
-    let address = &victim.address;
-    // Connections that say nothing, half of a hand-shake, or none.
-    let mut silent: Vec<TcpStream> = (0..60).filter_map(|_| TcpStream::connect(address).ok()).collect();
-    for (n, socket) in silent.iter_mut().enumerate() {
-        let hello = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\x16\x03\x01";
-        let _ = socket.write_all(&hello[..n % hello.len()]);
+/// The switch's other addresses.
+struct Others {
+    metrics: SocketAddr,
+    thrift: SocketAddr,
+    digests: SocketAddr,
+}
+
+impl Others {
+    fn new() -> Others {
+        let free: [TcpListener; 3] = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [metrics, thrift, digests] = free.map(|free| free.local_addr().unwrap());
+        Others { metrics, thrift, digests }
     }
-    // Messages of nothing, and messages that are none.
+
+    fn args(&self) -> [String; 6] {
+        let (metrics, digests) = (self.metrics.to_string(), format!("tcp://{}", self.digests));
+        let thrift = self.thrift.port().to_string();
+        ["--metrics-addr", &metrics, "--thrift-port", &thrift, "--notifications-addr", &digests]
+            .map(ToString::to_string)
+    }
+
+    /// Requests and calls that are whole, halves, and none, and subscribers; nobody reads anything.
+    fn attack(&self) -> Vec<TcpStream> {
+        let name = b"standard:bm_get_config";
+        let call = [&[0x80, 1, 0, 1, 0, 0, 0, name.len() as u8][..], name, &[0; 5]].concat();
+        let greeting = [0, b'S', b'P', 0, 0, 0x21, 0, 0];
+        let request = b"GET /metrics HTTP/1.1\r\nHost: p4rack\r\n\r\n";
+        let whole = [(self.metrics, &request[..]), (self.thrift, &call), (self.digests, &greeting)];
+        let mut open = vec![];
+        for (address, bytes) in whole {
+            for number in 0..20 {
+                let Ok(mut stream) = TcpStream::connect(address) else { continue };
+                let part = if number % 2 == 0 { bytes } else { &bytes[..number % bytes.len()] };
+                let _ = stream.write_all(part);
+                open.push(stream);
+            }
+        }
+        open
+    }
+}
+
+async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, u32), round: u64) {
+    // Connections that say nothing, half of a hand-shake of HTTP or TLS, or something else.
+    let mut silent: Vec<TcpStream> =
+        (0..60).filter_map(|_| TcpStream::connect(&victim.address).ok()).collect();
+    for (n, socket) in silent.iter_mut().enumerate() {
+        let http = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0\x16\x03\x01";
+        let tls = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
+        let hello = if n % 2 == 0 { &http[..] } else { &tls };
+        let _ = socket.write_all(&hello[..n / 2 % hello.len()]);
+    }
+    // Messages of nothing, messages that are none, and requests of operators that are refused before or after they are decoded.
     let head = [8, 1, 0x1a, 2, 0x10, 2];
-    let _ = raw_call(address, "Write", [&head[..], &[0x22, 0].repeat(20_000)].concat()).await;
-    let _ = raw_call(address, "Write", [&head[..], &[0xff; 5000]].concat()).await;
-    let _ = raw_call(address, "Read", [0x1a, 0].repeat(5_000)).await;
+    let regions = field(6, &field(1, b"\x0a\x01a\x12\x01b").repeat(4_000));
+    for (path, bytes) in [
+        ("/p4.v1.P4Runtime/Write", [&head[..], &[0x22, 0].repeat(20_000)].concat()),
+        ("/p4.v1.P4Runtime/Write", [&head[..], &[0xff; 5000]].concat()),
+        ("/p4.v1.P4Runtime/Read", [0x1a, 0].repeat(5_000)),
+        ("/p4rack.v1.Rack/Steer", regions),
+        ("/p4rack.v1.Rack/Steer", vec![1; 300_000]),
+        ("/p4rack.v1.Rack/Trace", field(2, &[1; 10_000])),
+    ] {
+        let _ = raw_call_over(victim.reach().channel().await, path, bytes).await;
+    }
     // Reads of everything; most answers are not read.
     let mut reader: Client = victim.connect().await;
     let all: ReadRequest =
@@ -84,9 +136,19 @@ async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, 
 
 #[test]
 fn attacks_leave_nothing_behind() {
+    leave_nothing_behind(Victim::start);
+}
+
+#[test]
+fn attacks_over_tls_leave_nothing_behind() {
+    leave_nothing_behind(Victim::encrypted);
+}
+
+fn leave_nothing_behind(start: impl Fn(&str, &[&str]) -> Victim) {
     let _alone = alone();
     let seconds = features::setting("P4RACK_LEAK_SECONDS", if at_length() { 300 } else { 3 });
-    let mut victim = Victim::start(GIGABYTE, &[]);
+    let others = Others::new();
+    let mut victim = start(GIGABYTE, &others.args().each_ref().map(String::as_str));
     let honest = Honest::start(&victim, 2);
     runtime().block_on(async {
         let mut client = victim.connect().await;
@@ -94,11 +156,13 @@ fn attacks_leave_nothing_behind() {
         // Memory that is kept for good is there after some rounds: threads, queues, the programs that were pushed last.
         let mut before = 0;
         for round in 0..WARM_UP {
+            let _open = others.attack();
             attack(&victim, &start, table, round).await;
             before = victim.memory().max(before);
         }
         let (begun, mut round) = (Instant::now(), WARM_UP);
         while begun.elapsed() < Duration::from_secs(seconds) {
+            let _open = others.attack();
             attack(&victim, &start, table, round).await;
             round += 1;
             if round.is_multiple_of(500) {

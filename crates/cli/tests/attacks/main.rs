@@ -7,10 +7,13 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+mod configs;
 mod connections;
 mod decoding;
 mod entities;
 mod externs;
+mod frames;
+mod honest;
 mod labs;
 mod leaks;
 mod memory;

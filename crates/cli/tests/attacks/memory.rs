@@ -1,8 +1,8 @@
 //! Programs that need more memory than there is, and a primary that fills all that it may.
 
+use crate::honest::{Holds, Honest};
 use crate::setup::{
-    Client, GIGABYTE, Holds, Honest, Victim, alone, at_length, connect, count, entries, ids, running,
-    runtime, stream,
+    Client, GIGABYTE, Victim, alone, at_length, connect, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -140,7 +140,7 @@ fn a_primary_that_fills_all_that_it_may_ends_nothing() {
         assert!(refused.message().contains("the limit on memory is reached"), "{refused}");
         push(&mut client, Action::VerifyAndCommit, Some(&text)).await.unwrap();
         victim.is_as_before(before, "full tables");
-        let holds = Holds::of(&victim.address);
+        let holds = Holds::of(&victim.reach());
         eprintln!("full tables:\n{holds}");
         assert!(holds.pieces("memory") > 0, "{holds}");
     });

@@ -1,7 +1,8 @@
 //! Calls of operators, which anybody can make on a switch without certificates, and calls that keep operators out.
 
+use crate::honest::Honest;
 use crate::raw::{announce, field, raw_call_of};
-use crate::setup::{Client, GIGABYTE, Honest, Victim, alone, at_length, entries, ids, runtime, stream};
+use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, entries, ids, runtime, stream};
 use p4runtime_grpc::{Codec, Opaque};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::entity::Entity::TableEntry;

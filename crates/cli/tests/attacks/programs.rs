@@ -1,8 +1,8 @@
 //! Programs and writes that take long, while frames pass.
 
+use crate::honest::{Holds, Honest};
 use crate::setup::{
-    Client, GIGABYTE, Holds, Honest, LARGE, Victim, alone, at_length, count, entries, ids, running, runtime,
-    stream,
+    Client, GIGABYTE, LARGE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
@@ -62,22 +62,22 @@ fn frames_pass_while(
     let port = format!("1@udp:{inside},{}", outside.local_addr().unwrap());
     let victim = Victim::of(GIGABYTE, &[&[program, "-i", &port], &LARGE[..]].concat());
     outside.connect(inside).unwrap();
-    let address = victim.address.clone();
+    let reach = victim.reach();
     let is_done = AtomicBool::new(false);
     let (passed, worst, (took, holds)) = std::thread::scope(|scope| {
         let (entered, enter) = std::sync::mpsc::channel();
         let is_done = &is_done;
         let worked = scope.spawn(move || {
             runtime().block_on(async {
-                let mut client = crate::setup::connect(&address).await;
+                let mut client = reach.connect().await;
                 let _stream = stream(&mut client, 1).await;
                 let ids = ids(&mut client).await;
                 // Frames for 00:00:00:00:00:01 leave by port 1, on which they came.
                 client.write(entries(ids, 1, "INSERT", 0..1)).await.unwrap();
                 entered.send(()).unwrap();
                 let asked = Instant::now();
-                work(&mut client, ids, &address).await;
-                let holds = Holds::of(&address);
+                work(&mut client, ids, reach.address()).await;
+                let holds = Holds::of(&reach);
                 is_done.store(true, Ordering::SeqCst);
                 (asked.elapsed(), holds)
             })

@@ -21,6 +21,11 @@ pub async fn raw_call(address: &str, rpc: &'static str, bytes: Vec<u8>) -> Resul
 /// The same for the RPC with this path.
 pub async fn raw_call_of(address: &str, path: &str, bytes: Vec<u8>) -> Result<(), tonic::Status> {
     let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    raw_call_over(channel, path, bytes).await
+}
+
+/// The same over this connection.
+pub async fn raw_call_over(channel: Channel, path: &str, bytes: Vec<u8>) -> Result<(), tonic::Status> {
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.map_err(|error| tonic::Status::unknown(error.to_string()))?;
     let path = path.parse().unwrap();
@@ -28,18 +33,32 @@ pub async fn raw_call_of(address: &str, path: &str, bytes: Vec<u8>) -> Result<()
     answer.await.map(drop)
 }
 
-/// A connection with calls of the RPC with this path, which announce a message of so many bytes each, send nothing of it, and read nothing.
-pub fn announce(address: &str, calls: u32, (path, length): (&str, u32)) -> TcpStream {
-    let mut stream = TcpStream::connect(address).unwrap();
-    let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
-    let mut frame = |kind: u8, flags: u8, id: u32, payload: &[u8]| {
-        bytes.extend(&(payload.len() as u32).to_be_bytes()[1..]);
-        bytes.extend([kind, flags]);
-        bytes.extend(id.to_be_bytes());
-        bytes.extend(payload);
-    };
-    frame(4, 0, 0, &[]);
-    for call in 0..calls {
+/// Bytes that a client of HTTP/2 sends.
+pub struct Frames(Vec<u8>);
+
+impl Frames {
+    /// The beginning of a connection.
+    pub fn begin() -> Frames {
+        let mut frames = Frames(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec());
+        frames.add(4, 0, 0, &[]);
+        frames
+    }
+
+    /// Frames in a connection that has begun.
+    pub fn more() -> Frames {
+        Frames(vec![])
+    }
+
+    /// A frame of a stream.
+    pub fn add(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
+        self.0.extend(&(payload.len() as u32).to_be_bytes()[1..]);
+        self.0.extend([kind, flags]);
+        self.0.extend(stream.to_be_bytes());
+        self.0.extend(payload);
+    }
+
+    /// A call of the RPC with this path.
+    pub fn call(&mut self, stream: u32, path: &str) {
         // POST, http, and literals without a table: the path and what gRPC wants.
         let mut headers = vec![0x83, 0x86];
         let fields =
@@ -50,9 +69,22 @@ pub fn announce(address: &str, calls: u32, (path, length): (&str, u32)) -> TcpSt
             headers.push(value.len() as u8);
             headers.extend(value.as_bytes());
         }
-        frame(1, 4, 2 * call + 1, &headers);
-        frame(0, 0, 2 * call + 1, &[&[0][..], &length.to_be_bytes()].concat());
+        self.add(1, 4, stream, &headers);
     }
-    stream.write_all(&bytes).unwrap();
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A connection with calls of the RPC with this path, which announce a message of so many bytes each, send nothing of it, and read nothing.
+pub fn announce(address: &str, calls: u32, (path, length): (&str, u32)) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut frames = Frames::begin();
+    for call in 0..calls {
+        frames.call(2 * call + 1, path);
+        frames.add(0, 0, 2 * call + 1, &[&[0][..], &length.to_be_bytes()].concat());
+    }
+    stream.write_all(frames.bytes()).unwrap();
     stream
 }

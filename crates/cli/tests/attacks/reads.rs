@@ -1,8 +1,7 @@
 //! Reads of everything, again and again, by anybody.
 
-use crate::setup::{
-    Client, GIGABYTE, Honest, Victim, alone, at_length, count, entries, ids, runtime, stream,
-};
+use crate::honest::Honest;
+use crate::setup::{Client, GIGABYTE, Victim, alone, at_length, count, entries, ids, runtime, stream};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use tonic::Code;

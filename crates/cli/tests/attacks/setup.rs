@@ -1,5 +1,6 @@
-//! A switch that is attacked, and an honest controller that is served meanwhile.
+//! A switch that is attacked, and clients of it.
 
+use agent::ClientTls;
 use p4runtime_grpc::P4RuntimeClient;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{
@@ -9,9 +10,7 @@ use p4runtime_proto::p4::v1::{
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -48,10 +47,59 @@ fn limited(limit: &str) -> Command {
     command
 }
 
+/// The switch's certificate and key, the authority, a controller's certificate and key.
+const PEMS: [&str; 5] = ["switch.pem", "switch.key", "authority.pem", "controller.pem", "controller.key"];
+
+/// Paths of [`PEMS`].
+pub fn pems() -> [String; 5] {
+    let pems = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agents/certificates");
+    PEMS.map(|name| pems.join(name).display().to_string())
+}
+
+/// The TLS settings of a controller whose certificate the switch knows.
+pub fn known() -> ClientTls {
+    let [authority, certificate, key] =
+        [2, 3, 4].map(|pem: usize| std::fs::read(&pems()[pem]).expect("it is there"));
+    ClientTls { authority, identity: Some((certificate, key)) }
+}
+
+/// Address of a switch, and the TLS settings of its clients.
+#[derive(Clone)]
+pub struct Reach {
+    address: String,
+    tls: Option<ClientTls>,
+}
+
+impl Reach {
+    pub async fn channel(&self) -> Channel {
+        p4runtime_grpc::endpoint(&self.address, self.tls.as_ref()).unwrap().connect().await.unwrap()
+    }
+
+    pub async fn connect(&self) -> Client {
+        client(self.channel().await)
+    }
+
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Sends an operator's request.
+    pub fn ctl(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
+        command.args(["ctl", "--addr", &self.address]).args(args);
+        if self.tls.is_some() {
+            let [_, _, authority, certificate, key] = pems();
+            command.args(["--cacert", &authority, "--cert", &certificate, "--key", &key]);
+        }
+        command.output().unwrap()
+    }
+}
+
 /// The built command.
 pub struct Victim {
     process: Child,
     pub address: String,
+    tls: Option<ClientTls>,
 }
 
 impl Victim {
@@ -79,7 +127,7 @@ impl Victim {
             lines.push(output.next().expect("it says where it listens").unwrap());
         }
         std::thread::spawn(move || output.map_while(Result::ok).for_each(drop));
-        (Victim { process, address: String::new() }, lines)
+        (Victim { process, address: String::new(), tls: None }, lines)
     }
 
     /// Exit status and message of a switch that is not to start.
@@ -112,11 +160,36 @@ impl Victim {
         std::thread::spawn(move || {
             reported.map_while(Result::ok).for_each(|line| eprintln!("the switch: {line}"))
         });
-        Victim { process, address }
+        Victim { process, address, tls: None }
+    }
+
+    /// [`start`](Victim::start) with TLS, and certificates of clients.
+    pub fn encrypted(limit: &str, args: &[&str]) -> Victim {
+        let [certificate, key, authority, _, _] = pems();
+        let tls = [
+            "--grpc-server-cert",
+            &certificate,
+            "--grpc-server-key",
+            &key,
+            "--grpc-server-cacert",
+            &authority,
+        ];
+        let mut victim = Victim::start(limit, &[&tls, args].concat());
+        victim.tls = Some(known());
+        victim
+    }
+
+    /// Number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    pub fn reach(&self) -> Reach {
+        Reach { address: self.address.clone(), tls: self.tls.clone() }
     }
 
     pub async fn connect(&self) -> Client {
-        connect(&self.address).await
+        self.reach().connect().await
     }
 
     /// Bytes of memory that belong to it alone.
@@ -144,8 +217,7 @@ impl Victim {
 
     /// Sends an operator's request.
     pub fn ctl(&self, args: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        command.args(["ctl", "--addr", &self.address]).args(args).output().unwrap()
+        self.reach().ctl(args)
     }
 
     /// The switch still runs, and its memory is as before, except for a tenth or 16 MiB, which an allocator may keep in
@@ -175,9 +247,12 @@ impl Drop for Victim {
 }
 
 pub async fn connect(address: &str) -> Client {
+    Reach { address: address.to_string(), tls: None }.connect().await
+}
+
+fn client(channel: Channel) -> Client {
     const MOST: usize = 256 << 20;
-    let client = Client::connect(format!("http://{address}")).await.unwrap();
-    client.max_decoding_message_size(MOST).max_encoding_message_size(MOST)
+    Client::new(channel).max_decoding_message_size(MOST).max_encoding_message_size(MOST)
 }
 
 /// A stream, and its first answer's status.
@@ -245,137 +320,4 @@ pub async fn count(client: &mut Client, request: ReadRequest) -> Result<usize, t
         count += response.entities.len();
     }
     Ok(count)
-}
-
-/// A controller under attack, and one that does the same on a second switch that is not attacked: waits of both are the
-/// machine's, and additional waits of the first are caused by the attack.
-pub struct Honest {
-    victim: String,
-    attacked: Working,
-    beside: Working,
-    _peer: Victim,
-}
-
-/// Numbers of uninterrupted pieces of work of the thread that all clients wait for, by kind of work.
-pub struct Holds(String);
-
-impl Holds {
-    pub fn of(address: &str) -> Holds {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
-        let output = command.args(["ctl", "--addr", address, "counters", "hold"]).output().unwrap();
-        Holds(String::from_utf8(output.stdout).unwrap())
-    }
-
-    /// Number of pieces of work of this kind. Tests bound the size of pieces with it: how long one takes depends on the machine.
-    pub fn pieces(&self, work: &str) -> u64 {
-        let of = |line: &str| {
-            let (of, pieces) = line.strip_prefix("holds_total work=")?.rsplit_once(' ')?;
-            (of.trim() == work).then(|| pieces.parse().unwrap())
-        };
-        self.0.lines().find_map(of).unwrap_or(0)
-    }
-
-    /// Fails if so many entries, written by controllers, read, and written again to a new program, were not worked on in slices.
-    pub fn were_sliced(&self, written: u32, read: u32, replayed: u32) {
-        // Most entries in a slice of each; the replay of one is several steps.
-        let least = u64::from(written / 512 + read / 2048 + replayed / 200);
-        assert!(self.pieces("slice") >= least, "at least {least} slices:\n{self}");
-    }
-}
-
-/// As `p4rack ctl counters hold` prints it.
-impl std::fmt::Display for Holds {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// A call that was answered.
-#[derive(Clone, Copy)]
-struct Answered {
-    took: Duration,
-    /// Processor time of the thread that serves connections meanwhile: the work that was done first. It depends little on what else the
-    /// machine does.
-    behind: Duration,
-}
-
-/// Processor time that the switch's thread for connections has used.
-fn served(process: u32) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap();
-    Duration::from_nanos(stat.split_whitespace().next().unwrap().parse().unwrap())
-}
-
-/// The longest, and the time within which 99 of a hundred calls were answered.
-fn longest(calls: &[Answered], of: impl Fn(&Answered) -> Duration) -> String {
-    let mut times: Vec<Duration> = calls.iter().map(of).collect();
-    times.sort_unstable();
-    format!("{:.1?} (99 %: {:.1?})", times[times.len() - 1], times[(times.len() - 1) * 99 / 100])
-}
-
-impl Honest {
-    /// Becomes primary and writes one entry repeatedly.
-    pub fn start(victim: &Victim, election: u64) -> Honest {
-        let peer = Victim::start(GIGABYTE, &[]);
-        let (attacked, beside) = (Working::start(victim, election), Working::start(&peer, election));
-        Honest { victim: victim.address.clone(), attacked, beside, _peer: peer }
-    }
-
-    /// All of its calls have succeeded. Prints how long they took, and for how long the switch worked without looking at what else waited.
-    pub fn end(self, attack: &str) -> Holds {
-        let holds = Holds::of(&self.victim);
-        eprintln!("{attack}:\n{holds}");
-        assert!(holds.pieces("Write") > 0, "{holds}");
-        let [attacked, beside] = [self.attacked, self.beside].map(Working::end);
-        eprintln!(
-            "{attack}: {} calls of an honest controller, the longest took {}, after work of {}; at a switch that nobody attacks, {}",
-            attacked.len(),
-            longest(&attacked, |call| call.took),
-            longest(&attacked, |call| call.behind),
-            longest(&beside, |call| call.took)
-        );
-        holds
-    }
-}
-
-/// A controller at its work.
-struct Working {
-    stop: Arc<AtomicBool>,
-    work: JoinHandle<Vec<Answered>>,
-}
-
-impl Working {
-    fn start(victim: &Victim, election: u64) -> Working {
-        let (stop, address) = (Arc::new(AtomicBool::new(false)), victim.address.clone());
-        let process = victim.process.id();
-        let stopped = Arc::clone(&stop);
-        let (begun, begins) = std::sync::mpsc::channel();
-        let work = std::thread::spawn(move || {
-            runtime().block_on(async {
-                let mut client = connect(&address).await;
-                let _stream = stream(&mut client, election).await;
-                let ids = ids(&mut client).await;
-                let mut calls = vec![];
-                let mut how = "INSERT";
-                begun.send(()).unwrap();
-                while !stopped.load(Ordering::Relaxed) {
-                    let (asked, before) = (Instant::now(), served(process));
-                    client.write(entries(ids, election, how, std::iter::once(0xff_ffff))).await.unwrap();
-                    calls.push(Answered { took: asked.elapsed(), behind: served(process) - before });
-                    how = "MODIFY";
-                    tokio::time::sleep(Duration::from_millis(2)).await;
-                }
-                calls
-            })
-        });
-        begins.recv().unwrap();
-        Working { stop, work }
-    }
-
-    /// Stops it. Returns the calls.
-    fn end(self) -> Vec<Answered> {
-        self.stop.store(true, Ordering::Relaxed);
-        let calls = self.work.join().expect("an honest controller is served");
-        assert!(!calls.is_empty());
-        calls
-    }
 }

@@ -122,6 +122,13 @@ pub(crate) struct Unable(pub(crate) &'static str);
 
 pub(crate) type Made<T> = Result<T, Unable>;
 
+/// The interpreter runs what is larger than [`MOST_BLOCKS`] or [`MOST_INSTRUCTIONS`].
+pub(crate) const TOO_LARGE: Unable = Unable("functions of this size");
+
+/// Limits on a function. Time and memory grow faster than the function: with 300,000 blocks, compiling takes minutes and a gigabyte.
+const MOST_BLOCKS: usize = 1 << 16;
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
 /// Memory accesses neither trap nor are aligned.
 pub(crate) const PLAIN: MemFlagsData = MemFlagsData::new().with_notrap();
 
@@ -171,8 +178,18 @@ impl<'a, 'b> Code<'a, 'b> {
             ahead: false,
         };
         code.batch(part, packets, count)?;
+        code.check_size()?;
         code.b.finalize(config);
         Ok(())
+    }
+
+    /// An error if the function is too large. Also checked on the way, since building a function takes long, too.
+    pub(crate) fn check_size(&self) -> Made<()> {
+        let made = &self.b.func.dfg;
+        match made.num_blocks() > MOST_BLOCKS || made.num_insts() > MOST_INSTRUCTIONS {
+            true => Err(TOO_LARGE),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn places(&self) -> Places<'a> {

@@ -21,6 +21,7 @@ impl<'a> Code<'a, '_> {
     }
 
     fn stmt(&mut self, stmt: &'a Stmt) -> Made<()> {
+        self.check_size()?;
         if self.try_stmt(stmt)? {
             return Ok(());
         }

@@ -71,8 +71,8 @@ pub struct Args {
     #[arg(short, long = "interface", value_name = "PORT")]
     interface: Vec<PortSpec>,
     /// Number of threads that run frames; each port belongs to one of them
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one)]
-    workers: usize,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    workers: u16,
     /// For a rack: address of the `p4rack switch` that runs device NAME; give one per device. Ports are attached there
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = agent_at)]
     agent: Vec<(String, String)>,
@@ -222,7 +222,7 @@ pub fn run(mut args: Args) -> ExitCode {
         cables: vec![],
         started: None,
         queue_depths: Arc::default(),
-        workers: args.workers,
+        workers: usize::from(args.workers),
         cpu_port: args.cpu_port,
         drop_port: args.drop_port,
         priority_queues: args.bmv2.priority_queues(),
