@@ -195,7 +195,8 @@ fn a_job_is_compiled_for_its_switches() {
 fn arrays_in_files_are_added() {
     let place = place("job-arrays");
     let arrays = [1u64, 2, 3].map(|host| {
-        let value = |at: u64| (at * at * host * 977) % if at.is_multiple_of(40) { u64::MAX >> 1 } else { 1 << 20 };
+        let value =
+            |at: u64| (at * at * host * 977) % if at.is_multiple_of(40) { u64::MAX >> 1 } else { 1 << 20 };
         let values: Vec<u64> = (0..9000).map(value).collect();
         let lines: Vec<String> = values.iter().map(u64::to_string).collect();
         std::fs::write(place.join(format!("{host}.txt")), lines.join("\n")).unwrap();
