@@ -18,4 +18,5 @@ mod python;
 mod real;
 mod run;
 mod support;
+mod sweep;
 mod tutorial;

@@ -189,3 +189,42 @@ fn a_job_is_compiled_for_its_switches() {
     let said = text(&again.stderr);
     assert!(!again.status.success() && said.contains("error[P4R1607]") || said.is_empty(), "{said}");
 }
+
+/// Arrays of three hosts, as numbers in lines, added through two levels of switches.
+#[test]
+fn arrays_in_files_are_added() {
+    let place = place("job-arrays");
+    let arrays = [1u64, 2, 3].map(|host| {
+        let value =
+            |at: u64| (at * at * host * 977) % if at.is_multiple_of(40) { u64::MAX >> 1 } else { 1 << 20 };
+        let values: Vec<u64> = (0..9000).map(value).collect();
+        let lines: Vec<String> = values.iter().map(u64::to_string).collect();
+        std::fs::write(place.join(format!("{host}.txt")), lines.join("\n")).unwrap();
+        values
+    });
+    let job = JOB.replace("words(", "array(").replace(
+        "rows = 64, rounds = 12, window = 16",
+        "rows = 64, profile = arrays, value = u64, elements = 9000",
+    );
+    std::fs::write(place.join("a.job"), &job).unwrap();
+    let args = ["job", "run", "a.job", "--local", "--loss", "2", "--patience", "120", "--format", "json"];
+    let done = p4rack(&args).current_dir(&place).output().unwrap();
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let wanted: Vec<String> =
+        (0..9000).map(|at| format!("{at},{}", arrays.iter().map(|values| values[at]).sum::<u64>())).collect();
+    let found = std::fs::read_to_string(place.join("out/counts.csv")).unwrap();
+    // Without the line of titles.
+    let found: Vec<&str> =
+        found.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit())).collect();
+    assert_eq!(found, wanted);
+    let said: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(said["reducers"][0]["read_from_slots"].as_u64().unwrap() >= 9000, "{said}");
+    // Data that is longer than the job says.
+    std::fs::write(place.join("a.job"), job.replace("9000", "8000")).unwrap();
+    let done = p4rack(&args).current_dir(&place).output().unwrap();
+    let said = text(&done.stderr);
+    assert!(
+        !done.status.success() && said.contains("element 8000, and the job's arrays have 8000"),
+        "{said}"
+    );
+}

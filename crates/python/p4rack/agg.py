@@ -194,6 +194,12 @@ class Result:
     def __repr__(self):
         return f"<{self.report['name']}: {len(self.rows)} keys>"
 
+    def write(self, path):
+        """Writes the rows as Parquet (`p4rack.parquet`)."""
+        from . import parquet
+
+        parquet.write(self.rows, path)
+
 
 class Job:
     """A MapReduce job: the statements of a job file, made in Python. `text` is the file."""
@@ -210,8 +216,13 @@ class Job:
         self._lines.append(f"dataset {name} = {_text(f'{host}:{path}' if host else path)}")
 
     def mapper(self, name, fn="words", data=(), **settings):
-        """Pairs of data sets. `fn` is a function of the job language (`words`, `lines`, `count`, `pairs`, with their settings), or a function
-        of Python that takes a text and yields keys, or tuples of a key and values; its module must be importable at the mapper's host."""
+        """Pairs of data sets. `fn` is a function of the job language (`words`, `lines`, `count`, `pairs`, `array`, with their settings), `parquet` with the columns `key` and `value` of Parquet files
+        (`p4rack.parquet`), or a function of Python that takes a text and yields keys, or tuples of a key and values; its module must be importable at the mapper's host."""
+        if fn == "parquet":
+            values = settings.pop("value", [])
+            columns = [settings.pop("key"), *(values if isinstance(values, (list, tuple)) else [values])]
+            settings["command"] = shlex.join([sys.executable, "-m", "p4rack.parquet", *columns])
+            fn = "run"
         if callable(fn):
             settings["command"] = _command(fn)
             fn = "run"

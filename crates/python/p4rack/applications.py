@@ -4,11 +4,18 @@
         counts = applications.word_count(group, applications.words(1_000_000, seed=rank))
 
 Every program calls the same function, with a part of the data; all get the result. Arrays are those of numpy.
+`python -m p4rack.applications word_count` runs one with data of P4COM's sizes and checks the result; `--help` has the options.
 """
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
 
 import numpy
 
-from . import Error, fixed
+from . import Error, agg, fixed
 
 __all__ = ["flow_statistics", "flows", "gradients", "graph", "in_degree", "page_rank", "rank_query", "word_count", "words"]
 
@@ -100,3 +107,123 @@ def _dense(pairs, length):
     dense = numpy.zeros(length)
     dense[pairs[0].astype(numpy.int64)] = pairs[1]
     return dense
+
+
+def _parts(name, share, programs, rank):
+    """The part of a program's data: the paper's sizes, times `share`."""
+    size = max(int(SIZES[name] * share), programs)
+    own = size // programs + (rank < size % programs)
+    if name in ("word_count", "rank_query"):
+        return words(own, max(int(WORDS * share), 1), seed=rank)
+    if name in ("in_degree", "page_rank"):
+        # The graph is one; each program has every so-many-th link.
+        sources, targets = graph(max(int(NODES * share), 2), size)
+        return sources[rank::programs], targets[rank::programs]
+    if name == "flow_statistics":
+        return flows(own, max(int(FLOWS * share), 1), seed=rank)
+    return numpy.random.default_rng(rank).normal(size=size).astype(numpy.float32)
+
+
+# Words, links, packets, and the parameters of ResNet50.
+SIZES = {
+    "word_count": WORDS,
+    "rank_query": WORDS,
+    "in_degree": EDGES,
+    "page_rank": EDGES,
+    "flow_statistics": PACKETS,
+    "gradients": 25_559_081,
+}
+
+
+def _apply(name, group, part, share):
+    """The application's result, as arrays."""
+    if name == "word_count":
+        return word_count(group, part)
+    if name == "rank_query":
+        return rank_query(group, part, (part * numpy.uint64(2654435761) % numpy.uint64(1 << 31)).astype(numpy.uint32), most=100)
+    if name == "in_degree":
+        return in_degree(group, part[1])
+    if name == "page_rank":
+        return (page_rank(group, *part, max(int(NODES * share), 2), rounds=3),)
+    if name == "flow_statistics":
+        return flow_statistics(group, *part)
+    return (gradients(group, part.copy()),)
+
+
+class _Alone:
+    """A group of one program, with the fold of numpy: what the network's results are compared with."""
+
+    size = 1
+
+    def reduce_by_key(self, keys, values, op="add"):
+        own, place = numpy.unique(keys, return_inverse=True)
+        fold = {"add": numpy.add, "max": numpy.maximum}[op]
+        found = numpy.zeros(own.size, numpy.uint64)
+        fold.at(found, place, values.astype(numpy.uint64))
+        return own, found
+
+
+def _is_exact(name, share, programs, found):
+    """True if a result is that of all data in one program; of gradients, if each element is within its bound."""
+    parts = [_parts(name, share, programs, rank) for rank in range(programs)]
+    if name == "gradients":
+        exact = sum(part.astype(numpy.float64) for part in parts)
+        allowed = fixed.bound(parts) + numpy.spacing(numpy.abs(exact).astype(numpy.float32)).astype(numpy.float64)
+        return bool((numpy.abs(found[0] - exact) <= allowed).all())
+    if isinstance(parts[0], tuple):
+        whole = tuple(numpy.concatenate(column) for column in zip(*parts))
+    else:
+        whole = numpy.concatenate(parts)
+    wanted = _apply(name, _Alone(), whole, share)
+    if name == "page_rank":
+        # Sums of all links and of the parts of links are rounded off at other places: by 2^-32 for each link and round.
+        return bool(numpy.abs(found[0] - wanted[0]).sum() <= 2 * 3 * len(whole[0]) * 2.0**-32)
+    return all(one.shape == other.shape and (one == other).all() for one, other in zip(found, wanted))
+
+
+def _program(name, share, programs, rank, plan, root, timeout):
+    with agg.Group(plan or programs, rank, root, timeout=timeout) as group:
+        part = _parts(name, share, programs, rank)
+        group.barrier()
+        begun = time.monotonic()
+        found = _apply(name, group, part, share)
+        seconds = time.monotonic() - begun
+        report = dict(group.report)
+    if rank > 0:
+        return
+    is_exact = _is_exact(name, share, programs, found)
+    said = {"application": name, "programs": programs, "elements": int(SIZES[name] * share), "results": len(found[0])}
+    print(json.dumps({**said, "exact": is_exact, "seconds": round(seconds, 2), "last_call": report}), flush=True)
+    if not is_exact:
+        raise SystemExit(1)
+
+
+def _main(words):
+    parser = argparse.ArgumentParser(
+        prog="python -m p4rack.applications",
+        description="Runs an application with generated data of P4COM's sizes, and compares the result with a serial computation. "
+        "Without --rank, all programs are processes of this machine.",
+    )
+    parser.add_argument("application", choices=sorted(SIZES))
+    parser.add_argument("--share", type=float, default=1.0, help="part of the paper's sizes, such as 0.01 (default: 1)")
+    parser.add_argument("--programs", type=int, default=3, help="programs of the group (default: 3)")
+    parser.add_argument("--plan", help="the file REDUCER.group.json; without it, no switch reduces")
+    parser.add_argument("--root", default="127.0.0.1:9600", help="address of rank 0")
+    parser.add_argument("--rank", type=int, help="run this program alone; others are started elsewhere")
+    parser.add_argument("--timeout", type=float, default=3600.0, help="seconds that another program may be silent")
+    asked = parser.parse_args(words)
+    if not 0 < asked.share <= 1 or not 1 <= asked.programs <= 256:
+        parser.error("--share is above 0 and at most 1, --programs from 1 to 256")
+    ranks = range(asked.programs) if asked.rank is None else [asked.rank]
+    make = multiprocessing.get_context("spawn").Process
+    of = (asked.application, asked.share, asked.programs)
+    processes = [make(target=_program, args=(*of, rank, asked.plan, asked.root, asked.timeout)) for rank in ranks]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    return max(abs(process.exitcode) for process in processes)
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

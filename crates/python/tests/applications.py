@@ -1,5 +1,7 @@
 """`p4rack.applications` and `p4rack.ray`, against serial computations. Argument: the directory of the examples. Exit status 77 without numpy."""
 
+import json
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -155,7 +157,21 @@ def ray_group():
         assert part.tolist() == [3 * rank + 3] * 2
 
 
+def as_a_command():
+    """Each application, with a thousandth of the paper's sizes or less."""
+    shares = {"flow_statistics": "0.00005", "gradients": "0.0005"}
+    for number, name in enumerate(sorted(apps.SIZES)):
+        words = [name, "--share", shares.get(name, "0.001"), "--programs", "2", "--root", f"127.0.0.1:{9650 + number}", "--timeout", "60"]
+        done = subprocess.run([sys.executable, "-m", "p4rack.applications", *words], capture_output=True, text=True)
+        assert done.returncode == 0, (name, done)
+        said = json.loads(done.stdout)
+        assert said["exact"] is True and said["results"] > 0 and said["last_call"]["pairs_sent"] > 0, said
+    refused = subprocess.run([sys.executable, "-m", "p4rack.applications", "word_count", "--share", "2"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "at most 1" in refused.stderr, refused
+
+
 generated_data()
+as_a_command()
 all_applications("127.0.0.1:9642")
 ray_group()
 print("ok")

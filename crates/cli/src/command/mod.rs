@@ -25,6 +25,7 @@ pub mod plan;
 pub mod prove_split;
 pub mod run;
 pub mod split;
+pub mod sweep;
 pub mod switch;
 pub mod up;
 
