@@ -156,7 +156,7 @@ fn a_serialized_state_is_restored() {
         let thrift = reported.iter().find_map(|line| line.strip_prefix("p4rack: Thrift on 127.0.0.1:"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.args(["cli", "--thrift-port", thrift.expect("it serves Thrift")]).current_dir(&directory);
-        commands.iter().for_each(|line| drop(command.args(["-c", line])));
+        commands.iter().for_each(|line| _ = command.args(["-c", line]));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8_lossy(&output.stdout).into_owned()
