@@ -131,7 +131,7 @@ fn controllers_change_groups() {
     assert_eq!(call(&mut client, "bm_mc_mgrp_create", vec![Value::I32(5)]), Some(Value::I32(5)));
 }
 
-/// A default that names a member does so until a controller changes the default or the member.
+/// A default that names a member follows it, whoever modifies it, until a controller writes another default.
 #[test]
 fn controllers_change_default_members() {
     let switch = Running::start();
@@ -160,24 +160,29 @@ fn controllers_change_default_members() {
 
     // The default.
     set(&mut client);
-    switch.write(&format!(
-        "type: MODIFY entity {{ table_entry {{ table_id: {table} is_default_action: true action {{ {} }} }} }}",
-        runs(4)
-    ));
+    let default = |port| {
+        let action = runs(port);
+        format!(
+            "type: MODIFY entity {{ table_entry {{ table_id: {table} is_default_action: true action {{ {action} }} }} }}"
+        )
+    };
+    switch.write(&default(4));
     modify(&mut client, 5);
     assert_eq!(get(&mut client), forward(4));
 
-    // The member.
+    // The member: the default follows it.
     set(&mut client);
     switch.write(&format!(
         "type: MODIFY entity {{ action_profile_member {{ action_profile_id: {} member_id: 1 {} }} }}",
         switch.id(profile),
         runs(6)
     ));
-    assert_eq!(get(&mut client), forward(5));
+    assert_eq!(get(&mut client), named);
     modify(&mut client, 7);
-    assert_eq!(get(&mut client), forward(5));
+    assert_eq!(get(&mut client), named);
     // A member that is nobody's default can go.
+    switch.write(&default(8));
+    assert_eq!(get(&mut client), forward(8));
     assert_eq!(client.standard("bm_mt_act_prof_delete_member", about(profile, vec![Value::I32(0)])), None);
 
     // Everything.
