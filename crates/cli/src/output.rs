@@ -3,6 +3,7 @@
 use crate::ExitCode;
 use base_diag::{Diagnostic, Severity, SourceMap, Style, render, to_json};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Stdout, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -111,6 +112,14 @@ pub fn write(path: &Path, bytes: &[u8], read: &[PathBuf]) -> Result<(), String> 
     }
     unread(path, read)?;
     std::fs::write(path, bytes).map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+}
+
+/// A field of CSV (RFC 4180): in quotes if it needs them.
+pub fn csv_field(text: &str) -> Cow<'_, str> {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
+    }
 }
 
 /// Refuses a path that cannot be written to; `-` is standard output. Existing content stays.

@@ -76,20 +76,7 @@ impl HostProgram for Qcn {
             }
             return Taken::Used;
         }
-        let (Some(stamp), Some((transport, payload)), Some(Side::Receiver)) =
-            (arrival.stamp, arrival.transport, arrival.side)
-        else {
-            return Taken::Unused(Unused::NoReceiver);
-        };
-        let fits = matches!(transport, Transport::Udp { destination, .. } if destination == self.port);
-        let size = self.streams.load.size;
-        match self.streams.check(arrival.pair, (fits, size), desk, (stamp, payload)) {
-            Err(reason) => Taken::Unused(reason),
-            Ok(()) => {
-                self.streams.count(arrival.pair, stamp, size, desk.tally, desk.now);
-                Taken::Received(stamp.sequence)
-            }
-        }
+        self.streams.receive(self.port, arrival, desk)
     }
 
     fn is_active(&self) -> bool {

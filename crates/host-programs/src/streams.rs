@@ -1,8 +1,8 @@
 //! Shared part of programs whose pairs send numbered packets and count each at the receiver.
 
 use crate::kind::Load;
-use crate::packet::Route;
-use crate::program::{Desk, Setup, Started};
+use crate::packet::{Route, Transport};
+use crate::program::{Arrival, Desk, Setup, Side, Started, Taken};
 use crate::source::{Pace, Source};
 use crate::stamp::Stamp;
 use crate::tally::{Came, Tally};
@@ -103,6 +103,24 @@ impl Streams {
     /// The port that a pair's packets come from, unless they are of many flows.
     pub fn source_port(&self, pair: u32) -> u16 {
         FIRST_SOURCE_PORT.saturating_add((self.first + pair) as u16)
+    }
+
+    /// A packet came to a receiver: one of a pair's UDP packets to this port counts, any other one is not of use.
+    pub fn receive(&mut self, port: u16, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken {
+        let (Some(stamp), Some((transport, payload)), Some(Side::Receiver)) =
+            (arrival.stamp, arrival.transport, arrival.side)
+        else {
+            return Taken::Unused(Unused::NoReceiver);
+        };
+        let fits = matches!(transport, Transport::Udp { destination, .. } if destination == port);
+        let size = self.load.size;
+        match self.check(arrival.pair, (fits, size), desk, (stamp, payload)) {
+            Err(reason) => Taken::Unused(reason),
+            Ok(()) => {
+                self.count(arrival.pair, stamp, size, desk.tally, desk.now);
+                Taken::Received(stamp.sequence)
+            }
+        }
     }
 
     /// Checks that a stamped packet is the one that its pair has sent: ports or identifier, length and payload.

@@ -5,7 +5,6 @@ use crate::packet::{Transport, build};
 use crate::program::{Arrival, Begun, Desk, HostProgram, Setup, Side, Taken};
 use crate::source::Pace;
 use crate::streams::Streams;
-use crate::unused::Unused;
 use base_time::{Duration, Rng, Zipf};
 
 /// Limit on the flows of a workload of many flows: each has its own source port from [`FIRST_FLOW`] on.
@@ -118,20 +117,7 @@ impl HostProgram for Udp {
     }
 
     fn frame(&mut self, arrival: &Arrival<'_>, desk: &mut Desk<'_>) -> Taken {
-        let (Some(stamp), Some((transport, payload)), Some(Side::Receiver)) =
-            (arrival.stamp, arrival.transport, arrival.side)
-        else {
-            return Taken::Unused(Unused::NoReceiver);
-        };
-        let fits = matches!(transport, Transport::Udp { destination, .. } if destination == self.port);
-        let size = self.streams.load.size;
-        match self.streams.check(arrival.pair, (fits, size), desk, (stamp, payload)) {
-            Err(reason) => Taken::Unused(reason),
-            Ok(()) => {
-                self.streams.count(arrival.pair, stamp, size, desk.tally, desk.now);
-                Taken::Received(stamp.sequence)
-            }
-        }
+        self.streams.receive(self.port, arrival, desk)
     }
 
     fn is_active(&self) -> bool {

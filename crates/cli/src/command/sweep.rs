@@ -270,10 +270,7 @@ fn csv(rows: &[Row]) -> String {
             columns.push(name);
         }
     }
-    let field = |text: &str| match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    };
+    let field = |text: &str| output::csv_field(text).into_owned();
     let line = |fields: Vec<String>| fields.join(",") + "\n";
     let mut text = line(columns.iter().map(|name| field(name)).collect());
     for row in rows {

@@ -2,8 +2,6 @@
 
 use super::setup::{Bench, both, device};
 use controller::Steer;
-use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{SetForwardingPipelineConfigRequest, Uint128};
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
 
@@ -85,14 +83,7 @@ fn other_tables_and_groups_are_refused() {
 fn a_named_member_goes_along_to_the_next_program() {
     let mut bench = device();
     assert_eq!(bench.write(&[&member("INSERT", 2), &default("ecmp", NAMED)]), "OK\n");
-    let again = SetForwardingPipelineConfigRequest {
-        device_id: 1,
-        election_id: Some(Uint128 { high: 0, low: 1 }),
-        action: Action::ReconcileAndCommit as i32,
-        config: Some(bench.get_config()),
-        ..SetForwardingPipelineConfigRequest::default()
-    };
-    assert_eq!(bench.set_config(again), "OK\n");
+    assert_eq!(bench.set_config_again(), "OK\n");
     assert_eq!(bench.steer(Steer::Reset), "OK\n");
     assert_eq!(port(&mut bench), "2");
     assert_eq!(bench.write(&[&member("MODIFY", 5)]), "OK\n");

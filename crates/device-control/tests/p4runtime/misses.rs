@@ -3,8 +3,6 @@
 use super::setup::{Bench, both, device_of};
 use controller::Steer;
 use expect_test::expect;
-use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{SetForwardingPipelineConfigRequest, Uint128};
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 aa";
 
@@ -149,14 +147,7 @@ fn default_entries_go_along_to_the_next_program() {
     passed(&mut bench, 1);
     let all = |bench: &mut Bench| entry(bench) + &bench.read(DEFAULTS) + &bench.read(LIMITS);
     let before = all(&mut bench);
-    let again = SetForwardingPipelineConfigRequest {
-        device_id: 1,
-        election_id: Some(Uint128 { high: 0, low: 1 }),
-        action: Action::ReconcileAndCommit as i32,
-        config: Some(bench.get_config()),
-        ..SetForwardingPipelineConfigRequest::default()
-    };
-    assert_eq!(bench.set_config(again), "OK\n");
+    assert_eq!(bench.set_config_again(), "OK\n");
     assert_eq!(all(&mut bench), before);
     assert_eq!(bench.steer(Steer::Reset), "OK\n");
     assert_eq!(all(&mut bench), before.replace("data { byte_count: 15 packet_count: 1 }", "data { }"));

@@ -4,8 +4,7 @@ use crate::setup::{Bench, both_named};
 use base_time::Duration;
 use expect_test::expect;
 use p4runtime_proto::from_text;
-use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
-use p4runtime_proto::p4::v1::{SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128};
+use p4runtime_proto::p4::v1::StreamMessageRequest;
 
 const FRAME: &str = "0a0000000001 0b0000000002 0800 ff";
 
@@ -185,14 +184,7 @@ fn strings_outlive_failures_and_programs() {
         let answer = bench.write_with("ROLLBACK_ON_ERROR", &[&gone, &failing]);
         assert!(answer.contains("RESOURCE_EXHAUSTED"), "{answer}");
         assert_eq!(bench.read("table_entry {}"), before);
-        let again = SetForwardingPipelineConfigRequest {
-            device_id: 1,
-            election_id: Some(Uint128 { high: 0, low: 1 }),
-            action: Action::ReconcileAndCommit as i32,
-            config: Some(bench.get_config()),
-            ..SetForwardingPipelineConfigRequest::default()
-        };
-        assert_eq!(bench.set_config(again), "OK\n");
+        assert_eq!(bench.set_config_again(), "OK\n");
         assert_eq!(bench.read("table_entry {}"), before);
         assert!(bench.packet(1, FRAME).starts_with("3: "));
     });

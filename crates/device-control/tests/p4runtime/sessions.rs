@@ -63,7 +63,7 @@ fn set(bench: &mut Bench, action: Action, program: Option<&str>) -> String {
         p4_device_config: text.as_bytes().to_vec(),
         ..ForwardingPipelineConfig::default()
     });
-    set_config(bench, action, config)
+    bench.set_config_by(action, config)
 }
 
 /// The P4Info of a program; that of the tests' own where it is none.
@@ -72,16 +72,6 @@ fn described(text: &str) -> P4Info {
         return info();
     }
     p4info::p4info(&compiled_text(text)).unwrap()
-}
-
-fn set_config(bench: &mut Bench, action: Action, config: Option<ForwardingPipelineConfig>) -> String {
-    bench.set_config(SetForwardingPipelineConfigRequest {
-        device_id: 1,
-        election_id: Some(Uint128 { high: 0, low: 1 }),
-        action: action as i32,
-        config,
-        ..SetForwardingPipelineConfigRequest::default()
-    })
 }
 
 const ENTRY: &str = r#"INSERT table_entry { table_id: $MyIngress.known match { field_id: 1 exact { value: "\001" } } action { action { action_id: $NoAction } } }"#;
@@ -168,7 +158,7 @@ fn a_config_has_the_p4info_of_its_program() {
         let mut push = |p4info| {
             let p4_device_config = PROGRAM.as_bytes().to_vec();
             let config = ForwardingPipelineConfig { p4info, p4_device_config, cookie: None };
-            set_config(&mut bench, Action::Verify, Some(config))
+            bench.set_config_by(Action::Verify, Some(config))
         };
         assert_eq!(push(Some(info())), "OK\n");
         expect![[r#"
@@ -202,7 +192,7 @@ const JSON: &str = "{ \"header_types\": [], \"pipelines\": [] }";
 fn controllers_for_bmv2_are_reported_what_to_send() {
     let push = |bench: &mut Bench, action, p4_device_config: Vec<u8>| {
         let config = ForwardingPipelineConfig { p4info: Some(info()), p4_device_config, cookie: None };
-        set_config(bench, action, Some(config))
+        bench.set_config_by(action, Some(config))
     };
     both(|mut bench| {
         assert_eq!(bench.write(&[ENTRY]), "OK\n");

@@ -8,6 +8,7 @@ use device_control::{
     Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
 use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site};
+use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
@@ -372,6 +373,23 @@ impl Bench {
 
     pub fn set_config(&mut self, request: SetForwardingPipelineConfigRequest) -> String {
         self.call(Call::SetConfig(Box::new(request)))
+    }
+
+    /// [`set_config`](Bench::set_config) by the client of election 1.
+    pub fn set_config_by(&mut self, action: Action, config: Option<ForwardingPipelineConfig>) -> String {
+        self.set_config(SetForwardingPipelineConfigRequest {
+            device_id: 1,
+            election_id: Some(Uint128 { high: 0, low: 1 }),
+            action: action as i32,
+            config,
+            ..SetForwardingPipelineConfigRequest::default()
+        })
+    }
+
+    /// Replaces the configuration by itself, and keeps what was written.
+    pub fn set_config_again(&mut self) -> String {
+        let config = self.get_config();
+        self.set_config_by(Action::ReconcileAndCommit, Some(config))
     }
 
     pub fn get_config(&mut self) -> ForwardingPipelineConfig {

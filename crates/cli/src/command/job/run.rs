@@ -199,11 +199,7 @@ fn start(
 fn csv(rows: &[Row]) -> String {
     let mut text = String::new();
     for (key, values) in rows {
-        let key = String::from_utf8_lossy(key);
-        match key.contains([',', '"', '\n', '\r']) {
-            true => text += &format!("\"{}\"", key.replace('"', "\"\"")),
-            false => text += &key,
-        }
+        text += &output::csv_field(&String::from_utf8_lossy(key));
         values.iter().for_each(|value| text += &format!(",{value}"));
         text += "\n";
     }
