@@ -86,7 +86,8 @@ struct Attempt {
     folded: u32,
     /// The number before which all packets of a sort were sent, for each sort.
     next: [u32; 2],
-    flights: BTreeMap<u32, Flight>,
+    /// Packets of each sort without an answer, by number.
+    flights: [BTreeMap<u32, Flight>; 2],
     /// Pairs that the switches have left, and the packets of them.
     left: Vec<Pair>,
     more: Vec<Parcel>,
@@ -186,7 +187,7 @@ impl Mapper {
             round: packet.seq,
             folded,
             next: [0, folded],
-            flights: BTreeMap::new(),
+            flights: [BTreeMap::new(), BTreeMap::new()],
             left: vec![],
             more: vec![],
             end: None,
@@ -208,8 +209,8 @@ impl Mapper {
         let numbers = others.filter_map(|bit| number.checked_sub(1 + bit)).chain([number]);
         let mut orders = vec![];
         for number in numbers {
-            let Some(flight) = attempt.flights.remove(&number) else { continue };
             let sort = attempt.sort(number);
+            let Some(flight) = attempt.flights[sort].remove(&number) else { continue };
             orders.push((flight.order, sort));
             self.counts.marked += u64::from(is_marked);
             let sent = (!flight.is_repeated).then_some(flight.at);
@@ -223,10 +224,8 @@ impl Mapper {
             }
         }
         // Only packets of one sort keep their order.
-        let split = attempt.folded;
         for (order, sort) in orders {
-            let of_sort = if sort == 0 { 0..split } else { split..u32::MAX };
-            for (_, other) in attempt.flights.range_mut(of_sort).filter(|(_, other)| other.order < order) {
+            for other in attempt.flights[sort].values_mut().filter(|other| other.order < order) {
                 other.overtaken += 1;
                 if other.overtaken == OVERTAKEN {
                     other.timer.due = now;
@@ -250,7 +249,7 @@ impl Mapper {
         attempt.pack_left(&self.config.layout);
         let ends = [attempt.folded, (round.len() + attempt.more.len()) as u32];
         // Everything is acknowledged: END is sent until it is acknowledged.
-        if attempt.flights.is_empty() && attempt.next == ends {
+        if attempt.flights.iter().all(BTreeMap::is_empty) && attempt.next == ends {
             let wait = self.congestion[1].wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
             if attempt.is_over || end.due > now {
@@ -259,16 +258,15 @@ impl Mapper {
             end.sent(now, self.config.most_wait);
             return Some(Packet { kind: Kind::End, generation, aux: incarnation, ..header });
         }
-        let split = attempt.folded;
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
             [1, 0].into_iter().find_map(|sort: usize| {
                 let number = attempt.next[sort];
-                let mut flights = attempt.flights.range(if sort == 0 { 0..split } else { split..u32::MAX });
-                let is_free = flights.clone().count() < self.congestion[sort].allowed();
+                let flights = &attempt.flights[sort];
+                let is_free = flights.len() < self.congestion[sort].allowed();
                 // A packet may reuse the cell of the packet a window before it only when that one is acknowledged.
                 let has_cell = sort == 1
-                    || flights.next().is_none_or(|(first, _)| number - first < self.config.layout.window);
+                    || flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
                 (is_free && has_cell && number < ends[sort]).then_some(number)
             })
         })?;
@@ -277,7 +275,7 @@ impl Mapper {
         self.sent += 1;
         self.counts.packets += 1;
         let (order, sort) = (self.sent, attempt.sort(number));
-        match attempt.flights.get_mut(&number) {
+        match attempt.flights[sort].get_mut(&number) {
             Some(flight) => {
                 // A loss found by overtaking has reduced the rate already; only a timeout does it here.
                 if flight.overtaken < OVERTAKEN {
@@ -291,7 +289,7 @@ impl Mapper {
                 let mut timer = Timer::new(now, self.congestion[sort].wait());
                 timer.sent(now, self.config.most_wait);
                 let flight = Flight { timer, at: now, order, is_repeated: false, overtaken: 0 };
-                attempt.flights.insert(number, flight);
+                attempt.flights[sort].insert(number, flight);
                 attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
                 let is_left = number as usize >= round.len();
@@ -316,7 +314,7 @@ impl Mapper {
         }
         let attempt = self.attempt.as_ref()?;
         let end = attempt.end.filter(|_| !attempt.is_over).map(|end| end.due);
-        attempt.flights.values().map(|flight| flight.timer.due).chain(end).min()
+        attempt.flights.iter().flatten().map(|(_, flight)| flight.timer.due).chain(end).min()
     }
 }
 
@@ -328,7 +326,7 @@ impl Attempt {
 
     /// True if a packet that switches fold has no answer.
     fn awaits_switches(&self) -> bool {
-        self.flights.range(..self.folded).next().is_some()
+        !self.flights[0].is_empty()
     }
 
     /// Packs pairs that the switches have left, once they fill a packet or are the last ones.
@@ -342,6 +340,6 @@ impl Attempt {
 
     /// A packet that is to be sent again.
     fn due(&self, now: Time) -> Option<u32> {
-        self.flights.iter().find(|(_, flight)| flight.timer.due <= now).map(|(number, _)| *number)
+        self.flights.iter().flatten().find(|(_, flight)| flight.timer.due <= now).map(|(number, _)| *number)
     }
 }
