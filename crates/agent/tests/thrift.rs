@@ -598,6 +598,24 @@ fn commands_are_those_of_simple_switch_cli() {
 }
 
 #[test]
+fn multicast_groups_of_a_program_without_tables_are_seen() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/learn.p4");
+    let switch = Running::start_with(path, |setup| setup);
+    let client = bmv2_thrift::Client::connect(&switch.thrift.to_string()).unwrap();
+    let mut cli = bmv2::cli::Cli::new(client).unwrap();
+    let group = "type: INSERT entity { packet_replication_engine_entry { multicast_group_entry {
+        multicast_group_id: 9 replicas { port: \"\\x02\" instance: 5 } } } }";
+    switch.write(group);
+    let dump = cli.run("mc_dump").unwrap();
+    assert!(dump.contains(r#""id":9"#) && dump.contains(r#""ports":[2]"#), "{dump}");
+    assert_eq!(cli.run("mc_node_create 6 3").unwrap().trim_end(), "node was created with handle 1");
+    cli.run("mc_node_associate 9 1").unwrap();
+    let read =
+        switch.read("packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 9 } }");
+    assert!(read.contains("instance: 5") && read.contains("instance: 6"), "{read}");
+}
+
+#[test]
 fn nonsense_is_answered_and_harms_nobody() {
     let switch = Running::start();
     let mut client = switch.client();

@@ -121,8 +121,8 @@ impl<S: Switch> Services<S> {
         let query = Of::PacketReplicationEngineEntry(PacketReplicationEngineEntry {
             r#type: Some(Pre::MulticastGroupEntry(MulticastGroupEntry::default())),
         });
-        // Without a program there are none.
-        if self.info.tables.is_empty() && self.info.actions.is_empty() {
+        // Without a program there are none, and reads are refused.
+        if !self.has_program {
             return Ok(());
         }
         let found = self.read(query).or_else(|status| declared(ERROR, why(&status)))?;

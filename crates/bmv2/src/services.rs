@@ -31,7 +31,9 @@ pub struct About {
 pub struct Services<S> {
     pub(crate) switch: S,
     pub(crate) about: About,
+    /// P4Info of the program; empty without one.
     pub(crate) info: P4Info,
+    pub(crate) has_program: bool,
     /// The program as JSON.
     pub(crate) config: String,
     pub(crate) handles: Handles,
@@ -45,6 +47,7 @@ impl<S: Switch> Services<S> {
             switch,
             about,
             info: P4Info::default(),
+            has_program: false,
             config: String::new(),
             handles: Handles::default(),
             nodes: Nodes::default(),
@@ -77,11 +80,13 @@ impl<S: Switch> Services<S> {
 
     /// Drops state that belongs to a replaced program.
     fn refresh(&mut self) -> Answer<()> {
-        let info = self.switch.p4info().or_else(|status| unable(status.message))?.unwrap_or_default();
-        if info != self.info || self.config.is_empty() {
+        let program = self.switch.p4info().or_else(|status| unable(status.message))?;
+        let has_program = program.is_some();
+        let info = program.unwrap_or_default();
+        if info != self.info || has_program != self.has_program || self.config.is_empty() {
             let calculations = self.switch.calculations().or_else(|status| unable(status.message))?;
             self.config = description(&info, &calculations, None);
-            self.info = info;
+            (self.info, self.has_program) = (info, has_program);
             self.handles = Handles::default();
             self.nodes = Nodes::default();
             self.forget_digests();

@@ -201,6 +201,10 @@ fn ports_of_switches_are_interfaces_of_the_machine() {
     if !may_run(&place) {
         return;
     }
+    // A host that is reached refuses the connection; one that is not says nothing.
+    let reach = place.0.join("reach");
+    place.write("reach", "#!/bin/sh\nexec timeout 1 bash -c \": < /dev/tcp/$1/9\"\n");
+    std::fs::set_permissions(&reach, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     // Bit 0 of the flags: the interface is up.
     let script = "sh grep -x up /sys/class/net/s1-eth3/operstate /sys/class/net/s2-eth1/operstate
 pingall
@@ -211,8 +215,8 @@ link s1 s2 up
 sh grep -x 0x1003 /sys/class/net/s1-eth3/flags
 within 10s pingall
 sh echo 0x1002 > /sys/class/net/s2-eth1/flags
-within 10s sh \"$P4RACK\" lab exec h1 -- ping -c 1 -W 1 h2
-within 10s sh ! \"$P4RACK\" lab exec h1 -- ping -c 1 -W 1 h3
+within 10s sh \"$P4RACK\" lab exec h1 -- $REACH 10.0.2.2; test $? -eq 1
+within 10s sh \"$P4RACK\" lab exec h1 -- $REACH 10.0.3.3; test $? -eq 124
 links
 expect s1-eth3 <-> s2-eth1  down
 s1 show_ports
@@ -222,7 +226,9 @@ within 10s pingall
 ";
     place.write("interfaces.txt", script);
     let args = ["test", "interfaces.txt", "--grpc-port", "0", "--no-pcap", "--switch-interfaces"];
-    let done = place.command(&args).env("P4RACK", env!("CARGO_BIN_EXE_p4rack")).output().unwrap();
+    let mut command = place.command(&args);
+    command.env("P4RACK", env!("CARGO_BIN_EXE_p4rack")).env("REACH", reach);
+    let done = command.output().unwrap();
     let said = text(&done);
     // Without root, and where another process has such an interface, none can be created.
     let is_refused = said.contains("interface s1-eth") && said.contains("the lab cannot be brought up");
@@ -276,6 +282,33 @@ fn commands_come_by_a_pipe_and_by_exec() {
     Command::new("kill").arg(lab.id().to_string()).status().unwrap();
     assert!(lab.wait().unwrap().success());
     assert_eq!(text(&place.lab(&["list"])), "");
+}
+
+#[test]
+fn labs_that_start_at_the_same_instant_in_one_directory_work() {
+    let place = Place::new("together");
+    if !may_run(&place) {
+        return;
+    }
+    place.write("once.txt", "within 10s pingall\n");
+    // Without --grpc-port all of them want port 50051 and the directory `pcaps`.
+    let running = [(); 3].map(|()| {
+        place.command(&["test", "once.txt"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    });
+    for child in running {
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{}", text(&done));
+    }
+    let mut first = place.start(&[]);
+    let beside = place.command(&["--grpc-port", "0"]).stdin(Stdio::null()).output().unwrap();
+    let said = text(&beside);
+    assert!(said.contains("pcaps`: those of this lab are in"), "{said}");
+    assert!(place.0.join("pcaps-2/s1-eth1_in.pcap").is_file());
+    // The lock of a killed lab is gone.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let alone = place.command(&["--grpc-port", "0"]).stdin(Stdio::null()).output().unwrap();
+    assert!(alone.status.success() && !text(&alone).contains("pcaps"), "{}", text(&alone));
 }
 
 #[test]

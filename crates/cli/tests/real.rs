@@ -115,6 +115,7 @@ fn killed(process: u32) {
 fn a_split_rack_forwards_for_real_hosts_and_survives_the_death_of_its_processes() {
     let place = place("real");
     let Some(mut rack) = Rack::start(&place) else { return };
+    assert_eq!(rack.record["lab"]["switches"][2]["program"], "slice.p4");
     assert!(rack.ask("pingall").0, "every part is in place when the rack is up");
     assert!(rack.ask("iperf h1 h2").1.contains("Mbit/s"));
     let (ok, dump) = rack.ask("rack table_dump routes");

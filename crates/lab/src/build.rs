@@ -28,13 +28,20 @@ pub fn write_programs(prepared: &Prepared) -> Vec<String> {
         let written = info
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::fs::write(&info, &pushed.p4info))
-            .and_then(|()| std::fs::write(&config, pushed.as_json));
+            .and_then(|()| replace(&info, &pushed.p4info))
+            .and_then(|()| replace(&config, pushed.as_json.as_bytes()));
         if let Err(error) = written {
             notes.push(format!("`{}`: {error}", info.display()));
         }
     }
     notes
+}
+
+/// Writes a file at once: a controller of another lab in this directory never reads a part of it.
+fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut part = file.as_os_str().to_os_string();
+    part.push(format!(".{}", std::process::id()));
+    std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, file))
 }
 
 /// The files of a program's P4Info and device config.

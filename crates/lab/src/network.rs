@@ -1,12 +1,14 @@
 //! A lab that is up: namespaces, switches, links. Everything ends when it is dropped.
 
+mod captures;
 mod ends;
 mod interfaces;
 mod programs;
 mod switches;
 
+use self::captures::Captures;
 use self::interfaces::{Interfaces, Watched};
-use self::switches::{Share, grpc_ports};
+use self::switches::{Share, listen};
 use crate::build;
 use crate::prepare::Prepared;
 use crate::process::Process;
@@ -62,6 +64,7 @@ pub struct Network {
     hosts: Vec<Space>,
     /// Interfaces of switches on the machine.
     interfaces: Option<Interfaces>,
+    captures: Option<Captures>,
     /// One for each link. Ended before the switches, whose cables they hold.
     pub(crate) cabling: Vec<Cabling>,
     running: Vec<Running>,
@@ -96,7 +99,7 @@ impl Network {
         let Prepared { lab, switches, base, .. } = prepared;
         let (started, rng) = (Instant::now(), Rng::new(settings.seed));
         let directory = std::fs::canonicalize(&base).unwrap_or_else(|_| base.clone());
-        let (ports, notes) = grpc_ports(&lab, settings.grpc_port)?;
+        let (listeners, notes) = listen(&lab, settings.grpc_port)?;
         let mut network = Network::new(lab, directory, registry);
         network.notes = notes;
         network.programs = switches.iter().map(|ready| Some(Arc::clone(&ready.program))).collect();
@@ -104,10 +107,17 @@ impl Network {
         let mut plugged = network.plug(settings)?;
         let (front, fronts) = std::sync::mpsc::channel();
         let share = Share::of(settings, switches.len());
-        for (number, (ready, port)) in switches.into_iter().zip(ports).enumerate() {
+        for (number, (ready, listener)) in switches.into_iter().zip(listeners).enumerate() {
             let cables = std::mem::take(&mut plugged.cables[number]);
             let queues = Arc::clone(&plugged.queues[number]);
-            network.start_switch(number, ready, port, (cables, queues, started), &share, front.clone())?;
+            network.start_switch(
+                number,
+                ready,
+                listener,
+                (cables, queues, started),
+                &share,
+                front.clone(),
+            )?;
         }
         // `fronts` ends when the last sender is gone.
         drop(front);
@@ -148,6 +158,7 @@ impl Network {
             programs: vec![],
             hosts: vec![],
             interfaces: None,
+            captures: None,
             cabling: vec![],
             running: vec![],
             shared_address: None,

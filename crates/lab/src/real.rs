@@ -186,7 +186,7 @@ fn start_controller(
         device_id: 1,
         address,
         thrift: None,
-        program: racked.sources.get(1).cloned().unwrap_or_default(),
+        program: racked.rack.apps.first().map(|app| app.program.value.as_str().into()).unwrap_or_default(),
     });
     let until = Instant::now() + PATIENCE;
     loop {

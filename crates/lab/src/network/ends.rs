@@ -1,14 +1,14 @@
 //! Hosts with their interfaces, and the ends of links.
 
+use super::captures::Captures;
 use super::{Network, Settings};
 use crate::space::Space;
 use crate::stack;
 use crate::wire::End;
 use agent::{QueueDepths, cable};
-use dataplane_ports::{Cable, CaptureSink, Tap};
+use dataplane_ports::{Cable, Tap};
 use rack_model::{End as Plug, NodeId};
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Frames that wait between a switch and a link.
@@ -51,19 +51,18 @@ impl Network {
     }
 
     /// Opens both ends of every link.
-    pub(super) fn plug(&self, settings: &Settings) -> Result<Plugged, String> {
+    pub(super) fn plug(&mut self, settings: &Settings) -> Result<Plugged, String> {
         let mut plugged = Plugged {
             cables: self.lab.switches.iter().map(|_| vec![]).collect(),
             queues: (0..self.lab.switches.len()).map(|at| Arc::new(self.queues(at))).collect(),
             ends: vec![],
         };
         if let Some(directory) = &settings.pcaps {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| format!("`{}`: {error}", directory.display()))?;
+            self.captures = Some(Captures::claim(directory, &mut self.notes)?);
         }
         for link in &self.lab.links {
             let [a, b] = link.ends;
-            let ends = [self.end(a, settings, &mut plugged)?, self.end(b, settings, &mut plugged)?];
+            let ends = [self.end(a, &mut plugged)?, self.end(b, &mut plugged)?];
             plugged.ends.push(ends);
         }
         self.configure_hosts()?;
@@ -90,7 +89,7 @@ impl Network {
         QueueDepths::new(highest.map_or(0, |port| port.saturating_add(1).min(MOST_QUEUES)))
     }
 
-    fn end(&self, end: Plug, settings: &Settings, plugged: &mut Plugged) -> Result<End, String> {
+    fn end(&self, end: Plug, plugged: &mut Plugged) -> Result<End, String> {
         let name = self.lab.interface(end);
         match end.node {
             NodeId::Host(id) => {
@@ -112,9 +111,7 @@ impl Network {
                 plugged.cables[id.0 as usize].push((end.port, inside));
                 let queues = Arc::clone(&plugged.queues[id.0 as usize]);
                 let mut other = End::of_cable(outside, queues, end.port);
-                if let Some(directory) = &settings.pcaps {
-                    other.captures = Some(captures(directory, &name)?);
-                }
+                other.captures = self.captures.as_ref().map(|captures| captures.open(&name)).transpose()?;
                 Ok(other)
             }
         }
@@ -135,13 +132,4 @@ impl Network {
             }
         }
     }
-}
-
-/// Captures of frames sent and received on a switch's port, named as BMv2 does.
-fn captures(directory: &Path, interface: &str) -> Result<(CaptureSink, CaptureSink), String> {
-    let open = |way: &str| {
-        let path = directory.join(format!("{interface}_{way}.pcap"));
-        CaptureSink::create(&path).map_err(|error| format!("`{}`: {error}", path.display()))
-    };
-    Ok((open("out")?, open("in")?))
 }

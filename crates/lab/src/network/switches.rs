@@ -55,7 +55,7 @@ impl Network {
         &mut self,
         number: usize,
         ready: Ready,
-        port: u16,
+        p4runtime: TcpListener,
         (cables, queue_depths, started): (Vec<(u32, Cable)>, Arc<QueueDepths>, Instant),
         share: &Share,
         front: Sender<Front>,
@@ -69,7 +69,7 @@ impl Network {
             notifications: self.notifications(&name),
             front: Some(front),
             device_id: switch.device_id,
-            address: (Ipv4Addr::LOCALHOST, port).into(),
+            listener: Some(p4runtime),
             ports: control.iter().cloned().collect(),
             cables,
             started: Some(started),
@@ -155,28 +155,26 @@ fn thrift(number: usize) -> io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, address))
 }
 
-/// The TCP ports of the switches. If one of those that users expect is taken, free ones are used, and that is said; ports that the user asked for must be free.
-pub(super) fn grpc_ports(lab: &Lab, wanted: Option<u16>) -> Result<(Vec<u16>, Vec<String>), String> {
-    let is_free = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok();
+/// Listeners of the switches' P4Runtime servers. If a port that users expect is in use, all switches get free ports, and a note says so; ports that the user
+/// asked for must be free. The listeners stay open, so another lab that starts at the same time does not get the same ports.
+pub(super) fn listen(lab: &Lab, wanted: Option<u16>) -> Result<(Vec<TcpListener>, Vec<String>), String> {
+    let bind = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|_| port);
     let first = lab.origin.first_port();
-    let ports: Vec<u16> = lab
-        .switches
-        .iter()
-        .map(|switch| match wanted {
-            Some(0) => 0,
-            Some(base) => base.saturating_add(switch.grpc_port - first),
-            None => switch.grpc_port,
-        })
-        .collect();
-    let taken = ports.iter().find(|port| **port != 0 && !is_free(**port));
-    match (taken, wanted) {
-        (None, _) => Ok((ports, vec![])),
-        (Some(taken), Some(_)) => Err(format!("TCP port {taken} is in use: choose others with --grpc-port")),
-        (Some(taken), None) => {
-            let note = format!(
-                "TCP port {taken} is in use, by another lab perhaps: P4Runtime is on other ports here"
-            );
-            Ok((vec![0; ports.len()], vec![note]))
-        }
+    let port = |switch: &lab_model::Switch| match wanted {
+        Some(0) => 0,
+        Some(base) => base.saturating_add(switch.grpc_port - first),
+        None => switch.grpc_port,
+    };
+    let taken = match lab.switches.iter().map(|switch| bind(port(switch))).collect() {
+        Ok(listeners) => return Ok((listeners, vec![])),
+        Err(taken) => taken,
+    };
+    if wanted.is_some() {
+        return Err(format!("TCP port {taken} is in use: choose others with --grpc-port"));
     }
+    let any: Result<Vec<TcpListener>, u16> = lab.switches.iter().map(|_| bind(0)).collect();
+    let any = any.map_err(|_| "no TCP port is free for P4Runtime".to_string())?;
+    let note =
+        format!("TCP port {taken} is in use, by another lab perhaps: P4Runtime is on other ports here");
+    Ok((any, vec![note]))
 }
