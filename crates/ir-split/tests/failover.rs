@@ -679,7 +679,7 @@ fn a_number_that_is_no_shard_is_dropped() {
 fn idle_edges_of_shards_are_probed() {
     let mut rack = rack::Rack::sharded(&numbered());
     let ticks = rack.ticks.clone();
-    let mut pass = |rack: &mut rack::Rack| {
+    let pass = |rack: &mut rack::Rack| {
         rack.now += 20;
         rack.ran.clear();
         ticks.iter().for_each(|tick| assert_eq!(rack.send(11, tick), []));
