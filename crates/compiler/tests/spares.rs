@@ -16,7 +16,7 @@ fn parts_with_spares_are_printed_and_compiled_again() {
     let links = [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)];
     let placement = Placement {
         devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
-        sites: [("R".into(), Site { devices: vec![nic, spare], policy: Policy::Failover })].into(),
+        sites: [("R".into(), Site::at(vec![nic, spare], Policy::Failover))].into(),
         ports: links.into(),
         ..Placement::whole("tor")
     };

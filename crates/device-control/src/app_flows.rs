@@ -80,8 +80,8 @@ pub struct AppFlows {
     pub name: String,
     /// Switch of the app.
     pub switch: DeviceIndex,
-    /// The helper that serves each shard.
-    pub shards: Vec<DeviceIndex>,
+    /// The helpers of each shard, the preferred one first.
+    pub shards: Vec<Vec<DeviceIndex>>,
     of: FlowsOf,
     room: usize,
     moves: FlowMoves,
@@ -110,7 +110,7 @@ impl AppFlows {
     /// Reasons why flows of this program cannot move, or cannot be counted.
     pub fn new(
         name: String,
-        (switch, shards): (DeviceIndex, Vec<DeviceIndex>),
+        (switch, shards): (DeviceIndex, Vec<Vec<DeviceIndex>>),
         (of, room): (FlowsOf, usize),
         entries: &[Write<Name>],
         mut moves: Vec<(Time, Flow, Side)>,

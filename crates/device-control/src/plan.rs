@@ -112,7 +112,7 @@ impl Splitter {
         // A region that comes back to its origin is called again when it leaves it again.
         let called = self.placement.sites.iter().filter(|(_, site)| site.policy == Policy::Call);
         for (region, site) in called {
-            let home = Site { devices: vec![], policy: site.policy };
+            let home = Site::at(vec![], site.policy);
             regions.entry(region.clone()).or_insert(home);
         }
         Ok(regions)

@@ -359,9 +359,10 @@ impl RackFlows {
             .to_string(),
             packets,
         };
-        let shard = |(number, device): (usize, &ir_split::DeviceIndex)| FlowShard {
-            number: number as u32,
-            device: name(device.0 as usize),
+        let shard = |(number, helpers): (usize, &Vec<ir_split::DeviceIndex>)| {
+            let mut helpers = helpers.iter().map(|helper| name(helper.0 as usize));
+            let device = helpers.next().unwrap_or_default();
+            FlowShard { number: number as u32, serving: device.clone(), device, backups: helpers.collect() }
         };
         PinnedApp {
             name: app.clone(),

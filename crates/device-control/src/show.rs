@@ -125,3 +125,22 @@ pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> S
         spares: controller.edges().into_iter().map(|edge| spares(edge, &name)).collect(),
     }
 }
+
+/// The helper that serves each shard, as far as the edges of shards say it.
+pub fn serving(shown: &mut ShowResponse) {
+    for app in &mut shown.pinned_apps {
+        for shard in app.shards.iter_mut().filter(|shard| !shard.backups.is_empty()) {
+            let helpers = || std::iter::once(&shard.device).chain(&shard.backups);
+            let is_it = |edge: &&Spares| {
+                edge.from == app.switch && edge.targets.iter().map(|target| &target.device).eq(helpers())
+            };
+            let Some(edge) = shown.spares.iter().find(is_it) else { continue };
+            let find = |state| edge.targets.iter().find(|target| target.state() == state);
+            // Before the first packet, no target is in use.
+            let next = find(target::State::InUse).or(find(target::State::Ready));
+            if find(target::State::Unknown).is_none() {
+                shard.serving = next.map_or_else(String::new, |target| target.device.clone());
+            }
+        }
+    }
+}

@@ -64,7 +64,7 @@ impl Programs {
         let placement = Placement {
             devices: (0..=servers).map(|n| format!("device{n}").as_str().into()).collect(),
             ports: ports.collect(),
-            sites: [("Count".into(), Site { devices, policy: Policy::Group })].into(),
+            sites: [("Count".into(), Site::at(devices, Policy::Group))].into(),
             numbered: numbered.then_some(DeviceIndex(1)).into_iter().collect(),
             ..Placement::whole("device0")
         };

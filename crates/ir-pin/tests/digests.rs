@@ -27,7 +27,7 @@ fn a_digest_and_its_copy_are_sent_by_the_origin() {
     };
     let pinned = pin(&program, &request).unwrap_or_else(|found| panic!("{found:#?}"));
     let (switch, helpers) = (DeviceIndex(0), [DeviceIndex(1), DeviceIndex(2)]);
-    let site = Site { devices: helpers.to_vec(), policy: Policy::Shard };
+    let site = Site::at(helpers.to_vec(), Policy::Shard);
     let ports = helpers
         .into_iter()
         .flat_map(|helper| [((switch, helper), u64::from(300 + helper.0)), ((helper, switch), 1)]);

@@ -23,6 +23,9 @@ pub fn check_sites(placement: &Placement) -> Vec<Diagnostic> {
                 () if !seen.insert(device) => "it is named twice",
                 () if !is_alone && placement.home.contains(&device) => "it is an origin",
                 () if is_divided(first) != is_divided(site) => "other regions have it under another policy",
+                () if first.replicas != site.replicas => {
+                    "other regions have it with another number of replicas"
+                }
                 () if others != site.devices.as_slice() && !(is_alone && others.len() == 1) => {
                     "other regions have it without the same devices in the same order"
                 }

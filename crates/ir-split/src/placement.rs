@@ -71,6 +71,8 @@ pub struct Site {
     pub devices: Vec<DeviceIndex>,
     /// Policy of the edges to and from the site.
     pub policy: Policy,
+    /// Devices of each shard under `Shard`: the first usable one serves it. 1 under other policies.
+    pub replicas: u32,
 }
 
 /// A group of servers as the rack describes it: the programs of its switch and servers say it, for agents beside these.
@@ -87,9 +89,25 @@ pub struct GroupSetup {
 }
 
 impl Site {
+    /// At these devices, under this policy, with one device for each shard.
+    pub fn at(devices: Vec<DeviceIndex>, policy: Policy) -> Site {
+        Site { devices, policy, replicas: 1 }
+    }
+
     /// At one device, under this policy.
     pub fn new(device: DeviceIndex, policy: Policy) -> Site {
-        Site { devices: vec![device], policy }
+        Site::at(vec![device], policy)
+    }
+
+    /// True if another device takes over where one has failed.
+    pub(crate) fn has_spares(&self) -> bool {
+        let has_others = self.devices.len() > 1;
+        has_others
+            && match self.policy {
+                Policy::Failover => true,
+                Policy::Shard => self.replicas > 1,
+                Policy::Direct | Policy::Call | Policy::Group => false,
+            }
     }
 }
 
@@ -255,18 +273,43 @@ impl Placement {
         if role == self.origin() {
             return self.home.clone();
         }
-        let led = self.sites.values().find(|site| site.devices.first() == Some(&role));
-        led.map_or_else(|| vec![role], |site| site.devices.clone())
+        self.site_of(role).map_or_else(|| vec![role], |site| site.devices.clone())
     }
 
-    /// True if the device that plays this role has spares.
+    /// True if the device that plays this role has spares: devices of its own, or replicas of shards.
     pub fn has_spares(&self, role: DeviceIndex) -> bool {
-        role != self.origin() && self.players(role).len() > 1 && self.led_by(role) == Some(Policy::Failover)
+        role != self.origin() && self.site_of(role).is_some_and(Site::has_spares)
     }
 
     /// True if some region has spares.
     pub fn has_any_spares(&self) -> bool {
-        self.sites.values().any(|site| site.policy == Policy::Failover && site.devices.len() > 1)
+        self.sites.values().any(Site::has_spares)
+    }
+
+    /// True if shards of some region have replicas.
+    pub fn has_any_replicas(&self) -> bool {
+        self.sites.values().any(|site| site.policy == Policy::Shard && site.has_spares())
+    }
+
+    /// The devices of each shard of a role, the preferred one first. Shard `n` is at the devices with the number `n` modulo their count; empty if
+    /// the role has no replicas.
+    ///
+    /// With two replicas of `count >= N (N - 1)` shards on `N` devices, each ordered pair of devices has equally many shards, so that the others share
+    /// the load of a device that fails.
+    pub fn replicas(&self, role: DeviceIndex, count: u64) -> Vec<Vec<DeviceIndex>> {
+        let Some(site) = self.site_of(role).filter(|site| site.policy == Policy::Shard && site.has_spares())
+        else {
+            return vec![];
+        };
+        let devices = site.devices.len() as u64;
+        let most = devices * (devices - 1);
+        let of_list = |n: u64| {
+            let (first, turn) = (n % devices, n / devices);
+            let others = (0..devices - 1).map(|k| (first + 1 + (turn + k) % (devices - 1)) % devices);
+            let all = std::iter::once(first).chain(others).take(site.replicas as usize);
+            all.map(|at| site.devices[at as usize]).collect()
+        };
+        (0..most.min(count)).map(of_list).collect()
     }
 
     /// True if this policy leads hand-overs to the devices that play this role.
@@ -286,8 +329,11 @@ impl Placement {
 
     /// The policy by which hand-overs find the devices of a role.
     fn led_by(&self, role: DeviceIndex) -> Option<Policy> {
-        let mut led = self.sites.values().filter(|site| site.devices.first() == Some(&role));
-        led.next().map(|site| site.policy)
+        self.site_of(role).map(|site| site.policy)
+    }
+
+    fn site_of(&self, role: DeviceIndex) -> Option<&Site> {
+        self.sites.values().find(|site| site.devices.first() == Some(&role))
     }
 
     /// True if hand-overs from one device to another have a header.

@@ -24,6 +24,9 @@ const DRIVER: &str = r#"
 #define REGION_BITS 8
 #define ADDRESS_BITS 48
 #define PORT_BITS 9
+#define EDGES_OF 64
+#define PORTS 64
+#define EDGES_FROM 64
 header event_t {
     bit<8> arrives;
     bit<2> kind;
@@ -392,38 +395,61 @@ mod rack {
         pub lost: u32,
         /// Frames to helpers come twice.
         pub doubles: bool,
-        /// A tick of the switch's edge.
-        pub tick: Vec<u8>,
+        /// Ticks of the switch's edges.
+        pub ticks: Vec<Vec<u8>>,
+        /// Helpers that frames have come to.
+        pub ran: Vec<usize>,
         /// Reports that have come to the switch.
         pub reports: Vec<Vec<u8>>,
         pub now: u64,
     }
 
     impl Rack {
+        /// A region at a device with a spare.
         pub fn new(source: &str) -> Rack {
+            let site = Site::at([1, 2].map(DeviceIndex).to_vec(), Policy::Failover);
+            let (rack, edges) = Rack::at(source, site);
+            let [edge] = edges.as_slice() else { panic!("{edges:?}") };
+            assert_eq!((&*edge.control, edge.number), ("In.p4rack_leave", 0));
+            assert_eq!(edge.targets, [(DeviceIndex(1), 11), (DeviceIndex(2), 12)]);
+            assert_eq!(edge.regions, ["R"]);
+            rack
+        }
+
+        /// A region at three devices that divide the flows, each shard with two replicas.
+        pub fn sharded(source: &str) -> Rack {
+            let site = Site::at([1, 2, 3].map(DeviceIndex).to_vec(), Policy::Shard);
+            let (rack, edges) = Rack::at(source, Site { replicas: 2, ..site });
+            let targets = |edge: &Edge| edge.targets.iter().map(|(to, _)| to.0).collect::<Vec<_>>();
+            let lists: Vec<_> = edges.iter().map(targets).collect();
+            assert_eq!(lists, [[1, 2], [2, 3], [3, 1], [1, 3], [2, 1], [3, 2]]);
+            rack
+        }
+
+        /// The region at the devices of its site, each with a link to the switch; and the edges.
+        fn at(source: &str, site: Site) -> (Rack, Vec<Edge>) {
             let mut map = SourceMap::default();
             let options = p4_syntax::Options::default();
             let program =
                 ir_elaborate::program("rack.p4", &Texts(&[("rack.p4", source)]), &options, &mut map);
-            let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
-            let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
-            let links = [((tor, nic), 11), ((nic, tor), 21), ((tor, spare), 12), ((spare, tor), 22)];
+            let tor = DeviceIndex(0);
+            let helpers = site.devices.clone();
+            let links = helpers
+                .iter()
+                .flat_map(|&nic| [((tor, nic), u64::from(10 + nic.0)), ((nic, tor), u64::from(20 + nic.0))]);
             let placement = Placement {
-                devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
+                devices: (0..=helpers.len()).map(|n| format!("device{n}").into()).collect(),
+                ports: links.collect(),
                 sites: [("R".into(), site)].into(),
-                ports: links.into(),
                 ..Placement::whole("tor")
             };
             let split = ir_split::split(&program.expect("a program"), &placement).expect("a split");
             let edges = split.devices.iter().flatten().flat_map(|part| &part.linkage.edges);
             let edges: Vec<Edge> = edges.cloned().collect();
-            assert_eq!(edges.len(), 1);
-            assert_eq!((&*edges[0].control, edges[0].number), ("In.p4rack_leave", 0));
-            assert_eq!(edges[0].targets, [(nic, 11), (spare, 12)]);
-            assert_eq!(edges[0].regions, ["R"]);
             let parts = split.devices.iter().flatten();
             let sent: Vec<_> = parts.flat_map(|part| SentEdge::of_program(&part.program)).collect();
-            assert_eq!((sent.len(), sent[0].tick_us, sent[0].ports.as_slice()), (1, 100, &[11, 12][..]));
+            assert_eq!((sent.len(), sent[0].tick_us), (edges.len(), 100));
+            assert_eq!(sent[0].ports, [11, 12]);
             let switches = split.devices.iter().flatten().map(|part| {
                 let mut registry = Registry::default();
                 registry.add("beacon", Arc::new(|_| Ok(Box::new(Keeper::default()))));
@@ -444,16 +470,18 @@ mod rack {
                 }
                 switch
             });
-            Rack {
+            let rack = Rack {
                 switches: switches.collect(),
-                tick: sent[0].tick.clone(),
+                ticks: sent.into_iter().map(|sent| sent.tick).collect(),
                 placement,
                 down: BTreeSet::new(),
                 doubles: false,
                 lost: 0,
                 reports: vec![],
+                ran: vec![],
                 now: 1,
-            }
+            };
+            (rack, edges)
         }
 
         /// Frames that leave the rack.
@@ -467,6 +495,9 @@ mod rack {
                 }
                 if device == 0 && port != 0 && frame[17] >> 6 == 2 {
                     self.reports.push(frame.clone());
+                }
+                if device != 0 {
+                    self.ran.push(device);
                 }
                 let now = Time::ZERO + Duration::from_us(self.now);
                 for out in self.switches[device].process(port, &frame, now) {
@@ -559,7 +590,7 @@ fn an_idle_edge_is_probed() {
     let mut rack = rack::Rack::new(include_str!("../testdata/split/spares.p4"));
     rack.send(0, &[3; 62]);
     let mut like = rack.reports.pop().expect("the first hand-over asks");
-    let tick = rack.tick.clone();
+    let tick = rack.ticks[0].clone();
     (like[11], like[17]) = (tick[11], like[17] | 0xc0);
     assert_eq!(tick[..18], like[..18], "addresses, EtherType, plan, region and kind");
     for _ in 0..10 {
@@ -574,6 +605,93 @@ fn an_idle_edge_is_probed() {
     }
     let used = rack.switches[0].register_value("In.p4rack_leave.used", 0).unwrap();
     assert_eq!(used, Value::Bits(bits(2, 2)));
+}
+
+/// The program with the number of a packet's shard as its first byte.
+fn numbered() -> String {
+    let source = include_str!("../testdata/split/sharded_replicas.p4");
+    let hash = "hash(meta.shard, HashAlgorithm.crc32, 8w0, { hdr.h.a }, 8w6);";
+    assert!(source.contains(hash));
+    source.replace(hash, "meta.shard = hdr.h.a;")
+}
+
+/// Sends one packet of each shard, and gives the shards whose packets have left the rack, and the helper of each.
+fn of_shards(rack: &mut rack::Rack, shards: u8) -> (Vec<u8>, Vec<usize>) {
+    rack.now += 8;
+    rack.ran.clear();
+    let sent = |shard: &u8| {
+        let packet = [[*shard, 2].as_slice(), &[9; 60]].concat();
+        !rack.send(0, &packet).is_empty()
+    };
+    let left = (0..shards).filter(sent).collect();
+    (left, std::mem::take(&mut rack.ran))
+}
+
+/// Each shard goes over to its backup, and to nothing else: the others share the load of the helper that has failed.
+#[test]
+fn shards_go_over_to_their_backups() {
+    let mut rack = rack::Rack::sharded(&numbered());
+    let all: Vec<u8> = (0..6).collect();
+    for _ in 0..50 {
+        assert_eq!(of_shards(&mut rack, 6), (all.clone(), vec![1, 2, 3, 1, 2, 3]));
+    }
+    rack.down.insert(1);
+    let mut lost = 0;
+    loop {
+        let (left, _) = of_shards(&mut rack, 6);
+        if left == all {
+            break;
+        }
+        lost += 1;
+        assert_eq!(left, [1, 2, 4, 5], "only the shards of the helper that fails lose packets");
+    }
+    assert!((8..=12).contains(&lost), "{lost} of each shard");
+    assert_eq!(of_shards(&mut rack, 6), (all.clone(), vec![2, 2, 3, 3, 2, 3]), "3 shards each");
+    // The second failure leaves the two shards of the pair without a helper.
+    rack.down.insert(2);
+    for _ in 0..30 {
+        of_shards(&mut rack, 6);
+    }
+    assert_eq!(of_shards(&mut rack, 6), (vec![1, 2, 3, 5], vec![3, 3, 3, 3]));
+    // The controller forgives the first helper where it backs up shard 4.
+    rack.down.remove(&1);
+    rack.switches[0].register_write("In.p4rack_leave.forgiven", 4, &bits(2, 2)).unwrap();
+    assert_eq!(of_shards(&mut rack, 6), (vec![1, 2, 3, 4, 5], vec![3, 3, 3, 1, 3]));
+}
+
+/// A shard without an edge is a counted drop, and no edge notices.
+#[test]
+fn a_number_that_is_no_shard_is_dropped() {
+    let mut rack = rack::Rack::sharded(&numbered());
+    for _ in 0..20 {
+        assert_eq!(of_shards(&mut rack, 9), ((0..6).collect(), vec![1, 2, 3, 1, 2, 3]));
+    }
+    let generation = rack.switches[0].register_value("In.p4rack_leave.generations", 0).unwrap();
+    assert_eq!(generation, Value::Bits(bits(32, 1)));
+    let dropped: u64 = (0..5)
+        .map(|n| rack.switches[0].counter_read("In.p4rack_drops", n).map_or(0, |count| count.packets))
+        .sum();
+    assert_eq!(dropped, 60);
+}
+
+/// Each edge of shards is probed by its own ticks.
+#[test]
+fn idle_edges_of_shards_are_probed() {
+    let mut rack = rack::Rack::sharded(&numbered());
+    let ticks = rack.ticks.clone();
+    let pass = |rack: &mut rack::Rack| {
+        rack.now += 20;
+        rack.ran.clear();
+        ticks.iter().for_each(|tick| assert_eq!(rack.send(11, tick), []));
+        rack.ran.clone()
+    };
+    assert_eq!(pass(&mut rack), [1, 2, 3, 1, 2, 3]);
+    rack.down.insert(3);
+    for _ in 0..8 {
+        pass(&mut rack);
+    }
+    assert_eq!(pass(&mut rack), [1, 2, 1, 1, 2, 2]);
+    assert_eq!(of_shards(&mut rack, 6).0, [0, 1, 2, 3, 4, 5]);
 }
 
 /// Keeps each packet whose first byte is odd, as a cache that answers itself, and puts the number of calls in the others.

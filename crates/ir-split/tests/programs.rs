@@ -7,6 +7,7 @@
 //! // call: S                        of these, regions that are called
 //! // spares: nic2, nic3             devices that stand in for that of each region, in order
 //! // shard: nic2, nic3              devices that divide the flows of each region with its own
+//! // replicas: 2                 devices of each shard
 //! // group: nic2                    servers of the group of each region with its own
 //! // origins: tor, tor2             switches that run the same program
 //! // links: tor-nic, nic-fpga       pairs of devices; without it all are joined
@@ -60,6 +61,8 @@ fn placement(source: &str) -> Placement {
     });
     let spares = directive(source, "spares").unwrap_or_default();
     let shards = directive(source, "shard").unwrap_or_default();
+    let replicas =
+        directive(source, "replicas").map_or(1, |all| all[0].parse().expect("a number of devices"));
     let members = directive(source, "group").unwrap_or_default();
     let mut devices = origins.clone();
     let linked = links.iter().flatten().flat_map(|(a, b)| [a, b]);
@@ -120,6 +123,7 @@ fn placement(source: &str) -> Placement {
     for site in placement.sites.values_mut().filter(|_| !shards.is_empty()) {
         site.policy = Policy::Shard;
         site.devices.extend(shards.iter().map(index));
+        site.replicas = replicas;
     }
     for site in placement.sites.values_mut().filter(|_| !members.is_empty()) {
         site.policy = Policy::Group;
@@ -328,7 +332,7 @@ fn devices_and_spares_are_the_same_for_all_regions_on_them() {
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
     let reported = |sites: &[(&str, &[DeviceIndex])]| {
         let site = |(name, devices): &(&str, &[DeviceIndex])| {
-            ((*name).into(), Site { devices: devices.to_vec(), policy: Policy::Failover })
+            ((*name).into(), Site::at(devices.to_vec(), Policy::Failover))
         };
         let placement = Placement {
             devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),

@@ -11,14 +11,14 @@ use crate::support;
 
 use support::with_stack;
 
-/// A switch with so many helpers that share the flows.
-fn star(helpers: u32) -> Placement {
+/// A switch with so many helpers that share the flows, so many of which have each shard.
+fn star((helpers, replicas): (u32, u32)) -> Placement {
     let (switch, all) = (DeviceIndex(0), 1..=helpers);
     let links = all.clone().flat_map(|n| {
         let helper = DeviceIndex(n);
         [((switch, helper), u64::from(300 + n)), ((helper, switch), 1)]
     });
-    let site = Site { devices: all.clone().map(DeviceIndex).collect(), policy: Policy::Shard };
+    let site = Site { replicas, ..Site::at(all.clone().map(DeviceIndex).collect(), Policy::Shard) };
     Placement {
         devices: std::iter::once("edge".into()).chain(all.map(|n| format!("nic{n}").into())).collect(),
         sites: [("external".into(), site)].into(),
@@ -92,7 +92,7 @@ fn request(affinity: Affinity) -> Request {
     }
 }
 
-fn proved(request: &Request, helpers: u32, change: &dyn Fn(&mut Case)) -> Result<Tried, String> {
+fn proved(request: &Request, helpers: (u32, u32), change: &dyn Fn(&mut Case)) -> Result<Tried, String> {
     let pinned = pin(&counting(), request).unwrap_or_else(|found| panic!("{found:#?}"));
     let mut case = case(pinned.program, star(helpers));
     change(&mut case);
@@ -102,15 +102,20 @@ fn proved(request: &Request, helpers: u32, change: &dyn Fn(&mut Case)) -> Result
 #[test]
 fn the_parts_do_what_the_pinned_program_does() {
     with_stack(|| {
-        for (affinity, helpers) in
-            [(Affinity::Medium, 1), (Affinity::Medium, 2), (Affinity::Medium, 3), (Affinity::Low, 2)]
-        {
+        for (affinity, helpers) in [
+            (Affinity::Medium, (1, 1)),
+            (Affinity::Medium, (2, 1)),
+            (Affinity::Medium, (3, 1)),
+            (Affinity::Low, (2, 1)),
+            (Affinity::Medium, (3, 2)),
+            (Affinity::Low, (2, 2)),
+        ] {
             match proved(&request(affinity), helpers, &|_| ()) {
                 Ok(tried) => {
-                    println!("{affinity:?}, {helpers} helpers: {tried:?}");
+                    println!("{affinity:?}, {helpers:?} helpers: {tried:?}");
                     assert!(tried.hops > 100 && tried.outputs > 100, "{tried:?}");
                 }
-                Err(why) => panic!("{affinity:?}, {helpers} helpers: {why}"),
+                Err(why) => panic!("{affinity:?}, {helpers:?} helpers: {why}"),
             }
         }
     });
@@ -119,26 +124,38 @@ fn the_parts_do_what_the_pinned_program_does() {
 /// A shard without a device is dropped, which shows; so does a device without the program's entries.
 #[test]
 fn what_is_wrong_with_shards_is_noticed() {
-    type Fault = (&'static str, fn(&mut Case));
-    let faults: [Fault; 3] = [
-        ("a shard has no device", |case| {
+    type Fault = (&'static str, u32, fn(&mut Case));
+    let faults: [Fault; 6] = [
+        ("a shard has no device", 1, |case| {
             let entries = &mut case.parts[0].as_mut().expect("the switch").linkage.entries;
             entries.retain(|entry| !(entry.table == "I.p4rack_shard.map" && entry.keys[1] == 1));
         }),
-        ("a device has no port", |case| {
+        ("a device has no port", 1, |case| {
             let entries = &mut case.parts[0].as_mut().expect("the switch").linkage.entries;
             entries.retain(|entry| !(entry.table == "I.p4rack_shard.port_of" && entry.keys[1] == 2));
         }),
-        ("a shard is at a device without the region", |case| {
+        ("a shard is at a device without the region", 1, |case| {
             let entries = &mut case.parts[0].as_mut().expect("the switch").linkage.entries;
             for entry in entries.iter_mut().filter(|entry| entry.table == "I.p4rack_shard.port_of") {
                 entry.args[0] = 5;
             }
         }),
+        ("a shard has no edge", 2, |case| {
+            let entries = &mut case.parts[0].as_mut().expect("the switch").linkage.entries;
+            entries.retain(|entry| !(entry.table == "I.p4rack_leave.map" && entry.keys[1] == 1));
+        }),
+        ("a replica has no port", 2, |case| {
+            let entries = &mut case.parts[0].as_mut().expect("the switch").linkage.entries;
+            entries.retain(|entry| !(entry.table == "I.p4rack_leave.port_of" && entry.keys == [1, 1]));
+        }),
+        ("a receiver does not know an edge", 2, |case| {
+            let entries = &mut case.parts[1].as_mut().expect("a helper").linkage.entries;
+            entries.retain(|entry| !(entry.table == "I.p4rack_arrive.edge_of" && entry.keys[2] == 1));
+        }),
     ];
     with_stack(move || {
-        for (fault, change) in faults {
-            let found = proved(&request(Affinity::Medium), 2, &change);
+        for (fault, replicas, change) in faults {
+            let found = proved(&request(Affinity::Medium), (2, replicas), &change);
             assert!(found.is_err(), "nothing notices that {fault}");
         }
     });

@@ -226,7 +226,13 @@ fn key(flow: &PinnedFlow) -> String {
 pub fn shards(shown: &ShowResponse) -> String {
     let rows = shown.pinned_apps.iter().flat_map(|app| {
         app.shards.iter().map(|shard| {
-            vec![app.name.clone(), format!("shard {}", shard.number), "->".to_string(), shard.device.clone()]
+            let serving = if shard.serving.is_empty() { "nobody" } else { &shard.serving };
+            let mut row = vec![app.name.clone(), format!("shard {}", shard.number)];
+            row.extend(["->".to_string(), serving.to_string()]);
+            if !shard.backups.is_empty() {
+                row.push(format!("of {}, {}", shard.device, shard.backups.join(", ")));
+            }
+            row
         })
     });
     table(rows.collect())

@@ -225,9 +225,11 @@ pub fn flows_of(
         inside: placement.link_ports(placement.origin()).into_iter().map(|port| port as u32).collect(),
     });
     let moves = own.into_iter().map(|one| (one.at, one.flow.clone(), one.to)).collect();
-    // As the splitter's policy `shard` fills its table: shard n is at helper n modulo their number.
-    let shards =
-        (0..usize::from(pinned.shards)).filter_map(|shard| helpers.get(shard % helpers.len())).copied();
+    // As the splitter's policy `shard` fills its tables: shard n is at helper n modulo their number, or at the replicas with that number.
+    let count = usize::from(pinned.shards);
+    let lists = helpers.first().map_or(vec![], |role| placement.replicas(*role, count as u64));
+    let lists = if lists.is_empty() { helpers.iter().map(|helper| vec![*helper]).collect() } else { lists };
+    let shards = lists.iter().cycle().take(count).cloned();
     let places = (placement.origin(), shards.collect());
     let room = usize::try_from(pinning.flows).unwrap_or(usize::MAX);
     AppFlows::new(model.name.value.clone(), places, (of, room), &unpinned.entries, moves, promotion).map(Some)

@@ -256,6 +256,7 @@ pub(crate) fn placed(
             device: Spanned::new(device, app.span),
             spares: vec![],
             policy: Policy::Call,
+            replicas: 1,
         }));
     }
     if wrong.is_empty() { Ok(placed) } else { Err(wrong) }

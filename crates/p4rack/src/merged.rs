@@ -204,7 +204,8 @@ pub fn stand_in(rack: &Rack, group: &[usize], name: String, sharing: &Sharing) -
             };
             let same = map.iter().find(|known| devices(known) == devices(placement)).unwrap_or(placement);
             let (device, spares) = (same.device, same.spares.clone());
-            map.push(Placement { region, device, spares, policy: placement.policy });
+            let (policy, replicas) = (placement.policy, placement.replicas);
+            map.push(Placement { region, device, spares, policy, replicas });
         }
     }
     App {

@@ -68,6 +68,7 @@ mod rules;
 mod run_inputs;
 mod run_pass;
 mod running_flows;
+mod shards;
 mod shared_flows;
 mod slice;
 mod spares;

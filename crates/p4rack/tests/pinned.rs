@@ -76,6 +76,32 @@ fn popular_connections_come_to_the_switch() {
     assert!(early.at_switch * 1000 < early.packets * per_mille, "the share grows: {early:?}");
 }
 
+/// A helper fails and comes back, and then the cable of another is pulled, while connections come to the switch and go back.
+#[test]
+fn connections_survive_the_failure_of_their_helper() {
+    let racked = load("replicas.toml");
+    let report = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run");
+    let notes: Vec<&str> = report.notes.iter().map(|note| note.what.as_str()).collect();
+    let lost = report.workloads[0].lost;
+    println!("{lost} lost: {notes:#?}");
+    // Of 20,000; 125 packets a millisecond, of which the switch has the most.
+    assert!((1..=60).contains(&lost), "{lost}: {notes:#?}");
+    for expected in [
+        "`edge` hands over to `nic2` instead of `nic1`: `external`",
+        "`edge` hands over to `nic3` instead of `nic1`: `external`",
+        "`nic1` is in sync again",
+        "`edge` hands over to `nic1` instead of `nic3`: `external`",
+        "`edge` hands over to `nic1` instead of `nic2`: `external`",
+        "`edge` hands over to `nic3` instead of `nic2`: `external`",
+    ] {
+        assert!(notes.contains(&expected), "{expected}: {notes:#?}");
+    }
+    let [pinned] = report.pinned.as_slice() else { panic!("{:?}", report.pinned) };
+    assert!(pinned.helpers.iter().all(|(_, frames)| *frames > 100), "{pinned:?}");
+    let totals = pinned.totals.expect("flows move");
+    assert!(totals.promoted >= 32 && totals.resident > 0, "{totals:?}");
+}
+
 #[test]
 fn three_apps_share_a_switch_and_its_helpers() {
     let racked = load("apps.toml");

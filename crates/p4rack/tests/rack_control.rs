@@ -28,6 +28,7 @@ fn replace(ms: u64, regions: &[&str]) -> Replace {
         device: Spanned::new(NIC, Default::default()),
         spares: vec![],
         policy: Default::default(),
+        replicas: 1,
     };
     Replace { at: at_ms(ms), map: regions.iter().map(place).collect(), span: Default::default() }
 }

@@ -108,6 +108,7 @@ fn draw_replace(rng: &mut Rng) -> Replace {
         device: Spanned::new(DeviceId(1), Default::default()),
         spares: vec![],
         policy: Default::default(),
+        replicas: 1,
     };
     Replace { at, map: on_nic.map(place).collect(), span: Default::default() }
 }

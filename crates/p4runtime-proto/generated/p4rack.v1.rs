@@ -189,8 +189,15 @@ impl ::prost::Name for PinnedFlow {
 pub struct FlowShard {
     #[prost(uint32, tag = "1")]
     pub number: u32,
+    /// The preferred helper.
     #[prost(string, tag = "2")]
     pub device: ::prost::alloc::string::String,
+    /// Helpers that serve it where those before have failed, in order.
+    #[prost(string, repeated, tag = "3")]
+    pub backups: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The helper that serves it; empty if all have failed.
+    #[prost(string, tag = "4")]
+    pub serving: ::prost::alloc::string::String,
 }
 impl ::prost::Name for FlowShard {
     const NAME: &'static str = "FlowShard";

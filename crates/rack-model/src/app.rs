@@ -14,7 +14,8 @@
 //!                               # Acl = { device = "nic", policy = "call" }: a policy for one region
 //!                               # Acl = { device = "nic", spares = ["nic2"] }: a spare takes over when the device fails
 //! policy = "direct"             # after a region, the packet goes to the device of the next section; "call": first back to the device around the region;
-//!                               # "failover": as "direct", with spares; "shard": R = { devices = ["nic1", "nic2"], policy = "shard" }, flows are divided
+//!                               # "failover": as "direct", with spares; "shard": R = { devices = ["nic1", "nic2"], policy = "shard" }, flows are divided,
+//!                               # with `replicas = 2`, another device takes over where one has failed
 //!                               # map = { R = "nat" } with the name of a `[[group]]`: its servers share the flows, see `group.rs`
 //! spares = ["nic2"]             # of all regions in `map` that name no spares of their own, in order. A number, with `map = "plan"`: so many for each
 //!                               # device, which the planner chooses
@@ -201,6 +202,8 @@ pub struct Placement {
     pub spares: Vec<Spanned<DeviceId>>,
     /// Policy of the edges that leave the region.
     pub policy: Policy,
+    /// Devices of each shard, under `Shard`; else 1.
+    pub replicas: u32,
 }
 
 /// Device that continues after a region.
@@ -224,9 +227,12 @@ impl Placement {
     pub fn on_group(region: Spanned<String>, group: &Group, span: Span) -> Option<Placement> {
         let (first, others) = group.servers.split_first()?;
         let device = Spanned::new(first.value, span);
-        Some(Placement { region, device, spares: others.to_vec(), policy: Policy::Group })
+        Some(Placement { region, device, spares: others.to_vec(), policy: Policy::Group, replicas: 1 })
     }
 }
+
+/// Most devices of a shard: each is a bit.
+const MOST_REPLICAS: u32 = 32;
 
 const POLICIES: [(&str, Option<Policy>); 5] = [
     ("direct", Some(Policy::Direct)),
@@ -503,10 +509,13 @@ pub(crate) fn regions<'t>(
         if let Some(Spanned { value: Policy::Shard, .. }) = policy {
             let devices =
                 s.required(r, "devices", "[\"nic1\", \"nic2\"]", |r, i| value::list(r, i, &device_of));
+            let count = devices.as_ref().map_or(0, |devices| devices.value.len());
+            let replicas = replicas(r, &mut s, count).map_or(1, |replicas| replicas.value);
             s.finish(r);
             let mut devices = devices?.value.into_iter();
             let device = devices.next()?;
-            return Some(Placement { region, device, spares: devices.collect(), policy: Policy::Shard });
+            let spares = devices.collect();
+            return Some(Placement { region, device, spares, policy: Policy::Shard, replicas });
         }
         let device = s.required(r, "device", "\"nic\"", &device_of);
         let spares = s.optional(r, "spares", |r, i| value::list(r, i, &device_of));
@@ -559,7 +568,7 @@ fn placement(
         return None;
     }
     let inferred = if spares.is_empty() { Policy::Direct } else { Policy::Failover };
-    Some(Placement { region, device, spares, policy: policy.map_or(inferred, |p| p.value) })
+    Some(Placement { region, device, spares, policy: policy.map_or(inferred, |p| p.value), replicas: 1 })
 }
 
 /// The map of a pinned app: its only region, at all helpers.
@@ -567,5 +576,16 @@ fn pinned_regions(pinning: &Pinning, helpers: &[Spanned<DeviceId>]) -> Regions {
     let Some((device, others)) = helpers.split_first() else { return Regions::ByHand(vec![]) };
     let policy = if others.is_empty() { Policy::Direct } else { Policy::Shard };
     let region = Spanned::new(pinning::EXTERNAL.to_string(), pinning.affinity.span);
-    Regions::ByHand(vec![Placement { region, device: *device, spares: others.to_vec(), policy }])
+    let (spares, replicas) = (others.to_vec(), pinning.replicas);
+    Regions::ByHand(vec![Placement { region, device: *device, spares, policy, replicas }])
+}
+
+/// The number of devices of each shard, of so many devices.
+pub(crate) fn replicas(r: &mut Reader, s: &mut Section<'_>, devices: usize) -> Option<Spanned<u32>> {
+    let replicas = s.optional(r, "replicas", |r, i| value::small(r, i, 1..=MOST_REPLICAS))?;
+    if (1..replicas.value as usize).contains(&devices) {
+        let why = format!("a shard is on each of `devices` once at most: write 1 to {devices}");
+        r.bad_value(replicas.span, "more replicas than devices", why);
+    }
+    Some(replicas)
 }

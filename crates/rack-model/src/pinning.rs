@@ -12,6 +12,7 @@
 //! flow_key = ["hdr.ipv4.src"]   # fields that identify a flow; default: the union key that `p4rack analyze` shows
 //! shard_key = ["hdr.ipv4.src"]  # fields that select the helper; a pair ["a", "b"] is swapped in packets of the other direction
 //! shards = 6                    # default: N (N - 1) for N helpers, so that the others share the flows of a failed helper equally
+//! replicas = 2                  # helpers of each shard: where one fails, the next takes over; default 1: packets for a helper that has failed are lost
 //!
 //! promote = "auto"              # popular flows move to the switch; default: only those of `[[move]]`
 //! window = "100ms"              # interval at which packets of flows are compared; default 100ms
@@ -26,6 +27,7 @@
 //! ```
 
 use crate::Spanned;
+use crate::app;
 use crate::demand::{self, Demand};
 use crate::section::{Item, Reader, Section};
 use crate::value;
@@ -67,6 +69,8 @@ pub struct Pinning {
     pub shard_key: Option<Vec<Spanned<ShardPart>>>,
     /// Number of shards; `None`: as many as the helpers need.
     pub shards: Option<u16>,
+    /// Helpers of each shard.
+    pub replicas: u32,
     /// Popular flows come to the switch; none if only moves of the file count.
     pub promote: Option<Promotion>,
     /// Packets of new flows wait for entries of these tables.
@@ -146,6 +150,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
     let flow_key = s.optional(r, "flow_key", |r, i| value::list(r, i, value::string));
     let shard_key = s.optional(r, "shard_key", |r, i| value::list(r, i, shard_part));
     let shards = s.optional(r, "shards", |r, i| value::small(r, i, 1..=MOST_SHARDS));
+    let replicas = app::replicas(r, s, helpers);
     let objects = s.optional(r, "objects", objects);
     let promote = s.optional(r, "promote", |r, i| value::choice(r, i, &[("auto", Some(()))]));
     let window = s.optional(r, "window", value::interval);
@@ -158,6 +163,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             flow_key.as_ref().map(|v| v.span),
             shard_key.as_ref().map(|v| v.span),
             shards.as_ref().map(|v| v.span),
+            replicas.as_ref().map(|v| v.span),
             objects.as_ref().map(|v| v.span),
             promote.as_ref().map(|v| v.span),
             window.as_ref().map(|v| v.span),
@@ -233,6 +239,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
         flow_key: flow_key.map(|key| key.value),
         shard_key: shard_key.map(|key| key.value),
         shards: shards.map(|shards| shards.value as u16),
+        replicas: replicas.map_or(1, |replicas| replicas.value),
         hold: hold.map_or(vec![], |hold| hold.value),
         patience: patience.map_or(PATIENCE, |patience| patience.value),
         objects: objects.map_or(vec![], |objects| objects.value),

@@ -39,7 +39,10 @@ pub fn by_hand(
         let all = std::iter::once(&p.device).chain(&p.spares);
         all.map(|device| DeviceIndex(device.value.0)).collect()
     };
-    let site = |p| (name(p), Site { devices: devices(p), policy: policy(p) });
+    let site = |p: &rack_model::Placement| {
+        let site = Site { devices: devices(p), policy: policy(p), replicas: p.replicas };
+        (name(p), site)
+    };
     placement(rack, app, regions.iter().map(site).collect())
 }
 

@@ -172,7 +172,7 @@ impl RackProblem {
             let own = spares.iter().find(|of| of.device == device).filter(|of| !of.spares.is_empty());
             let site = own.map_or(device.into(), |of| {
                 let others = of.spares.iter().map(|(spare, _)| *spare);
-                Site { devices: std::iter::once(device).chain(others).collect(), policy: Policy::Failover }
+                Site::at(std::iter::once(device).chain(others).collect(), Policy::Failover)
             });
             (region, site)
         };

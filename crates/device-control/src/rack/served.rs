@@ -167,7 +167,9 @@ impl<C: Channel> Served for RackSwitch<C> {
         };
         let groups = self.groups.iter().zip(&self.names).flat_map(of).collect();
         let pinned_apps = self.flows.iter().flat_map(|flows| flows.show(&name)).collect();
-        ShowResponse { groups, pinned_apps, ..show::rack(&self.controller, &[]) }
+        let mut shown = ShowResponse { groups, pinned_apps, ..show::rack(&self.controller, &[]) };
+        show::serving(&mut shown);
+        shown
     }
 
     fn metrics(&mut self) -> Vec<Metric> {

@@ -113,7 +113,7 @@ impl Rig {
         let policy = if helpers > 1 { Policy::Shard } else { Policy::Direct };
         let mut placement = Placement::whole("tor");
         placement.devices.extend(all.iter().map(|at| format!("nic{}", at.0).as_str().into()));
-        placement.sites = [("R".into(), Site { devices: all.clone(), policy })].into();
+        placement.sites = [("R".into(), Site::at(all.clone(), policy))].into();
         for at in &all {
             let tor = DeviceIndex(0);
             placement

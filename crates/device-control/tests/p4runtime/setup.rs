@@ -104,7 +104,7 @@ pub fn both_named(test: impl Fn(Bench)) {
 /// Region `R` on `nic`, or on `spare`.
 fn with_spare() -> Placement {
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
-    let site = Site { devices: vec![nic, spare], policy: Policy::Failover };
+    let site = Site::at(vec![nic, spare], Policy::Failover);
     Placement {
         devices: ["tor", "nic", "spare"].map(Into::into).to_vec(),
         sites: [("R".into(), site)].into(),
@@ -142,7 +142,7 @@ pub fn group_placement(scale: Option<ScaleRules>) -> Placement {
         .flat_map(|&server| [((switch, server), u64::from(10 + server.0)), ((server, switch), 1)]);
     Placement {
         devices: ["tor", "s1", "s2", "s3"].map(Into::into).to_vec(),
-        sites: [("Count".into(), Site { devices: servers.to_vec(), policy: Policy::Group })].into(),
+        sites: [("Count".into(), Site::at(servers.to_vec(), Policy::Group))].into(),
         ports: links.collect(),
         groups: vec![group],
         ..Placement::whole("tor")

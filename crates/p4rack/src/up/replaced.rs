@@ -153,6 +153,7 @@ fn map(app: &SplitApp) -> Vec<Placement> {
         device: Spanned::new(DeviceId(app.placement.device_of(region).0), Span::NONE),
         spares: vec![],
         policy: Default::default(),
+        replicas: 1,
     };
     app.placement.sites.keys().map(site).collect()
 }

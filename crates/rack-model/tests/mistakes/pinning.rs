@@ -193,6 +193,61 @@ fn a_region_is_divided_among_devices() {
 }
 
 #[test]
+fn a_shard_is_on_some_of_the_devices() {
+    let helpers = "affinity = \"low\"\ndevices = [\"nic1\", \"nic2\"]\n";
+    check_with(
+        &format!("{DEVICES}{APP}{helpers}replicas = 3\n"),
+        expect![[r#"
+        error[P4R0605]: more replicas than devices
+          --> RACK.toml:25:12
+           |
+        25 | replicas = 3
+           |            ^ a shard is on each of `devices` once at most: write 1 to 2
+    "#]],
+    );
+    check_with(
+        &format!("{DEVICES}{APP}{helpers}replicas = 0\n"),
+        expect![[r#"
+        error[P4R0605]: number out of range
+          --> RACK.toml:25:12
+           |
+        25 | replicas = 0
+           |            ^ allowed are 1 to 32
+    "#]],
+    );
+    check_with(
+        &format!("{DEVICES}{APP}replicas = 2\n"),
+        expect![[r#"
+        error[P4R0605]: flows of an app without affinity
+          --> RACK.toml:23:12
+           |
+        23 | replicas = 2
+           |            ^ write `affinity = "medium"` to pin them
+    "#]],
+    );
+    check_with(
+        &format!(
+            "{DEVICES}{APP}map = {{ R = {{ devices = [\"nic1\", \"nic2\"], policy = \"shard\", replicas = 3 }}, S = {{ device = \"nic1\", replicas = 2 }} }}\n"
+        ),
+        expect![[r#"
+            error[P4R0605]: more replicas than devices
+              --> RACK.toml:23:72
+               |
+            23 | map = { R = { devices = ["nic1", "nic2"], policy = "shard", replicas = 3 }, S = { device = "nic1", replicas = 2 } }
+               |                                                                        ^ a shard is on each of `devices` once at most: write 1 to 2
+
+            error[P4R0602]: unknown key `replicas`
+              --> RACK.toml:23:100
+               |
+            23 | map = { R = { devices = ["nic1", "nic2"], policy = "shard", replicas = 3 }, S = { device = "nic1", replicas = 2 } }
+               |                                                                                                    ^^^^^^^^ region `S` has no such key
+               |
+               = note: its keys are `policy`, `device` and `spares`
+        "#]],
+    );
+}
+
+#[test]
 fn planned_flows_need_a_distribution() {
     let helpers = "affinity = \"medium\"\ndevices = [\"nic1\"]\n";
     let planned = format!("{DEVICES}{APP}{helpers}flows = \"plan\"\n");

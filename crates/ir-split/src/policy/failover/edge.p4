@@ -1,11 +1,21 @@
 // The data plane of fail-over: the machines of the crate `failover` (docs/internals/failover.md) as controls.
 //
 // TARGETS: the most targets of an edge. LEAVING: edges that leave here. ARRIVING: edges that arrive here. REGION_BITS, ADDRESS_BITS, PORT_BITS: as in hand-overs.
+// EDGES_OF, PORTS, EDGES_FROM: sizes of tables. SHARDS: entries of the map of shards, if there are shards with replicas.
 
 #if V1MODEL_VERSION >= 20200408
 #define REGISTER(T) register<T, bit<32>>
 #else
 #define REGISTER(T) register<T>
+#endif
+
+#ifdef SHARDS
+// Packets of a shard without an edge find an edge that leads nowhere.
+#define CELLS (LEAVING + 1)
+#define NOWHERE LEAVING
+#else
+#define CELLS LEAVING
+#define NOWHERE 0
 #endif
 
 #define PACKET 0
@@ -15,26 +25,30 @@
 
 // A hand-over leaves, a report has come, or time has passed. `leaves` is 0 for what ends here, and where no target is left.
 control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps,
-              in bit<REGION_BITS> region, in bit<48> now, out bit<1> leaves, out bit<PORT_BITS> port) {
+              in bit<REGION_BITS> region, in bit<48> now, out bit<1> leaves, out bit<PORT_BITS> port
+#ifdef SHARDS
+              , inout bit<16> of_edge, in bit<16> shard
+#endif
+              ) {
     // Written by the controller alone.
-    REGISTER(bit<TARGETS>)(LEAVING) forgiven;
-    REGISTER(bit<TARGETS>)(LEAVING) barred;
+    REGISTER(bit<TARGETS>)(CELLS) forgiven;
+    REGISTER(bit<TARGETS>)(CELLS) barred;
     // Written by the device's agent alone.
-    REGISTER(bit<TARGETS>)(LEAVING) down;
+    REGISTER(bit<TARGETS>)(CELLS) down;
     // Written here alone.
-    REGISTER(bit<TARGETS>)(LEAVING) failed;
-    REGISTER(bit<TARGETS>)(LEAVING) used;
-    REGISTER(bit<32>)(LEAVING) generations;
-    REGISTER(bit<32>)(LEAVING) sequences;
-    REGISTER(bit<1>)(LEAVING) waiting;
-    REGISTER(bit<32>)(LEAVING) asked;
-    REGISTER(bit<48>)(LEAVING) asked_at;
-    REGISTER(bit<8>)(LEAVING) missed;
-    REGISTER(bit<32>)(LEAVING) acked;
-    REGISTER(bit<16>)(LEAVING) gaps_seen;
-    REGISTER(bit<16>)(LEAVING) gaps_now;
+    REGISTER(bit<TARGETS>)(CELLS) failed;
+    REGISTER(bit<TARGETS>)(CELLS) used;
+    REGISTER(bit<32>)(CELLS) generations;
+    REGISTER(bit<32>)(CELLS) sequences;
+    REGISTER(bit<1>)(CELLS) waiting;
+    REGISTER(bit<32>)(CELLS) asked;
+    REGISTER(bit<48>)(CELLS) asked_at;
+    REGISTER(bit<8>)(CELLS) missed;
+    REGISTER(bit<32>)(CELLS) acked;
+    REGISTER(bit<16>)(CELLS) gaps_seen;
+    REGISTER(bit<16>)(CELLS) gaps_now;
 
-    bit<32> edge = 0;
+    bit<32> edge = NOWHERE;
     bit<TARGETS> all = 0;
     bit<32> every = 0;
     bit<48> after = 0;
@@ -58,10 +72,15 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         window = window_mask;
     }
     table edge_of {
-        key = { region: exact; }
+        key = {
+            region: exact;
+#ifdef SHARDS
+            of_edge: exact;
+#endif
+        }
         actions = { use; miss; }
         const default_action = miss();
-        size = 64;
+        size = EDGES_OF;
     }
     action forward(bit<PORT_BITS> to) {
         port = to;
@@ -71,12 +90,30 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         key = { edge: exact; is_used: exact; }
         actions = { forward; miss; }
         const default_action = miss();
-        size = 64;
+        size = PORTS;
     }
+#ifdef SHARDS
+    action lead(bit<16> to) {
+        of_edge = to;
+    }
+    // From a shard to the edge of its replicas.
+    table map {
+        key = { region: exact; shard: exact; }
+        actions = { lead; miss; }
+        const default_action = miss();
+        size = SHARDS;
+    }
+#endif
 
     apply {
         leaves = 0;
         port = 0;
+#ifdef SHARDS
+        if (kind == PACKET) {
+            of_edge = 0;
+            map.apply();
+        }
+#endif
         edge_of.apply();
         bit<TARGETS> is_forgiven;
         bit<TARGETS> is_barred;
@@ -217,7 +254,11 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
 // A hand-over or a probe has come. `verdict`: 0 it is processed, 1 it came before, 2 it is of an earlier generation or too old, 3 its edge is not
 // known. `reports`: `generation`, `sequence` and `gaps` go back in a report; these three change only then.
 control Arrive(in bit<1> ask, inout bit<32> generation, inout bit<32> sequence, inout bit<16> gaps, in bit<REGION_BITS> region,
-               in bit<ADDRESS_BITS> sender, out bit<2> verdict, out bit<1> reports) {
+               in bit<ADDRESS_BITS> sender, out bit<2> verdict, out bit<1> reports
+#ifdef SHARDS
+               , in bit<16> of_edge
+#endif
+               ) {
     REGISTER(bit<32>)(ARRIVING) generations;
     REGISTER(bit<32>)(ARRIVING) highest;
     REGISTER(bit<32>)(ARRIVING) seen;
@@ -237,10 +278,16 @@ control Arrive(in bit<1> ask, inout bit<32> generation, inout bit<32> sequence, 
         near = mask;
     }
     table edge_of {
-        key = { region: exact; sender: exact; }
+        key = {
+            region: exact;
+            sender: exact;
+#ifdef SHARDS
+            of_edge: exact;
+#endif
+        }
         actions = { from; miss; }
         const default_action = miss();
-        size = 64;
+        size = EDGES_FROM;
     }
 
     apply {

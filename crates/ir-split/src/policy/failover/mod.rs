@@ -10,18 +10,28 @@
 //!           if (reports == 1) { passed = 1; resubmit }      where a frame extern could keep the packet, and its clone with it
 //! egress    if (the clone) { p4rack := the report; truncate to p4rack_t }
 //! ```
+//!
+//! The policy `shard` with replicas is an edge for each list of replicas: `map` leads the packets of a shard to their edge, whose number
+//! `p4rack_t` carries as `edge`.
+//!
+//! ```text
+//! shards 0, 6, ..   nic1, nic2      edge 1
+//! shards 1, 7, ..   nic2, nic3      edge 2
+//! ```
 
+use super::facts::Fact;
+use super::shard;
 use super::{EdgePolicy, OwnFrame, PortTable};
 use crate::arch;
 use crate::generate::{Cut, Drop, Generator};
 use crate::layout::{EPOCH_BITS, ETHER_TYPE, KIND, LayoutField, VERSION};
-use crate::placement::{DeviceIndex, Placement};
+use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::runtime::{ADDRESS, sender_address};
 use crate::section::{SectionId, Sections};
 use crate::sent_edge::SentEdge;
 use crate::split::{Edge, LastArgs};
 use failover::{GAPS_BITS, GENERATION_BITS, SEQUENCE_BITS, Side};
-use ir::{Callee, Expr, Name, Program, Stmt, build};
+use ir::{Callee, Expr, Name, Program, Stmt, Type, build};
 use p4_arch::v1model::instance_type::INGRESS_CLONE;
 use p4_arch::{Duty, Meaning};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +47,13 @@ const KIND_BITS: u32 = 2;
 
 /// Bits of `region` and of addresses in `edge.p4`.
 const ADDRESS_BITS: u32 = 48;
+
+/// The number of an edge of the policy `shard`, plus 1; 0 in hand-overs over other edges.
+const EDGE: &str = "edge";
+const EDGE_BITS: u32 = 16;
+
+/// Least size of a table of `edge.p4`.
+const LEAST_SIZE: usize = 64;
 
 /// Metadata of a sender: the hand-over leaves.
 const LEAVES: &str = "leaves";
@@ -76,7 +93,8 @@ impl EdgePolicy for Failover {
             return vec![];
         }
         let kinds = [field(KIND, KIND_BITS), field("ask", 1)];
-        kinds.into_iter().chain(STAMP.map(|(name, width)| field(name, width))).collect()
+        let edge = placement.has_any_replicas().then(|| field(EDGE, EDGE_BITS));
+        kinds.into_iter().chain(edge).chain(STAMP.map(|(name, width)| field(name, width))).collect()
     }
 
     fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
@@ -122,6 +140,7 @@ impl EdgePolicy for Failover {
         let groups = groups(g, own);
         let (control, path) = g.bring(&source(g), "leave");
         fill_leave(g, &path, &groups);
+        fill_map(g, &path, &groups);
         let sent_groups: Vec<_> = groups.iter().map(|group| sent(g, &path, group).annotation()).collect();
         g.out.controls[control.index()].annotations.extend(sent_groups);
         let Some(leaves) = g.kept_field(stage, LEAVES) else {
@@ -130,7 +149,7 @@ impl EdgePolicy for Failover {
         let common = |name| g.common_field(stage, name);
         let now = g.standard_field(stage, "ingress_global_timestamp", ADDRESS_BITS);
         let port = g.standard(stage, Meaning::ToPort);
-        let args = vec![
+        let mut args = vec![
             common(KIND),
             common("ask"),
             common("generation"),
@@ -141,6 +160,12 @@ impl EdgePolicy for Failover {
             leaves.clone(),
             port,
         ];
+        if g.cut.placement.has_any_replicas() {
+            let Some(shard) = shard_of(g, &groups) else {
+                return g.lacks("the number of a shard".to_string(), vec![]);
+            };
+            args.extend([common(EDGE), shard]);
+        }
         let is_packet = build::equals(common(KIND), build::bits(KIND_BITS, PACKET));
         let stays = build::equals(leaves, build::bits(1, 0));
         // A tick comes from elsewhere, and leaves as a probe from here.
@@ -160,7 +185,7 @@ impl EdgePolicy for Failover {
             return vec![];
         }
         let senders = senders(g);
-        let edges = senders.iter().map(|(_, from)| *from).collect::<BTreeSet<_>>();
+        let edges = senders.iter().map(|arriving| arriving.edge()).collect::<BTreeSet<_>>();
         let (control, path) = g.bring(&source(g), "arrive");
         fill_arrive(g, &path, &senders, &edges);
         let kept: Option<Vec<Expr>> = [VERDICT, REPORTS]
@@ -183,6 +208,9 @@ impl EdgePolicy for Failover {
             verdict.clone(),
             reports.clone(),
         ]);
+        if g.cut.placement.has_any_replicas() {
+            args.push(g.common_field(stage, EDGE));
+        }
         stmts.push(build::call(Callee::Control(control), vec![], args));
         let clone = g.clone_to_port();
         stmts.push(build::if_then(build::equals(reports.clone(), build::bits(1, 1)), clone));
@@ -248,43 +276,131 @@ impl EdgePolicy for Failover {
     }
 }
 
-/// The number of an edge, its targets, and the sections that it leads to.
-type Group = (u64, Vec<DeviceIndex>, Vec<SectionId>);
+/// An edge that leaves a device.
+struct Group {
+    number: u64,
+    targets: Vec<DeviceIndex>,
+    /// The sections that it leads to.
+    sections: Vec<SectionId>,
+    /// The shards that it leads, with the field of metadata that has their number; none without shards.
+    shards: Option<(Fact, Vec<u64>)>,
+}
 
-/// The edges that leave a device: one for each site.
+impl Group {
+    /// The value of [`EDGE`] in its hand-overs.
+    fn in_hand_overs(&self) -> u64 {
+        self.shards.as_ref().map_or(0, |_| self.number + 1)
+    }
+}
+
+/// The edges that leave a device: one for each site, or for each list of replicas.
 fn groups(g: &Generator<'_>, own: &[SectionId]) -> Vec<Group> {
+    let placement = g.cut.placement;
     let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
     for &id in own {
         by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
     }
-    let group = |(number, (role, ids))| (number, g.cut.placement.players(role), ids);
-    (0..).zip(by_role).map(group).collect()
+    let mut groups: Vec<Group> = vec![];
+    for (role, ids) in by_role {
+        if !placement.is_led_by(role, Policy::Shard) {
+            let number = groups.len() as u64;
+            groups.push(Group { number, targets: placement.players(role), sections: ids, shards: None });
+            continue;
+        }
+        for (fact, sections) in shard::by_fact(g, &ids) {
+            let lists = placement.replicas(role, fact.count);
+            let (first, count) = (groups.len() as u64, lists.len());
+            for (at, targets) in (0..).zip(lists) {
+                let shards = (at..fact.count).step_by(count).collect();
+                let shards = Some((fact.clone(), shards));
+                groups.push(Group { number: first + at, targets, sections: sections.clone(), shards });
+            }
+        }
+    }
+    groups
 }
 
-/// The sections that hand-overs come here for, each with the device that sends them.
-fn senders(g: &Generator<'_>) -> Vec<(SectionId, DeviceIndex)> {
+/// Sections that a device hands over to over edges, in order.
+fn leaving(g: &Generator<'_>, from: DeviceIndex) -> Vec<SectionId> {
+    let legs = g.cut.routes.legs.iter().filter(|leg| leg.from == from && !leg.is_sent_on);
+    let led = legs.map(|leg| leg.section);
+    let led = led.filter(|id| g.cut.placement.has_spares(g.cut.sections.get(*id).device));
+    led.collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+/// Hand-overs that come here: the section, the device that sends them, and their value of [`EDGE`].
+struct Arriving {
+    section: SectionId,
+    from: DeviceIndex,
+    of_edge: u64,
+}
+
+impl Arriving {
+    /// Distinguishes the edge from others that arrive here.
+    fn edge(&self) -> (DeviceIndex, u64) {
+        (self.from, self.of_edge)
+    }
+}
+
+/// All hand-overs that come here.
+fn senders(g: &Generator<'_>) -> Vec<Arriving> {
     let legs = g.cut.routes.legs.iter().filter(|leg| leg.to == g.device && leg.target == g.device);
     let mut all: Vec<_> = legs.map(|leg| (leg.section, leg.from)).collect();
     all.sort();
     all.dedup();
-    all
+    let from_all: BTreeSet<DeviceIndex> = all.iter().map(|(_, from)| *from).collect();
+    let groups: BTreeMap<_, _> =
+        from_all.into_iter().map(|from| (from, groups(g, &leaving(g, from)))).collect();
+    let arriving = all.into_iter().flat_map(|(section, from)| {
+        let edges = groups.get(&from).into_iter().flatten();
+        let edges = edges.filter(move |edge| edge.sections.contains(&section));
+        let here = edges.filter(|edge| edge.targets.contains(&g.device));
+        here.map(move |edge| Arriving { section, from, of_edge: edge.in_hand_overs() })
+    });
+    arriving.collect()
+}
+
+/// The number of a packet's shard; 0 if the packet leaves over an edge without shards.
+fn shard_of(g: &Generator<'_>, groups: &[Group]) -> Option<Expr> {
+    let mut values: Vec<(&[SectionId], Expr)> = vec![];
+    for group in groups {
+        if values.iter().any(|(known, _)| *known == group.sections.as_slice()) {
+            continue;
+        }
+        let shard = match &group.shards {
+            Some((fact, _)) => build::cast(fact.of(g.metadata(Duty::Ingress)), Type::Bit(shard::NUMBER_BITS)),
+            None => build::bits(shard::NUMBER_BITS, 0),
+        };
+        values.push((&group.sections, shard));
+    }
+    g.by_section(values)
 }
 
 /// Both controls with room for all edges of the device, so that they are compiled once.
 fn source(g: &Generator<'_>) -> String {
     let placement = g.cut.placement;
-    let leaving = g.cut.routes.legs.iter().filter(|leg| leg.from == g.device && !leg.is_sent_on);
-    let roles = leaving.map(|leg| placement.role(leg.target)).filter(|role| placement.has_spares(*role));
-    let roles: BTreeSet<DeviceIndex> = roles.collect();
-    let targets = roles.iter().map(|role| placement.players(*role).len()).max().unwrap_or(1);
-    let arriving: BTreeSet<DeviceIndex> = senders(g).into_iter().map(|(_, from)| from).collect();
-    let arriving = if placement.has_spares(g.role()) { arriving.len().max(1) } else { 1 };
-    let leaving = roles.len().max(1);
+    let groups = groups(g, &leaving(g, g.device));
+    let most = |count: &dyn Fn(&Group) -> usize| groups.iter().map(count).max().unwrap_or(1);
+    let all = |count: &dyn Fn(&Group) -> usize| groups.iter().map(count).sum::<usize>();
+    let targets = most(&|group| group.targets.len());
+    let senders = if placement.has_spares(g.role()) { senders(g) } else { vec![] };
+    let arriving = senders.iter().map(Arriving::edge).collect::<BTreeSet<_>>().len().max(1);
+    let leaving = groups.len().max(1);
     let region = g.cut.layout.width_of("region");
     let port = crate::PORT_BITS;
+    let shards = |group: &Group| group.shards.as_ref().map_or(0, |(_, shards)| shards.len());
+    let sharded = if placement.has_any_replicas() {
+        format!("#define SHARDS {}\n", all(&|group| group.sections.len() * shards(group)).max(1))
+    } else {
+        String::new()
+    };
+    let [edges_of, ports, edges_from] =
+        [all(&|group| group.sections.len()), all(&|group| group.targets.len()), senders.len()]
+            .map(|size| size.max(LEAST_SIZE));
     format!(
         "#define TARGETS {targets}\n#define LEAVING {leaving}\n#define ARRIVING {arriving}\n#define REGION_BITS {region}\n#define ADDRESS_BITS {ADDRESS_BITS}\n\
-         #define PORT_BITS {port}\n#include <core.p4>\n#include <v1model.p4>\n{}{}",
+         #define PORT_BITS {port}\n#define EDGES_OF {edges_of}\n#define PORTS {ports}\n#define EDGES_FROM {edges_from}\n{sharded}\
+         #include <core.p4>\n#include <v1model.p4>\n{}{}",
         include_str!("edge.p4"),
         include_str!("pipeline.p4"),
     )
@@ -292,22 +408,19 @@ fn source(g: &Generator<'_>) -> String {
 
 fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
     let limits = g.cut.placement.thresholds;
-    for (edge, targets, sections) in groups {
+    let has_replicas = g.cut.placement.has_any_replicas();
+    for group in groups {
+        let Group { number, targets, sections, .. } = group;
         for id in sections {
-            let mut args = vec![*edge, (1 << targets.len()) - 1];
+            let mut args = vec![*number, (1 << targets.len()) - 1];
             args.extend(limits.args(Side::Sender));
-            g.fill_brought(
-                path,
-                "edge_of",
-                vec![id.0.into()],
-                "use",
-                args,
-                LastArgs::Thresholds(Side::Sender),
-            );
+            let edge = has_replicas.then(|| group.in_hand_overs());
+            let keys = std::iter::once(id.0.into()).chain(edge).collect();
+            g.fill_brought(path, "edge_of", keys, "use", args, LastArgs::Thresholds(Side::Sender));
         }
         for (n, target) in targets.iter().enumerate() {
             if let Some(port) = g.port_to(*target) {
-                g.fill_brought(path, "port_of", vec![*edge, 1 << n], "forward", vec![port], LastArgs::Port);
+                g.fill_brought(path, "port_of", vec![*number, 1 << n], "forward", vec![port], LastArgs::Port);
             }
         }
         let ported = |target: &DeviceIndex| Some((*target, g.port_to(*target)?));
@@ -315,7 +428,7 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
             sections.iter().map(|id| g.cut.sections.get(*id).region.clone()).collect();
         let edge = Edge {
             control: path.clone(),
-            number: *edge,
+            number: *number,
             regions: regions.into_iter().collect(),
             targets: targets.iter().filter_map(ported).collect(),
         };
@@ -323,20 +436,34 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
     }
 }
 
+/// The edges of shards.
+fn fill_map(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
+    for group in groups {
+        let Some((_, shards)) = &group.shards else { continue };
+        for id in &group.sections {
+            for shard in shards {
+                let keys = vec![id.0.into(), *shard];
+                let args = vec![group.in_hand_overs()];
+                g.fill_brought(path, "map", keys, "lead", args, LastArgs::Plain);
+            }
+        }
+    }
+}
+
 /// The edge as the device's agent reads it.
-fn sent(g: &Generator<'_>, control: &Name, (number, targets, sections): &Group) -> SentEdge {
+fn sent(g: &Generator<'_>, control: &Name, group: &Group) -> SentEdge {
     SentEdge {
         control: control.clone(),
-        number: *number,
+        number: group.number,
         tick_us: g.cut.placement.tick_us,
-        tick: sections.first().map_or(vec![], |id| tick(g, *id)),
-        ports: targets.iter().filter_map(|target| Some(g.port_to(*target)? as u32)).collect(),
+        tick: group.sections.first().map_or(vec![], |id| tick(g, *id, group.in_hand_overs())),
+        ports: group.targets.iter().filter_map(|target| Some(g.port_to(*target)? as u32)).collect(),
     }
 }
 
 /// A frame of the kind `TICK` for the edge that leads to this section.
-fn tick(g: &Generator<'_>, section: SectionId) -> Vec<u8> {
-    g.cut.layout.frame(&[
+fn tick(g: &Generator<'_>, section: SectionId, edge: u64) -> Vec<u8> {
+    let mut fields = vec![
         ("dst_addr", ADDRESS),
         ("src_addr", sender_address(g.device)),
         ("ether_type", ETHER_TYPE.into()),
@@ -345,24 +472,31 @@ fn tick(g: &Generator<'_>, section: SectionId) -> Vec<u8> {
         ("epoch", g.cut.placement.epoch % (1 << EPOCH_BITS)),
         ("region", section.0.into()),
         (KIND, TICK),
-    ])
+    ];
+    if g.cut.placement.has_any_replicas() {
+        fields.push((EDGE, edge));
+    }
+    g.cut.layout.frame(&fields)
 }
 
 fn fill_arrive(
     g: &mut Generator<'_>,
     path: &Name,
-    senders: &[(SectionId, DeviceIndex)],
-    edges: &BTreeSet<DeviceIndex>,
+    senders: &[Arriving],
+    edges: &BTreeSet<(DeviceIndex, u64)>,
 ) {
     let limits = g.cut.placement.thresholds;
-    for (id, from) in senders {
-        let edge = edges.iter().position(|known| known == from).unwrap_or(0) as u64;
-        let keys = vec![id.0.into(), sender_address(*from)];
-        let args = std::iter::once(edge).chain(limits.args(Side::Receiver)).collect();
+    let has_replicas = g.cut.placement.has_any_replicas();
+    for arriving in senders {
+        let number = edges.iter().position(|known| *known == arriving.edge()).unwrap_or(0) as u64;
+        let keys = [arriving.section.0.into(), sender_address(arriving.from)];
+        let keys = keys.into_iter().chain(has_replicas.then_some(arriving.of_edge)).collect();
+        let args = std::iter::once(number).chain(limits.args(Side::Receiver)).collect();
         g.fill_brought(path, "edge_of", keys, "from", args, LastArgs::Thresholds(Side::Receiver));
     }
-    for from in edges {
-        if let Some(&port) = g.cut.placement.ports.get(&(g.device, *from)) {
+    let from_all: BTreeSet<DeviceIndex> = edges.iter().map(|(from, _)| *from).collect();
+    for from in from_all {
+        if let Some(&port) = g.cut.placement.ports.get(&(g.device, from)) {
             g.linkage.sessions.push((port as u32 + 1, port));
         }
     }

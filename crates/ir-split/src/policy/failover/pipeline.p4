@@ -15,8 +15,14 @@ control In(inout headers h, inout metadata m, inout standard_metadata_t s) {
         bit<16> gaps = 0;
         bit<1> yes = 0;
         bit<PORT_BITS> port = 0;
+#ifdef SHARDS
+        bit<16> of_edge = 0;
+        leave.apply(kind, ask, generation, sequence, gaps, 0, 0, yes, port, of_edge, 0);
+        arrive.apply(ask, generation, sequence, gaps, 0, 0, kind, yes, of_edge);
+#else
         leave.apply(kind, ask, generation, sequence, gaps, 0, 0, yes, port);
         arrive.apply(ask, generation, sequence, gaps, 0, 0, kind, yes);
+#endif
     }
 }
 control Out(inout headers h, inout metadata m, inout standard_metadata_t s) { apply {} }

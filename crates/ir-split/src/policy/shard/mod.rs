@@ -1,15 +1,13 @@
 //! `shard`: flows are divided among several devices, which all run the region.
 //!
 //! The program computes the number of a packet's shard before the region and leaves it in a field of its metadata that says so,
-//! `@shard("REGION", COUNT)`. `shard.p4` maps the number to a device at the sender: by a table, which the controller writes where shards
-//! move, and a register, in which one bit for each device says that it is down. So the event that a port has gone down is one write, which a
-//! packet can make, whatever the number of shards; a backup in the table then serves.
+//! `@shard("REGION", COUNT)`. `shard.p4` maps the number to a device at the sender: shard `n` of a site of `d` devices is at device `n mod d`.
 //!
 //! ```text
 //! origin   p4rack_shard.apply(EDGE, meta.shard, served, port); if (served == 0) { count, drop }
 //! ```
 //!
-//! Shard `n` of a site of `d` devices begins at device `n mod d`, without a backup: what a backup has to hold, the controller knows.
+//! Shards with replicas are led by [`failover`](super::failover), which notices that a device has failed.
 
 use super::EdgePolicy;
 use super::facts::{self, Fact, Kind};
@@ -17,7 +15,7 @@ use crate::analysis::Analysis;
 use crate::generate::{Drop, Generator};
 use crate::layout::LayoutField;
 use crate::mark::Mark;
-use crate::placement::{DeviceIndex, Placement, Policy};
+use crate::placement::{DeviceIndex, Placement, Policy, Site};
 use crate::section::{SectionId, Sections};
 use crate::split::LastArgs;
 use base_diag::{Diagnostic, codes};
@@ -31,7 +29,7 @@ pub struct Shard;
 const SERVED: &str = "served";
 
 /// Bits of `edge` and `shard` in `shard.p4`.
-const NUMBER_BITS: u32 = 16;
+pub(super) const NUMBER_BITS: u32 = 16;
 
 /// Least size of the table of ports.
 const LEAST_PORTS: usize = 64;
@@ -70,11 +68,13 @@ impl EdgePolicy for Shard {
     }
 
     fn leads(&self, target: SectionId, sections: &Sections, placement: &Placement) -> bool {
-        placement.is_led_by(sections.get(target).device, Policy::Shard)
+        let role = sections.get(target).device;
+        placement.is_led_by(role, Policy::Shard) && !placement.has_spares(role)
     }
 
     fn keeps(&self, placement: &Placement, device: DeviceIndex) -> Vec<LayoutField> {
-        let sends = placement.has_any(Policy::Shard) && placement.role(device) == placement.origin();
+        let is_sole = |site: &Site| site.policy == Policy::Shard && !site.has_spares();
+        let sends = placement.sites.values().any(is_sole) && placement.role(device) == placement.origin();
         if sends { vec![LayoutField { name: SERVED.into(), width: 1 }] } else { vec![] }
     }
 
@@ -112,22 +112,31 @@ struct Edge {
 
 /// The sites that hand-overs leave for, each with the fields that divide its regions.
 fn edges(g: &Generator<'_>, own: &[SectionId]) -> Vec<Edge> {
-    let mut by_role: BTreeMap<DeviceIndex, Vec<(Fact, Vec<SectionId>)>> = BTreeMap::new();
+    let mut by_role: BTreeMap<DeviceIndex, Vec<SectionId>> = BTreeMap::new();
     for &id in own {
-        let section = g.cut.sections.get(id);
-        let Some(fact) = facts::of_region(&KIND, g.cut.program, &section.region) else { continue };
-        let of_role = by_role.entry(section.device).or_default();
-        match of_role.iter_mut().find(|(known, _)| *known == fact) {
-            Some((_, sections)) => sections.push(id),
-            None => of_role.push((fact, vec![id])),
-        }
+        by_role.entry(g.cut.sections.get(id).device).or_default().push(id);
     }
-    let each = by_role.into_iter().flat_map(|(role, facts)| facts.into_iter().map(move |of| (role, of)));
+    let facts =
+        |(role, ids): (DeviceIndex, Vec<SectionId>)| by_fact(g, &ids).into_iter().map(move |of| (role, of));
     let edge = |(number, (role, (fact, sections)))| {
         let devices = g.cut.placement.players(role);
         Edge { number, devices, sections, fact }
     };
-    (0..).zip(each).map(edge).collect()
+    (0..).zip(by_role.into_iter().flat_map(facts)).map(edge).collect()
+}
+
+/// These sections by the fields that divide their regions.
+pub(super) fn by_fact(g: &Generator<'_>, ids: &[SectionId]) -> Vec<(Fact, Vec<SectionId>)> {
+    let mut found: Vec<(Fact, Vec<SectionId>)> = vec![];
+    for &id in ids {
+        let region = &g.cut.sections.get(id).region;
+        let Some(fact) = facts::of_region(&KIND, g.cut.program, region) else { continue };
+        match found.iter_mut().find(|(known, _)| *known == fact) {
+            Some((_, sections)) => sections.push(id),
+            None => found.push((fact, vec![id])),
+        }
+    }
+    found
 }
 
 fn source(edges: &[Edge]) -> String {
@@ -135,8 +144,7 @@ fn source(edges: &[Edge]) -> String {
     let shards: u64 = edges.iter().map(|edge| edge.fact.count).sum();
     let arch = "#include <core.p4>\n#include <v1model.p4>";
     format!(
-        "#define EDGES {}\n#define DEVICES {devices}\n#define SHARDS {shards}\n#define PORTS {}\n#define PORT_BITS {}\n{arch}\n{}",
-        edges.len().max(1),
+        "#define DEVICES {devices}\n#define SHARDS {shards}\n#define PORTS {}\n#define PORT_BITS {}\n{arch}\n{}",
         (edges.len() * devices).max(LEAST_PORTS),
         crate::PORT_BITS,
         include_str!("shard.p4"),
@@ -152,7 +160,7 @@ fn fill(g: &mut Generator<'_>, path: &ir::Name, edges: &[Edge]) {
                 "map",
                 vec![edge.number, shard],
                 "serve",
-                vec![1 << (shard % count), 0],
+                vec![1 << (shard % count)],
                 LastArgs::Plain,
             );
         }

@@ -1,34 +1,12 @@
-// The data plane of the policy `shard`: from a flow's shard to the device that serves it.
+// The data plane of the policy `shard` without replicas: from a flow's shard to the device that serves it.
 //
-// EDGES: sites that hand-overs leave for. DEVICES: the most devices of one. SHARDS: all shards together. PORTS: size of the table of ports. PORT_BITS: as in hand-overs.
-
-#if V1MODEL_VERSION >= 20200408
-#define REGISTER(T) register<T, bit<32>>
-#else
-#define REGISTER(T) register<T>
-#endif
+// DEVICES: the most devices of a site. SHARDS: all shards together. PORTS: size of the table of ports. PORT_BITS: as in hand-overs.
 
 // `leaves` is 0 where no device serves the shard.
 control Shard(in bit<16> edge, in bit<16> shard, out bit<1> leaves, out bit<PORT_BITS> port) {
-    // Bit n: the device with the number n takes no packets. A port that goes down can set it without the controller, which clears it.
-    REGISTER(bit<DEVICES>)(EDGES) down;
-
     bit<DEVICES> serves = 0;
-    bit<DEVICES> is_spare = 0;
 
     action miss() {}
-    // One bit each, or none.
-    action serve(bit<DEVICES> primary, bit<DEVICES> backup) {
-        serves = primary;
-        is_spare = backup;
-    }
-    // Written by the controller where shards move.
-    table map {
-        key = { edge: exact; shard: exact; }
-        actions = { serve; miss; }
-        const default_action = miss();
-        size = SHARDS;
-    }
     action forward(bit<PORT_BITS> to) {
         port = to;
         leaves = 1;
@@ -39,17 +17,21 @@ control Shard(in bit<16> edge, in bit<16> shard, out bit<1> leaves, out bit<PORT
         const default_action = miss();
         size = PORTS;
     }
+    // One bit.
+    action serve(bit<DEVICES> device) {
+        serves = device;
+    }
+    table map {
+        key = { edge: exact; shard: exact; }
+        actions = { serve; miss; }
+        const default_action = miss();
+        size = SHARDS;
+    }
 
     apply {
         leaves = 0;
         port = 0;
-        map.apply();
-        bit<DEVICES> is_down;
-        down.read(is_down, (bit<32>)edge);
-        if (is_down & serves != 0) {
-            serves = is_spare;
-        }
-        if (is_down & serves == 0) {
+        if (map.apply().hit) {
             port_of.apply();
         }
     }
