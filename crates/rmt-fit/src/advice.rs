@@ -1,6 +1,7 @@
 //! Diagnostics of a program that does not fit: the resource, the stage, the tables, the smallest change that would help.
 
 use crate::amount::{Amounts, Resource};
+use crate::field::FieldId;
 use crate::fit::{self, Fit, Lack, Pipe};
 use crate::graph;
 use crate::layout;
@@ -11,6 +12,8 @@ use base_diag::{Diagnostic, SourceMap};
 
 /// Tables that are tried for a smaller size.
 const TRIED: usize = 3;
+/// Validity bits that an error names.
+const NAMED: usize = 4;
 
 impl Fit {
     /// Why the program does not fit; nothing if it does.
@@ -119,6 +122,9 @@ impl Fit {
             let over = chain.len() as u32 + 1 - device.stages;
             return error.help(format!("break the chain: {over} of these dependencies must go"));
         }
+        if pipe.validity.stages_without <= device.stages {
+            return shared_validity(error, pipe);
+        }
         if let Some(full) = self.fullest(pipe) {
             error = error.note(full);
         }
@@ -176,7 +182,10 @@ impl Fit {
             if let Kind::Table(of) = &mut units[id].kind {
                 of.entries = size;
             }
-            fit::suffices(&self.device, &place::greedy(&self.device, &units, &pipe.dependencies))
+            fit::suffices(
+                &self.device,
+                &place::greedy(&self.device, &units, &pipe.dependencies, &pipe.validity.apart),
+            )
         };
         // In steps of a block of TCAM: a user wants a round number.
         let step = u64::from(self.device.memory.tcam_words.max(1));
@@ -190,6 +199,35 @@ impl Fit {
         }
         Some(good * step)
     }
+}
+
+/// Names the validity bits whose writers take a stage each.
+fn shared_validity(error: Diagnostic, pipe: &Pipe) -> Diagnostic {
+    let writer = |bit: &FieldId| pipe.units.iter().find(|u| u.writes.iter().any(|a| a.field == *bit));
+    let written = |bits: &Vec<FieldId>| bits.iter().filter(|b| writer(b).is_some()).copied().collect();
+    let bits: Vec<FieldId> = pipe
+        .validity
+        .containers
+        .iter()
+        .map(written)
+        .max_by_key(|bits: &Vec<FieldId>| bits.len())
+        .unwrap_or_default();
+    let mut names: Vec<String> =
+        bits.iter().take(NAMED).map(|b| format!("`{}`", pipe.fields.get(*b).name)).collect();
+    if bits.len() > NAMED {
+        names.push(format!("and {} more", bits.len() - NAMED));
+    }
+    let error = match bits.first().and_then(writer) {
+        Some(unit) => error.at(unit.span, "writes one of these bits"),
+        None => error,
+    };
+    error
+        .note(format!("{} validity bits are in one container: {}", bits.len(), names.join(", ")))
+        .note("a stage writes a container in one action: tables that write these bits are in different stages")
+        .help(format!(
+            "write several of these bits in one table, with an action for each combination; {} stages are needed without this limit",
+            pipe.validity.stages_without
+        ))
 }
 
 fn entries(unit: &Unit) -> u64 {

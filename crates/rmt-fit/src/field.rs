@@ -52,6 +52,8 @@ pub struct Field {
     pub half: Half,
     /// Role.
     pub kind: Kind,
+    /// For the validity of an element of a stack: that of the whole stack.
+    pub stack: Option<FieldId>,
 }
 
 /// In [`Fields`].
@@ -108,7 +110,7 @@ impl Fields {
     fn intern(&mut self, key: String, name: String, bits: u32, half: Half, kind: Kind) -> FieldId {
         let next = FieldId(self.list.len() as u32);
         *self.by_key.entry((half, key)).or_insert_with(|| {
-            self.list.push(Field { name, bits, half, kind });
+            self.list.push(Field { name, bits, half, kind, stack: None });
             next
         })
     }
@@ -127,6 +129,23 @@ struct Root {
     key: String,
     name: String,
     kind: Kind,
+    /// Key and name of the stack, if this is an element of one.
+    stack: Option<(String, String)>,
+}
+
+impl Root {
+    fn new(key: String, name: String, kind: Kind) -> Root {
+        Root { key, name, kind, stack: None }
+    }
+
+    fn field(&self, name: &str) -> Root {
+        Root::new(format!("{}.{name}", self.key), format!("{}.{name}", self.name), self.kind)
+    }
+
+    fn element(&self, at: u64) -> Root {
+        let element = Root::new(format!("{}[{at}]", self.key), format!("{}[{at}]", self.name), self.kind);
+        Root { stack: Some((self.key.clone(), self.name.clone())), ..element }
+    }
 }
 
 /// The variables of one block, as fields.
@@ -152,9 +171,7 @@ impl<'a> Scope<'a> {
             .iter()
             .enumerate()
             .map(|(at, var)| match var.kind {
-                VarKind::Local => {
-                    Some(Root { key: format!("{name} {at}"), name: var.name.to_string(), kind: Kind::Local })
-                }
+                VarKind::Local => Some(Root::new(format!("{name} {at}"), var.name.to_string(), Kind::Local)),
                 VarKind::Param(_) => None,
             })
             .collect();
@@ -169,7 +186,7 @@ impl<'a> Scope<'a> {
                     _ => (format!("{name} {at} parameter"), Kind::Intrinsic),
                 },
             };
-            roots[param.index()] = Some(Root { key, name: var.name.to_string(), kind });
+            roots[param.index()] = Some(Root::new(key, var.name.to_string(), kind));
         }
         Scope { program, vars, roots, half }
     }
@@ -230,7 +247,7 @@ impl<'a> Scope<'a> {
         match &expr.kind {
             ExprKind::IsValid(header) => {
                 if let Some(root) = self.root(header) {
-                    found.push(self.validity(fields, root));
+                    found.push(self.shared_validity(fields, root));
                 }
             }
             ExprKind::Var(_) | ExprKind::Field(..) | ExprKind::Index(..) => {
@@ -243,6 +260,17 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// The bit that says whether a header is valid, as stages use it. All elements of a stack have one: their bits are
+    /// one field in one container, on which tables depend as a whole.
+    pub fn shared_valid(&self, fields: &mut Fields, header: &Expr) -> Option<Access> {
+        self.root(header).map(|root| self.shared_validity(fields, root))
+    }
+
+    fn shared_validity(&self, fields: &mut Fields, root: Root) -> Access {
+        let own = self.validity(fields, root);
+        Access { field: fields.get(own.field).stack.unwrap_or(own.field), ..own }
+    }
+
     /// The bit that says whether a header is valid.
     pub fn valid(&self, fields: &mut Fields, header: &Expr) -> Option<Access> {
         self.root(header).map(|root| self.validity(fields, root))
@@ -252,7 +280,12 @@ impl<'a> Scope<'a> {
         let key = format!("{}.$valid", root.key);
         let name = format!("{}.$valid", root.name);
         let kind = if root.kind == Kind::Header { Kind::Valid } else { root.kind };
-        Access { field: fields.intern(key, name, 1, self.half, kind), lo: 0, hi: 0 }
+        let field = fields.intern(key, name, 1, self.half, kind);
+        if let Some((key, name)) = root.stack {
+            let stack = fields.intern(format!("{key}.$valid"), format!("{name}.$valid"), 1, self.half, kind);
+            fields.list[field.0 as usize].stack = Some(stack);
+        }
+        Access { field, lo: 0, hi: 0 }
     }
 
     /// The variable with the fields and elements that lead to a place.
@@ -260,46 +293,34 @@ impl<'a> Scope<'a> {
         match &place.kind {
             ExprKind::Var(id) => self.roots[id.index()].clone(),
             ExprKind::Field(base, index) => {
-                let mut root = self.root(base)?;
                 let name = match self.program.fields(&base.ty).get(*index as usize) {
                     Some(field) => field.name.to_string(),
                     None => index.to_string(),
                 };
-                root.key = format!("{}.{name}", root.key);
-                root.name = format!("{}.{name}", root.name);
-                Some(root)
+                Some(self.root(base)?.field(&name))
             }
             ExprKind::Index(base, index) => {
                 let ExprKind::Const(Const::Bits(index)) = &index.kind else { return None };
-                let index = index.to_u64()?;
-                let mut root = self.root(base)?;
-                root.key = format!("{}[{index}]", root.key);
-                root.name = format!("{}[{index}]", root.name);
-                Some(root)
+                Some(self.root(base)?.element(index.to_u64()?))
             }
             _ => None,
         }
     }
 
     fn leaves(&self, fields: &mut Fields, root: Root, ty: &Type, found: &mut Vec<Access>) {
-        let below = |name: &str| Root {
-            key: format!("{}{name}", root.key),
-            name: format!("{}{name}", root.name),
-            kind: root.kind,
-        };
         if self.program.is_header(ty) && root.kind != Kind::Intrinsic {
-            found.push(self.validity(fields, below("")));
+            found.push(self.shared_validity(fields, root.clone()));
         }
         match ty {
             Type::Stack(element, size) => {
                 (0..(*size).min(MOST_ELEMENTS))
-                    .for_each(|at| self.leaves(fields, below(&format!("[{at}]")), element, found));
+                    .for_each(|at| self.leaves(fields, root.element(u64::from(at)), element, found));
             }
             Type::Tuple(types) => {
                 types
                     .iter()
                     .enumerate()
-                    .for_each(|(at, ty)| self.leaves(fields, below(&format!(".{at}")), ty, found));
+                    .for_each(|(at, ty)| self.leaves(fields, root.field(&at.to_string()), ty, found));
             }
             ty => match self.program.fields(ty) {
                 [] => {
@@ -309,9 +330,7 @@ impl<'a> Scope<'a> {
                         found.push(Access { field, lo: 0, hi: bits - 1 });
                     }
                 }
-                parts => parts
-                    .iter()
-                    .for_each(|f| self.leaves(fields, below(&format!(".{}", f.name)), &f.ty, found)),
+                parts => parts.iter().for_each(|f| self.leaves(fields, root.field(&f.name), &f.ty, found)),
             },
         }
     }

@@ -6,9 +6,10 @@ use crate::field::{FieldId, Fields, Half, Scope};
 use crate::graph::{self, Dependency};
 use crate::parde::{self, Parde};
 use crate::phv::{Containers, Packing};
-use crate::place::{self, Placement};
+use crate::place::Placement;
 use crate::problem::Problem;
 use crate::unit::Unit;
+use crate::validity::{self, Validity};
 use crate::walk::Walk;
 use base_diag::Diagnostic;
 use base_diag::codes::plan::NO_FIT;
@@ -37,6 +38,8 @@ pub struct Pipe {
     pub dependencies: Vec<Dependency>,
     /// The stages of each unit.
     pub placement: Placement,
+    /// Validity bits in common containers, which keep units apart.
+    pub validity: Validity,
     /// Containers of ingress and egress.
     pub phv: [Containers; 2],
     /// Validity bits of ingress and egress.
@@ -170,11 +173,11 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
     }
     let dependencies = graph::dependencies(&units);
     let mut lacks = vec![];
-    let placement = if graph::order(units.len(), &dependencies).is_some() {
-        place::place(device, &units, &dependencies)
+    let (placement, validity) = if graph::order(units.len(), &dependencies).is_some() {
+        validity::place(device, &units, &dependencies, &fields, &pardes)
     } else {
         lacks.push(Lack::Circle);
-        Placement::default()
+        <(Placement, Validity)>::default()
     };
     lacks.extend(placement.unplaced.iter().map(|(unit, resource)| Lack::Unit(*unit, *resource)));
     if placement.stages.len() as u32 > device.stages {
@@ -213,6 +216,7 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
         units,
         dependencies,
         placement,
+        validity,
         phv,
         pov_bits,
         parser_states,

@@ -27,6 +27,7 @@ mod stage;
 mod table;
 mod text;
 mod unit;
+mod validity;
 mod walk;
 
 pub use amount::{Amounts, Resource};
@@ -40,3 +41,4 @@ pub use place::Placement;
 pub use problem::Problem;
 pub use report::{DependencyReport, PipeReport, Report, StageReport, TableReport};
 pub use text::text;
+pub use validity::Validity;

@@ -35,12 +35,15 @@ pub struct Parde {
     pub states: u32,
     /// For each state, the states that can follow it, directly or not.
     reaches: Vec<BTreeSet<usize>>,
+    /// For each state, the first one of its chain: states that always follow each other are one state of the device.
+    chains: Vec<usize>,
 }
 
 impl Parde {
     /// Adds the headers and states of a parser.
     pub fn parser(&mut self, device: &Device, parser: &Parser, scope: &Scope<'_>, fields: &mut Fields) {
         self.reaches = reach(parser);
+        self.chains = chains(parser);
         let mut extracted = vec![];
         for (at, state) in parser.states.iter().enumerate() {
             let mut bytes = 0;
@@ -98,7 +101,7 @@ impl Parde {
             self.written.extend(all.iter().map(|a| a.field));
             return;
         }
-        let all: Vec<Access> = all.into_iter().filter(|a| *a != valid).collect();
+        let all: Vec<Access> = all.into_iter().filter(|a| fields.get(a.field).kind != Kind::Valid).collect();
         let known = self.headers.entry(valid.field);
         let known = known.or_insert(Header { fields: all, valid: valid.field, states: BTreeSet::new() });
         known.states.insert(at);
@@ -117,6 +120,11 @@ impl Parde {
                 self.read.extend(all.iter().map(|a| a.field));
             }),
         });
+    }
+
+    /// The device's states in which a header is extracted.
+    pub fn chains_of(&self, header: &Header) -> BTreeSet<usize> {
+        header.states.iter().filter_map(|at| self.chains.get(*at).copied()).collect()
     }
 
     /// True if one packet can have both headers from the parser.
@@ -153,6 +161,28 @@ fn reach(parser: &Parser) -> Vec<BTreeSet<usize>> {
     (0..parser.states.len()).map(after).collect()
 }
 
+/// For each state, the first one of its chain.
+fn chains(parser: &Parser) -> Vec<usize> {
+    let states = parser.states.len();
+    let mut entries = vec![0; states];
+    let follow: Vec<Vec<usize>> = (0..states).map(|at| next(parser, at).0).collect();
+    follow.iter().flatten().for_each(|to| entries[*to] += 1);
+    let goes_on = |at: usize| match (&parser.states[at].transition, follow[at].first()) {
+        (Transition::Goto(_), Some(to)) if entries[*to] == 1 && *to != 0 => Some(*to),
+        _ => None,
+    };
+    let mut chains: Vec<usize> = (0..states).collect();
+    let continues: BTreeSet<usize> = (0..states).filter_map(goes_on).collect();
+    for first in (0..states).filter(|at| !continues.contains(at)) {
+        let mut at = first;
+        while let Some(to) = goes_on(at) {
+            chains[to] = first;
+            at = to;
+        }
+    }
+    chains
+}
+
 /// The fewest bytes that are extracted on a path to accept.
 fn least(parser: &Parser, extracted: &[u32]) -> u32 {
     let mut best = vec![None; extracted.len()];
@@ -173,7 +203,10 @@ fn least(parser: &Parser, extracted: &[u32]) -> u32 {
 
 /// Validity bits of a half: of headers that may be emitted, and of metadata that the deparser is given only if it was written.
 pub fn pov_bits(parde: &Parde, written: &BTreeSet<FieldId>, fields: &Fields, half: Half) -> (u32, u32) {
-    let possible = |valid: &&FieldId| parde.headers.contains_key(valid) || written.contains(valid);
+    let possible = |valid: &&FieldId| {
+        let shared = fields.get(**valid).stack.unwrap_or(**valid);
+        parde.headers.contains_key(valid) || written.contains(&shared)
+    };
     let headers = parde.emitted.iter().filter(possible).count();
     let given = written.iter().filter(|id| {
         let field = fields.get(**id);

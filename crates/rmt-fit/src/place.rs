@@ -9,6 +9,7 @@ use crate::graph::{self, Dependency};
 use crate::layout;
 use crate::stage::Stage;
 use crate::unit::{Kind, Unit, UnitId};
+use std::collections::BTreeSet;
 
 /// Most units for which the exact search is tried, and the steps that it may take.
 const EXACT_UNITS: usize = 16;
@@ -27,9 +28,12 @@ pub struct Placement {
     pub unplaced: Vec<(UnitId, Option<Resource>)>,
 }
 
+/// For each unit, those that no stage has beside it, in both directions; empty if there are none at all.
+pub type Apart = Vec<BTreeSet<UnitId>>;
+
 /// Places units that wait for each other by `dependencies`, which form no circle.
-pub fn place(device: &Device, units: &[Unit], dependencies: &[Dependency]) -> Placement {
-    let search = Search::new(device, units, dependencies);
+pub fn place(device: &Device, units: &[Unit], dependencies: &[Dependency], apart: &Apart) -> Placement {
+    let search = Search::new(device, units, dependencies, apart);
     let mut placement = search.greedy();
     placement.at_least = search.bound(&placement);
     let used = placement.stages.len() as u32;
@@ -44,8 +48,18 @@ pub fn place(device: &Device, units: &[Unit], dependencies: &[Dependency]) -> Pl
 }
 
 /// Like [`place`], without the exact search and without a bound.
-pub fn greedy(device: &Device, units: &[Unit], dependencies: &[Dependency]) -> Placement {
-    Search::new(device, units, dependencies).greedy()
+pub fn greedy(device: &Device, units: &[Unit], dependencies: &[Dependency], apart: &Apart) -> Placement {
+    Search::new(device, units, dependencies, apart).greedy()
+}
+
+/// True if two units of `stage` are to be apart.
+pub fn breaks(stage: &Stage, apart: &Apart) -> bool {
+    stage.parts.iter().any(|(unit, _)| is_beside(stage, *unit, apart))
+}
+
+/// True if `stage` has a unit that is to be apart from `unit`.
+fn is_beside(stage: &Stage, unit: UnitId, apart: &Apart) -> bool {
+    apart.get(unit).is_some_and(|others| stage.parts.iter().any(|(u, _)| others.contains(u)))
 }
 
 struct Search<'a> {
@@ -58,6 +72,7 @@ struct Search<'a> {
     order: Vec<UnitId>,
     /// For each unit, those that share an object with it: they go to one stage.
     together: Vec<Vec<UnitId>>,
+    apart: &'a Apart,
 }
 
 /// A partial placement.
@@ -71,7 +86,12 @@ struct State {
 }
 
 impl<'a> Search<'a> {
-    fn new(device: &'a Device, units: &'a [Unit], dependencies: &'a [Dependency]) -> Search<'a> {
+    fn new(
+        device: &'a Device,
+        units: &'a [Unit],
+        dependencies: &'a [Dependency],
+        apart: &'a Apart,
+    ) -> Search<'a> {
         let mut waits: Vec<Vec<&Dependency>> = vec![vec![]; units.len()];
         dependencies.iter().for_each(|d| waits[d.to].push(d));
         let tails = graph::tails(units.len(), dependencies).unwrap_or_else(|| vec![0; units.len()]);
@@ -80,7 +100,7 @@ impl<'a> Search<'a> {
         let together = (0..units.len())
             .map(|a| (0..units.len()).filter(|b| a != *b && shares(&units[a], &units[*b])).collect())
             .collect();
-        Search { device, units, waits, tails, order, together }
+        Search { device, units, waits, tails, order, together, apart }
     }
 
     fn start(&self) -> State {
@@ -163,6 +183,9 @@ impl<'a> Search<'a> {
     /// Puts a unit into `stage` if there is room for all that is left of it.
     fn put(&self, state: &mut State, unit: UnitId, stage: u32) -> bool {
         let left = state.left[unit];
+        if is_beside(&state.stages[stage as usize], unit, self.apart) {
+            return false;
+        }
         let offer = state.stages[stage as usize].offer(self.device, self.units, unit, left);
         let Some(part) = offer.filter(|part| part.entries >= left || !self.is_table(unit)) else {
             return false;
@@ -183,6 +206,9 @@ impl<'a> Search<'a> {
             let fits = |part: &layout::Part| part.entries >= left;
             let whole = Stage::default().offer(self.device, self.units, unit, left);
             if !self.is_table(unit) || whole.as_ref().is_some_and(fits) {
+                continue;
+            }
+            if is_beside(&state.stages[stage as usize], unit, self.apart) {
                 continue;
             }
             if let Some(part) = state.stages[stage as usize].offer(self.device, self.units, unit, left)
@@ -323,7 +349,6 @@ mod tests {
     use crate::field::Half;
     use crate::unit::{Fixed, Match};
     use base_diag::Span;
-    use std::collections::BTreeSet;
 
     /// A ternary table with this number of TCAM blocks and no dependencies.
     fn table(blocks: u64) -> Unit {
@@ -361,8 +386,8 @@ mod tests {
     #[test]
     fn the_exact_search_finds_what_the_greedy_one_misses() {
         let units: Vec<Unit> = [8, 12, 8, 12, 8].map(table).into();
-        assert_eq!(greedy(&tofino(), &units, &[]).stages.len(), 3);
-        let best = place(&tofino(), &units, &[]);
+        assert_eq!(greedy(&tofino(), &units, &[], &vec![]).stages.len(), 3);
+        let best = place(&tofino(), &units, &[], &vec![]);
         assert_eq!((best.stages.len(), best.at_least), (2, 2));
     }
 
@@ -370,14 +395,14 @@ mod tests {
     fn a_pinned_table_waits_for_its_stage() {
         let mut units: Vec<Unit> = [1, 1].map(table).into();
         units[1].stage = Some(3);
-        let placed = place(&tofino(), &units, &[]);
+        let placed = place(&tofino(), &units, &[], &vec![]);
         assert_eq!(placed.stages.iter().map(|s| s.parts.len()).collect::<Vec<_>>(), [1, 0, 0, 1]);
     }
 
     #[test]
     fn no_stage_holds_more_than_it_has() {
         let units: Vec<Unit> = (1..40).map(table).collect();
-        let placed = place(&tofino(), &units, &[]);
+        let placed = place(&tofino(), &units, &[], &vec![]);
         let limit = Amounts::of(&tofino().stage);
         assert!(placed.unplaced.is_empty());
         assert!(placed.stages.iter().all(|s| s.used.beyond(&limit).is_none()));

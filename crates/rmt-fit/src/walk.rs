@@ -252,7 +252,7 @@ impl<'a> Walk<'a> {
             }
             StmtKind::Call(call) => self.call(call, &Type::Void, unit),
             StmtKind::SetValid(header, _) => {
-                unit.writes.extend(self.scope.valid(self.fields, header));
+                unit.writes.extend(self.scope.shared_valid(self.fields, header));
                 false
             }
             StmtKind::PushFront(stack, _) | StmtKind::PopFront(stack, _) => {
