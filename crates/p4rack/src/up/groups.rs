@@ -109,11 +109,8 @@ impl Groups {
 
     /// The groups, for the report that has these drops.
     pub(super) fn reports(&self, emulator: &Emulator, drops: &[DropReport]) -> Vec<GroupReport> {
-        let report = |(number, one): (usize, &Running)| GroupReport {
-            queue_full: one.queue_full(emulator, drops),
-            ..one.report(number, &self.0, emulator)
-        };
-        self.0.iter().enumerate().map(report).collect()
+        let each = self.0.iter().enumerate();
+        each.map(|(number, one)| one.report(number, &self.0, emulator, drops)).collect()
     }
 }
 
@@ -234,7 +231,13 @@ impl Running {
         drops.iter().filter(is_it).map(|drop| drop.packets).sum()
     }
 
-    fn report(&self, number: usize, all: &[Running], emulator: &Emulator) -> GroupReport {
+    fn report(
+        &self,
+        number: usize,
+        all: &[Running],
+        emulator: &Emulator,
+        drops: &[DropReport],
+    ) -> GroupReport {
         let driven = |id: DeviceId| (emulator.device(id)? as &dyn Any).downcast_ref::<Driven>();
         // Meters of a switch are in the order of its groups.
         let before = all[..number].iter().filter(|one| one.switch() == self.switch()).count();
@@ -267,7 +270,7 @@ impl Running {
             returned,
             lost: sent - returned.min(sent),
             repeated: meter.map_or(0, |meter| meter.repeated),
-            queue_full: 0,
+            queue_full: self.queue_full(emulator, drops),
             servers: self.group.control.all().map(server).collect(),
         }
     }
