@@ -43,14 +43,42 @@ fn without_numbers_doubled_calls_are_noticed() {
     assert!(difference(&whole(&racked, &sent), &ran, &sent).is_some());
 }
 
-/// Two servers that do 2,500 calls a second get about 15,000. `more` are lines of the group.
-fn overloaded(name: &str, more: &str) -> RunReport {
+/// The group without state, with changes of its rack; `more` are lines of the group.
+fn changed(name: &str, more: &str, changes: &[(&str, &str)]) -> RunReport {
     let place = stateless(name, ONE_CALL, &format!("variant = \"pin\"\n{more}"), "");
     let file = place.join("RACK.toml");
-    let rack = std::fs::read_to_string(&file).expect("the rack");
-    let slow = rack.replace("{ even = \"2us\" }", "{ even = \"400us\" }\nparallel = 1");
-    std::fs::write(file, slow).expect("a file");
+    let mut rack = std::fs::read_to_string(&file).expect("the rack");
+    for (from, to) in changes {
+        assert!(rack.contains(from), "{from}");
+        rack = rack.replace(from, to);
+    }
+    std::fs::write(file, rack).expect("a file");
     run(&load(&place))
+}
+
+/// Two servers that do 2,500 calls a second get about 15,000. `more` are lines of the group.
+fn overloaded(name: &str, more: &str) -> RunReport {
+    changed(name, more, &[("{ even = \"2us\" }", "{ even = \"400us\" }\nparallel = 1")])
+}
+
+#[test]
+fn frames_that_find_no_room_on_their_path_to_a_server_are_counted() {
+    let slow = ("{ even = \"2us\" }", "{ even = \"400us\" }\nparallel = 1\nbacklog = 4");
+    let narrow = ("rate = \"10Gbit/s\"", "rate = \"2Mbit/s\"\nqueue = 3");
+    for (name, change) in [("full-backlogs", slow), ("full-queues", narrow)] {
+        let report = changed(name, "", &[change]);
+        let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+        assert!(group.queue_full > 100 && group.returned > 100, "{name}: {group:?}");
+        if name == "full-backlogs" {
+            assert_eq!(group.lost, group.queue_full, "{name}: {group:?}");
+        } else {
+            // Calls that do not fit the queue of the switch's port have not left it.
+            assert!(group.lost < group.queue_full / 4, "{name}: {group:?}");
+        }
+        let shown: String = report.tables().iter().map(ToString::to_string).collect();
+        assert!(shown.contains("queue full") && shown.contains(&group.queue_full.to_string()), "{shown}");
+    }
+    assert_eq!(changed("roomy-group", "", &[]).groups[0].queue_full, 0);
 }
 
 /// The longest latency of a packet, in microseconds.

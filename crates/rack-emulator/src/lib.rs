@@ -47,7 +47,7 @@ mod watch;
 mod world;
 
 pub use circle::LoopReport;
-pub use device_network::{Harm, Medium, MediumCounts, Passed, Sent, Spent};
+pub use device_network::{Harm, Medium, MediumCounts, Passed, Reason, Sent, Spent};
 pub use emulator::{BuildError, Emulator, PacketBalance, RackDevice, RunEnd};
 pub use host::Received;
 pub use host_programs::Captures;

@@ -74,6 +74,8 @@ pub struct GroupReport {
     pub lost: u64,
     /// Answers that had come before, and that the switch has dropped.
     pub repeated: u64,
+    /// Frames to servers that found no room: in the queue of the switch's port, or in the server's backlog.
+    pub queue_full: u64,
     /// In the order of the rack's file.
     pub servers: Vec<ServerReport>,
 }

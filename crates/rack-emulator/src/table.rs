@@ -120,10 +120,10 @@ fn edge_row(edge: &EdgeReport) -> [String; 5] {
     ]
 }
 
-const GROUPS: [&str; 8] =
-    ["<group", "<switch", "changes", "calls", "came back", "lost", "repeated", "<state"];
+const GROUPS: [&str; 9] =
+    ["<group", "<switch", "changes", "calls", "came back", "lost", "queue full", "repeated", "<state"];
 
-fn group_row(group: &GroupReport) -> [String; 8] {
+fn group_row(group: &GroupReport) -> [String; 9] {
     [
         group.group.clone(),
         group.switch.clone(),
@@ -131,6 +131,7 @@ fn group_row(group: &GroupReport) -> [String; 8] {
         group.sent.to_string(),
         group.returned.to_string(),
         group.lost.to_string(),
+        group.queue_full.to_string(),
         group.repeated.to_string(),
         if group.is_steady { "steady" } else { "changing" }.to_string(),
     ]

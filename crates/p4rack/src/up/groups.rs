@@ -16,12 +16,12 @@ use device::Switch;
 use device_control::{GroupStep, RackGroup, Standing, group_refusal, write_group};
 use group_front::{Meter, Settings};
 use ir_split::DeviceIndex;
-use rack_emulator::{Emulator, GroupReport, ServerReport, Violation};
+use rack_emulator::{DropReport, Emulator, GroupReport, Reason, ServerReport, Violation};
 use rack_model::{DeviceId, MemberChange, Membership, NodeId};
 use server_groups::wire::Flow;
 use server_groups::{Member, Report};
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// All groups of a rack.
 #[derive(Default)]
@@ -107,9 +107,10 @@ impl Groups {
         Ok(())
     }
 
-    /// The groups, for the report.
-    pub(super) fn reports(&self, emulator: &Emulator) -> Vec<GroupReport> {
-        self.0.iter().enumerate().map(|(number, one)| one.report(number, &self.0, emulator)).collect()
+    /// The groups, for the report that has these drops.
+    pub(super) fn reports(&self, emulator: &Emulator, drops: &[DropReport]) -> Vec<GroupReport> {
+        let each = self.0.iter().enumerate();
+        each.map(|(number, one)| one.report(number, &self.0, emulator, drops)).collect()
     }
 }
 
@@ -215,7 +216,28 @@ impl Running {
         }
     }
 
-    fn report(&self, number: usize, all: &[Running], emulator: &Emulator) -> GroupReport {
+    /// Frames that found no room on their path to a server.
+    fn queue_full(&self, emulator: &Emulator, drops: &[DropReport]) -> u64 {
+        let switch = emulator.rack().node_name(NodeId::Device(self.switch()));
+        let ports = self.group.control.edge().members.iter().map(|(_, port)| format!("{switch}:{port}"));
+        let ports: BTreeSet<String> = ports.collect();
+        let servers: BTreeSet<String> =
+            self.group.control.all().map(|(member, _)| self.name_of(member, emulator)).collect();
+        let (queue, backlog) = (Reason::QueueFull.words(), Reason::BacklogFull.words());
+        let is_it = |drop: &&DropReport| {
+            ports.contains(&drop.place) && drop.reason == queue
+                || servers.contains(&drop.place) && drop.reason == backlog
+        };
+        drops.iter().filter(is_it).map(|drop| drop.packets).sum()
+    }
+
+    fn report(
+        &self,
+        number: usize,
+        all: &[Running],
+        emulator: &Emulator,
+        drops: &[DropReport],
+    ) -> GroupReport {
         let driven = |id: DeviceId| (emulator.device(id)? as &dyn Any).downcast_ref::<Driven>();
         // Meters of a switch are in the order of its groups.
         let before = all[..number].iter().filter(|one| one.switch() == self.switch()).count();
@@ -248,6 +270,7 @@ impl Running {
             returned,
             lost: sent - returned.min(sent),
             repeated: meter.map_or(0, |meter| meter.repeated),
+            queue_full: self.queue_full(emulator, drops),
             servers: self.group.control.all().map(server).collect(),
         }
     }

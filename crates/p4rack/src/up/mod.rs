@@ -93,7 +93,7 @@ impl Running {
         let mut report = self.emulator.report();
         report.edges = self.control.edges.report(&mut self.emulator);
         report.pinned = self.control.report_pinned(self.emulator.now(), &report.links);
-        report.groups = self.control.groups.reports(&self.emulator);
+        report.groups = self.control.groups.reports(&self.emulator, &report.drops);
         Ok(report)
     }
 
