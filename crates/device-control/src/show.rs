@@ -144,3 +144,39 @@ pub fn serving(shown: &mut ShowResponse) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use p4runtime_proto::p4rack::v1::{FlowShard, PinnedApp};
+    use target::State::{InUse, Out, Ready, Unknown};
+
+    /// The helper that serves a shard of `a` and `b` whose edge has these states.
+    fn serves(states: [target::State; 2]) -> String {
+        let names = ["a", "b"].map(str::to_string);
+        let target = |(device, state): (String, target::State)| Target { device, state: state as i32 };
+        let edge = |targets: Vec<Target>| Spares { from: "s".into(), targets, ..Spares::default() };
+        let targets: Vec<Target> = names.clone().into_iter().zip(states).map(target).collect();
+        let other = targets.iter().rev().cloned().collect();
+        let [device, backup] = names;
+        let shard = FlowShard { number: 3, serving: device.clone(), device, backups: vec![backup] };
+        let alone = FlowShard { serving: "c".into(), device: "c".into(), ..FlowShard::default() };
+        let app = PinnedApp { switch: "s".into(), shards: vec![shard, alone], ..PinnedApp::default() };
+        let spares = vec![edge(other), edge(targets)];
+        let mut shown = ShowResponse { pinned_apps: vec![app], spares, ..ShowResponse::default() };
+        serving(&mut shown);
+        let mut shards = shown.pinned_apps.remove(0).shards;
+        assert_eq!(shards.remove(1).serving, "c", "it has no backup");
+        shards.remove(0).serving
+    }
+
+    #[test]
+    fn the_target_in_use_serves_a_shard() {
+        assert_eq!(serves([InUse, Ready]), "a");
+        assert_eq!(serves([Out, InUse]), "b");
+        assert_eq!(serves([Ready, Ready]), "a", "no packet has come yet");
+        assert_eq!(serves([Out, Ready]), "b");
+        assert_eq!(serves([Out, Out]), "");
+        assert_eq!(serves([Unknown, Unknown]), "a");
+    }
+}

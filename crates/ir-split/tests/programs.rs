@@ -354,3 +354,28 @@ fn devices_and_spares_are_the_same_for_all_regions_on_them() {
     let both = ["spare", "nic"].map(|name| format!("`{name}` {other}"));
     assert_eq!(reported(&[("Q", &[nic, spare]), ("R", &[spare, nic])]), both);
 }
+
+/// Regions on the same devices have the same number of replicas: they move together.
+#[test]
+fn replicas_are_the_same_for_all_regions_on_the_same_devices() {
+    let source = bare(include_str!("../testdata/split/sharded_replicas.p4"))
+        .replace("@shard(\"R\", 6) bit<8> shard;", "@shard(\"R\", 6) @shard(\"Q\", 6) bit<8> shard;")
+        .replace("@region(\"R\") {", "@region(\"Q\") { hdr.h.a = hdr.h.a + 0; }\n@region(\"R\") {");
+    let program = compile("test.p4", &source, &mut SourceMap::new());
+    let [tor, nic, other] = [0, 1, 2].map(DeviceIndex);
+    let reported = |replicas: [u32; 2]| {
+        let site = |replicas| Site { replicas, ..Site::at(vec![nic, other], Policy::Shard) };
+        let placement = Placement {
+            devices: ["tor", "nic", "other"].map(Into::into).to_vec(),
+            sites: [("Q".into(), site(replicas[0])), ("R".into(), site(replicas[1]))].into(),
+            ports: [((tor, nic), 11), ((nic, tor), 21), ((tor, other), 12), ((other, tor), 22)].into(),
+            ..Placement::whole("tor")
+        };
+        let found = ir_split::split(&program, &placement).err().unwrap_or_default();
+        let line = |d: &base_diag::Diagnostic| format!("{}: {}", d.title, d.notes.join(", "));
+        found.iter().map(line).collect::<Vec<_>>()
+    };
+    assert_eq!(reported([2, 2]), Vec::<String>::new());
+    let number = "cannot be a device of region `R`: other regions have it with another number of replicas";
+    assert_eq!(reported([2, 1]), ["nic", "other"].map(|name| format!("`{name}` {number}")));
+}
