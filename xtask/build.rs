@@ -39,6 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::write(messages.join("descriptors.bin"), bare.encode_to_vec())?;
     let mut config = prost_build::Config::new();
     config.btree_map(["."]).enable_type_names().include_file("messages.rs").out_dir(messages);
+    // Copies of a program's text share it.
+    config.bytes([".p4.v1.ForwardingPipelineConfig.p4_device_config"]);
     config.compile_fds(descriptors.clone())?;
 
     let builder = || {

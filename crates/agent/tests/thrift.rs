@@ -552,6 +552,10 @@ fn commands_are_those_of_simple_switch_cli() {
     assert_eq!(run("mc_set_lag_membership 1 4 5"), "");
     assert_eq!(run("mc_node_update 0 0 | 1"), "");
     assert!(run("mc_dump").contains(r#"{"handle":0,"lags":[1],"ports":[0]}"#));
+    // A new node with the handle of a deleted one is in no group.
+    assert_eq!(run("mc_node_destroy 0"), "");
+    assert_eq!(run("mc_node_create 6 1"), "node was created with handle 0");
+    assert!(run("mc_dump").contains(r#"{"id":1,"l1_handles":[]}"#));
     assert_eq!(run("mirroring_add 7 3"), "");
     assert_eq!(run("mirroring_get 7"), "port 3");
     assert_eq!(run("pvs_add types 0x1234"), "");
@@ -613,6 +617,20 @@ fn multicast_groups_of_a_program_without_tables_are_seen() {
     let read =
         switch.read("packet_replication_engine_entry { multicast_group_entry { multicast_group_id: 9 } }");
     assert!(read.contains("instance: 5") && read.contains("instance: 6"), "{read}");
+}
+
+#[test]
+fn a_constant_default_does_not_become_a_member() {
+    let program = include_str!("../../device-control/tests/p4runtime/all.p4");
+    let constant = "implementation = members; const default_action = NoAction;";
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/constant-default.p4");
+    std::fs::write(path, program.replacen("implementation = members;", constant, 1)).unwrap();
+    let switch = Running::start_with(path, |setup| setup);
+    let client = bmv2_thrift::Client::connect(&switch.thrift.to_string()).unwrap();
+    let mut cli = bmv2::cli::Cli::new(client).unwrap();
+    cli.run("act_prof_create_member members forward 2").unwrap();
+    let refused = cli.run("table_indirect_set_default ecmp 0").unwrap_err();
+    assert_eq!(refused, "Invalid table operation (DEFAULT_ENTRY_IS_CONST)");
 }
 
 #[test]

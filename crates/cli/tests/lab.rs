@@ -239,6 +239,27 @@ within 10s pingall
 }
 
 #[test]
+fn hosts_have_their_neighbours_and_routes_and_no_ipv6() {
+    let place = Place::new("hosts");
+    if !may_run(&place) {
+        return;
+    }
+    // The default route of `h1` goes with its interface, and comes back with it.
+    let script = "h1 ! grep eth0 /proc/net/if_inet6 2> /dev/null\nlink h1 s1 down\nh1 ! grep FE01000A /proc/net/route\n\
+                  link h1 s1 up\nh1 grep FE01000A /proc/net/route\nwithin 20s pingall\n";
+    place.write("hosts.txt", script);
+    let done = place.lab(&["test", "hosts.txt", "--grpc-port", "0", "--no-pcap"]);
+    assert!(done.status.success(), "{}", text(&done));
+    let app = r#"{"p4_src": "bridge.p4", "topology": {"assignment_strategy": "l2", "links": [["h1", "s1"], ["h2", "s1"]],
+        "hosts": {"h1": {}, "h2": {}}, "switches": {"s1": {}}}}"#;
+    place.write("p4app.json", app);
+    std::fs::remove_file(place.0.join("topology.json")).unwrap();
+    place.write("hosts.txt", "h1 cat /proc/net/arp\nexpect 10.0.0.2 \nexpect 00:00:0a:00:00:02\n");
+    let done = place.lab(&["test", "hosts.txt", "p4app.json", "--grpc-port", "0", "--no-pcap"]);
+    assert!(done.status.success(), "{}", text(&done));
+}
+
+#[test]
 fn commands_come_by_a_pipe_and_by_exec() {
     let place = Place::new("pipe");
     if !may_run(&place) {

@@ -121,7 +121,7 @@ impl AppView {
             traffic: of.share.map(|share| share.traffic.clone()),
             port: port.map(|field| field.id),
             config: ForwardingPipelineConfig {
-                p4_device_config: of.text.clone().into_bytes(),
+                p4_device_config: of.text.clone().into(),
                 p4info: Some(P4Info::clone(&info)),
                 cookie: None,
             },

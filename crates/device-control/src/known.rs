@@ -4,6 +4,7 @@ use super::{Maker, refusal};
 use base_diag::{Diagnostic, SourceMap};
 use dataplane_api::Registry;
 use device::Options;
+use p4runtime_proto::Bytes;
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_server::{Ahead, Status};
 use std::collections::{BTreeMap, VecDeque};
@@ -26,7 +27,7 @@ struct Programs {
 }
 
 /// A text and its program, or why it was refused.
-type Pushed = (Vec<u8>, Result<KnownProgram, Status>);
+type Pushed = (Bytes, Result<KnownProgram, Status>);
 
 #[derive(Clone)]
 pub(super) struct KnownProgram {
@@ -69,7 +70,10 @@ impl Known {
         let mut all: Vec<Pushed> = vec![];
         for (text, program) in programs {
             if self.get(text).is_none() && all.iter().all(|(known, _)| known != text) {
-                all.push((text.to_vec(), KnownProgram::pushed(program, SourceMap::new(), false)));
+                all.push((
+                    Bytes::copy_from_slice(text),
+                    KnownProgram::pushed(program, SourceMap::new(), false),
+                ));
             }
         }
         self.note(all);
@@ -103,14 +107,14 @@ impl KnownProgram {
 
 impl Maker {
     /// Work that compiles a pushed program and keeps the result; nothing if the program is known.
-    pub(super) fn compile_ahead(&self, text: &[u8]) -> Option<Ahead> {
+    pub(super) fn compile_ahead(&self, text: &Bytes) -> Option<Ahead> {
         if self.known.get(text).is_some() {
             return None;
         }
         // The program of our own is not needed for another.
         let own = self.own.clone().filter(|_| text.is_empty());
         let maker = Maker { own, ..self.clone() };
-        let text = text.to_vec();
+        let text = text.clone();
         Some(Box::new(move || {
             let config =
                 ForwardingPipelineConfig { p4_device_config: text, ..ForwardingPipelineConfig::default() };

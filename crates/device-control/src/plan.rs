@@ -11,6 +11,7 @@ use controller::{
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
 use ir_state::Mode;
+use p4runtime_proto::Bytes;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{
@@ -51,7 +52,7 @@ pub struct Splitter {
 
 /// A plan that was made ahead, for one request.
 struct Planned {
-    text: Vec<u8>,
+    text: Bytes,
     sites: BTreeMap<Name, Site>,
     rollout: Result<Rollout, Status>,
 }
@@ -321,7 +322,7 @@ pub fn make_part(
     let info = p4info::p4info(program).map_err(|problems| refusal("a part has no P4Info", &problems))?;
     let config = ForwardingPipelineConfig {
         p4info: Some(info.clone()),
-        p4_device_config: text.into_bytes(),
+        p4_device_config: text.into(),
         ..ForwardingPipelineConfig::default()
     };
     let mut part = Part::new(name, config, updates(linkage, &info)?, &info, whole)?;

@@ -412,7 +412,7 @@ fn pushed(app: usize, action: Action, program: &Program, cookie: u64) -> Call {
     use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
     let config = ForwardingPipelineConfig {
         p4info: Some(p4info::p4info(program).expect("it has a P4Info")),
-        p4_device_config: target_p4::print(program).into_bytes(),
+        p4_device_config: target_p4::print(program).into(),
         cookie: Some(Cookie { cookie }),
     };
     Call::SetConfig(Box::new(SetForwardingPipelineConfigRequest {

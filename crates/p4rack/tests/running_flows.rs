@@ -556,7 +556,7 @@ fn writes_that_flows_cannot_follow_are_refused_whole() {
 fn config(program: &Program, text: &str) -> ForwardingPipelineConfig {
     ForwardingPipelineConfig {
         p4info: Some(p4info::p4info(program).expect("it has one")),
-        p4_device_config: text.as_bytes().to_vec(),
+        p4_device_config: text.as_bytes().to_vec().into(),
         ..ForwardingPipelineConfig::default()
     }
 }

@@ -16,7 +16,8 @@ pub struct Raw<M> {
 impl<M: Message + Default> Raw<M> {
     /// Decodes it.
     pub(crate) fn decode(self) -> Result<M, Status> {
-        M::decode(self.bytes).map_err(|error| undecodable(&error))
+        // From a slice: parts of the message that are kept are copies, and the buffer of the whole message is freed.
+        M::decode(&self.bytes[..]).map_err(|error| undecodable(&error))
     }
 }
 

@@ -1532,8 +1532,8 @@ impl ::prost::Name for StreamOtherError {
 pub struct ForwardingPipelineConfig {
     #[prost(message, optional, tag = "1")]
     pub p4info: ::core::option::Option<super::config::v1::P4Info>,
-    #[prost(bytes = "vec", tag = "2")]
-    pub p4_device_config: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub p4_device_config: ::prost::bytes::Bytes,
     #[prost(message, optional, tag = "3")]
     pub cookie: ::core::option::Option<forwarding_pipeline_config::Cookie>,
 }

@@ -34,6 +34,7 @@ mod messages {
 }
 
 pub use messages::{google, p4, p4rack};
+pub use prost::bytes::Bytes;
 pub use prost_types::Any;
 
 /// The encoded `google.protobuf.FileDescriptorSet` of all files, well-known types included, without comments.

@@ -5,6 +5,7 @@ use crate::replay::Replay;
 use crate::server::{Server, no_program};
 use crate::status::Status;
 use crate::target::{Ahead, Builder};
+use p4runtime_proto::Bytes;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseType;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -282,7 +283,7 @@ impl<B: Builder> Server<B> {
             };
             ForwardingPipelineConfig {
                 p4info: config.p4info.clone().filter(|_| info),
-                p4_device_config: if device { config.p4_device_config.clone() } else { vec![] },
+                p4_device_config: if device { config.p4_device_config.clone() } else { Bytes::new() },
                 cookie: config.cookie,
             }
         };

@@ -2,6 +2,7 @@
 
 use crate::packet_io::PacketIo;
 use crate::target::{Built, Target};
+use p4runtime_proto::Bytes;
 use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
 use p4runtime_store::{Catalog, Names, Store};
 
@@ -9,7 +10,7 @@ use p4runtime_store::{Catalog, Names, Store};
 pub(crate) struct Configured<T> {
     pub(crate) config: ForwardingPipelineConfig,
     /// The `p4_device_config` from which the program was built: that of an earlier configuration, if the present one keeps the running program.
-    pub(crate) source: Vec<u8>,
+    pub(crate) source: Bytes,
     /// Names of translated values: strings outside, numbers inside.
     pub(crate) names: Names,
     pub(crate) store: Store,
@@ -25,7 +26,7 @@ impl<T: Target> Configured<T> {
     /// Config of a device that was just built.
     pub(crate) fn new(
         config: ForwardingPipelineConfig,
-        source: Vec<u8>,
+        source: Bytes,
         built: Built<T>,
         is_noted: bool,
     ) -> Configured<T> {

@@ -17,7 +17,8 @@ fn row(number: u32, length: usize) -> (Vec<u8>, Option<Vec<u8>>) {
 }
 
 fn program(cookie: u64, text: usize) -> Option<ForwardingPipelineConfig> {
-    let mut program = ForwardingPipelineConfig { p4_device_config: vec![1; text], ..Default::default() };
+    let mut program =
+        ForwardingPipelineConfig { p4_device_config: vec![1; text].into(), ..Default::default() };
     program.cookie.get_or_insert_default().cookie = cookie;
     Some(program)
 }

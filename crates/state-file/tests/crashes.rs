@@ -83,7 +83,7 @@ fn batch(rng: &mut Rng, is_first: bool) -> Batch {
     }
     let anew = is_first || rng.below(10) == 0;
     let program = anew.then(|| ForwardingPipelineConfig {
-        p4_device_config: vec![rng.below(256) as u8; 20],
+        p4_device_config: vec![rng.below(256) as u8; 20].into(),
         ..ForwardingPipelineConfig::default()
     });
     Batch { program, rows: notes.rows(|_| ()) }

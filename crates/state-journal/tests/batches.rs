@@ -35,7 +35,7 @@ fn batch(rng: &mut Rng, is_first: bool) -> Batch {
         notes.note(query, (rng.below(3) > 0).then_some(now));
     }
     let program = (is_first || rng.below(8) == 0).then(|| ForwardingPipelineConfig {
-        p4_device_config: vec![rng.below(256) as u8],
+        p4_device_config: vec![rng.below(256) as u8].into(),
         ..ForwardingPipelineConfig::default()
     });
     Batch { program, rows: notes.rows(|_| ()) }

@@ -85,7 +85,7 @@ async fn push(
 ) -> Result<(), tonic::Status> {
     let request = "device_id: 1 election_id { low: 2 } action: RECONCILE_AND_COMMIT";
     let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
-    request.config = Some(ForwardingPipelineConfig { p4_device_config: text, ..start.clone() });
+    request.config = Some(ForwardingPipelineConfig { p4_device_config: text.into(), ..start.clone() });
     client.set_forwarding_pipeline_config(request).await.map(drop)
 }
 

@@ -50,7 +50,8 @@ fn a_lab_gives_memory_back() {
         let mut config = running(&mut client).await;
         config.p4_device_config =
             std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4"))
-                .unwrap();
+                .unwrap()
+                .into();
         request.config = Some(config);
         client.set_forwarding_pipeline_config(request).await.unwrap();
         victim.is_as_before(before, "entries of a lab");

@@ -126,7 +126,8 @@ async fn attack(victim: &Victim, start: &ForwardingPipelineConfig, table: (u32, 
     // Programs.
     let request = "device_id: 1 election_id { low: 2 } action: RECONCILE_AND_COMMIT";
     let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
-    request.config = Some(ForwardingPipelineConfig { p4_device_config: program(round), ..start.clone() });
+    request.config =
+        Some(ForwardingPipelineConfig { p4_device_config: program(round).into(), ..start.clone() });
     let pushed = reader.set_forwarding_pipeline_config(request).await;
     assert_eq!(pushed.is_ok(), round % 3 != 2, "{pushed:?}");
     if round.is_multiple_of(8) {

@@ -27,7 +27,7 @@ fn program(from: &str, to: &str) -> String {
 async fn push(client: &mut Client, action: Action, text: Option<&str>) -> Result<(), Status> {
     let config = match text {
         Some(text) => {
-            let p4_device_config = text.as_bytes().to_vec();
+            let p4_device_config = text.as_bytes().to_vec().into();
             Some(ForwardingPipelineConfig { p4_device_config, ..running(client).await })
         }
         None => None,
@@ -62,7 +62,7 @@ fn programs_that_need_more_memory_than_there_is_are_refused() {
         let info = p4info(&cells);
         for (what, text, info) in [("tables", &tables, None), ("registers", &cells, Some(info))] {
             let mut config = running(&mut client).await;
-            config.p4_device_config = text.as_bytes().to_vec();
+            config.p4_device_config = text.as_bytes().to_vec().into();
             config.p4info = info.or(config.p4info);
             let request = "device_id: 1 election_id { low: 1 } action: VERIFY_AND_COMMIT";
             let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();

@@ -108,7 +108,7 @@ fn push(ifs: usize) -> impl AsyncFnOnce(&mut Client, (u32, u32), &str) + Send + 
         let mut request: SetForwardingPipelineConfigRequest = from_text(request).unwrap();
         // The statements change nothing of the P4Info.
         let config = running(client).await;
-        request.config = Some(ForwardingPipelineConfig { p4_device_config: program(ifs), ..config });
+        request.config = Some(ForwardingPipelineConfig { p4_device_config: program(ifs).into(), ..config });
         client.set_forwarding_pipeline_config(request).await.unwrap();
     }
 }

@@ -196,7 +196,7 @@ fn a_pushed_program_is_kept() {
         let p4info = p4info::p4info(&crate::setup::compiled_text(&text)).ok();
         let config = ForwardingPipelineConfig {
             p4info,
-            p4_device_config: text.into_bytes(),
+            p4_device_config: text.into(),
             ..ForwardingPipelineConfig::default()
         };
         let request = |action: Action, config| SetForwardingPipelineConfigRequest {

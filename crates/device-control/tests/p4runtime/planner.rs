@@ -17,7 +17,7 @@ fn the_first_plan_has_the_parts_that_were_made_before() {
     let splitter = splitter.with_parts(&whole, (parts, marked)).unwrap();
     let is_marked = |rollout: Rollout| {
         let text = rollout.parts[0].as_ref().unwrap().config.p4_device_config.clone();
-        String::from_utf8(text).unwrap().ends_with(MARK)
+        String::from_utf8(text.to_vec()).unwrap().ends_with(MARK)
     };
     let plan = |epoch| splitter.plan(&ForwardingPipelineConfig::default(), epoch).unwrap();
     assert!(is_marked(plan(1)));

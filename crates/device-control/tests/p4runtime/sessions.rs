@@ -60,7 +60,7 @@ fn the_highest_election_id_is_primary() {
 fn set(bench: &mut Bench, action: Action, program: Option<&str>) -> String {
     let config = program.map(|text| ForwardingPipelineConfig {
         p4info: Some(described(text)),
-        p4_device_config: text.as_bytes().to_vec(),
+        p4_device_config: text.as_bytes().to_vec().into(),
         ..ForwardingPipelineConfig::default()
     });
     bench.set_config_by(action, config)
@@ -156,7 +156,7 @@ fn a_role_comes_with_a_configuration_of_nothing() {
 fn a_config_has_the_p4info_of_its_program() {
     both(|mut bench| {
         let mut push = |p4info| {
-            let p4_device_config = PROGRAM.as_bytes().to_vec();
+            let p4_device_config = PROGRAM.as_bytes().to_vec().into();
             let config = ForwardingPipelineConfig { p4info, p4_device_config, cookie: None };
             bench.set_config_by(Action::Verify, Some(config))
         };
@@ -191,7 +191,11 @@ const JSON: &str = "{ \"header_types\": [], \"pipelines\": [] }";
 #[test]
 fn controllers_for_bmv2_are_reported_what_to_send() {
     let push = |bench: &mut Bench, action, p4_device_config: Vec<u8>| {
-        let config = ForwardingPipelineConfig { p4info: Some(info()), p4_device_config, cookie: None };
+        let config = ForwardingPipelineConfig {
+            p4info: Some(info()),
+            p4_device_config: p4_device_config.into(),
+            cookie: None,
+        };
         bench.set_config_by(action, Some(config))
     };
     both(|mut bench| {

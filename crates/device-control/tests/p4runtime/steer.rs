@@ -188,7 +188,7 @@ fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
     let config = ForwardingPipelineConfig::default();
     let moved: RegionMap = [("Cells".to_string(), "fpga".to_string())].into();
     let texts = |rollout: Rollout| -> Vec<Option<Vec<u8>>> {
-        rollout.parts.into_iter().map(|part| Some(part?.config.p4_device_config)).collect()
+        rollout.parts.into_iter().map(|part| Some(part?.config.p4_device_config.to_vec())).collect()
     };
     let mut wanted = splitter(maker());
     wanted.replace(moved.clone()).unwrap();

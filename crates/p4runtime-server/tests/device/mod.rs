@@ -78,7 +78,7 @@ impl Builder for Maker {
     type Target = Device;
 
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Device>, Status> {
-        if config.p4_device_config != b"program" {
+        if config.p4_device_config != b"program".as_slice() {
             return Err(Status::new(Code::InvalidArgument, "`p4_device_config` is no program"));
         }
         let info = Arc::new(from_text(include_str!("../../testdata/info.txtpb")).expect("P4Info"));
