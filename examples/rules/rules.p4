@@ -108,7 +108,8 @@ control RulesVerify(inout headers_t hdr, inout metadata_t meta) {
     apply { }
 }
 
-// The number of packets of a key in a window, at most 2^24 - 1: never too small.
+// The number of packets of a key in a window, at most 2^24 - 1: never too small. Rows hash rotated keys: a CRC of the key after a constant would
+// differ from that of the key by a constant, and two keys that share a cell of one row would share one of each.
 control Count(in bit<48> key, in bit<8> window, out bit<24> least) {
     // Window, count.
     register<bit<32>, bit<32>>(16384) counts_0;
@@ -126,14 +127,14 @@ control Count(in bit<48> key, in bit<8> window, out bit<24> least) {
         count = count |+| 1;
         counts_0.write(index, window ++ count);
         least = count;
-        hash(index, HashAlgorithm.crc32, 32w0, { 8w0x5a, key }, 32w16384);
+        hash(index, HashAlgorithm.crc32, 32w0, { key[16:0] ++ key[47:17] }, 32w16384);
         counts_1.read(cell, index);
         // A cell of another window counts as empty.
         count = cell[31:24] == window ? cell[23:0] : 0;
         count = count |+| 1;
         counts_1.write(index, window ++ count);
         least = count < least ? count : least;
-        hash(index, HashAlgorithm.crc32, 32w0, { 16w0xa53c, key }, 32w16384);
+        hash(index, HashAlgorithm.crc32, 32w0, { key[33:0] ++ key[47:34] }, 32w16384);
         counts_2.read(cell, index);
         // A cell of another window counts as empty.
         count = cell[31:24] == window ? cell[23:0] : 0;

@@ -95,3 +95,37 @@ fn every_block_runs_on_a_limited_switch() {
         }
     }
 }
+
+/// A gap of the timeout itself is within the burst: the inputs above hardly meet it.
+#[test]
+fn a_burst_ends_after_the_timeout_and_not_at_it() {
+    let flowlet = p4_blocks::find("flowlet").expect("a block");
+    for form in [Form::Approximate, Form::Exact] {
+        let request = flowlet.read("timeout=500").expect("possible sizes");
+        let Trial { devices, mut model } = Trial::new(flowlet, &request, form);
+        let packets = [[7, 1000, 1], [7, 1500, 2], [7, 2001, 3], [7, 2501, 0]];
+        let wanted = [[1, 1], [1, 0], [3, 1], [3, 0]];
+        assert_eq!(packets.map(|packet| model.apply(&packet)), wanted.map(Vec::from), "the model");
+        for (name, mut device, _) in devices {
+            assert_eq!(
+                packets.map(|packet| device.apply(&packet)),
+                wanted.map(Vec::from),
+                "{form:?}, {name}"
+            );
+        }
+    }
+}
+
+/// The less loaded port is taken, and the first of two equal ones.
+#[test]
+fn two_equal_loads_give_the_first_port() {
+    let choices = p4_blocks::find("two-choices").expect("a block");
+    let request = choices.read("cells=4").expect("possible sizes");
+    let Trial { devices, mut model } = Trial::new(choices, &request, Form::Approximate);
+    let items = (0..40u128).map(|item| [item, 0, 0, 0]);
+    let wanted: Vec<Vec<u128>> = items.clone().map(|inputs| model.apply(&inputs)).collect();
+    for (name, mut device, _) in devices {
+        let given: Vec<Vec<u128>> = items.clone().map(|inputs| device.apply(&inputs)).collect();
+        assert_eq!(given, wanted, "{name}");
+    }
+}

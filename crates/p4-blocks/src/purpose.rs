@@ -139,7 +139,10 @@ impl Purpose {
                     }
                 }
                 "flows" => {
-                    wanted.flows = value.parse().map_err(|_| wrong(format!("`{part}` is no number")))?
+                    wanted.flows = value.parse().map_err(|_| wrong(format!("`{part}` is no number")))?;
+                    if wanted.flows == 0 {
+                        return Err(wrong("flows is 0: the nearest is 1".to_string()));
+                    }
                 }
                 _ => {
                     let number = value.parse().map_err(|_| wrong(format!("`{part}` is no number")))?;
@@ -241,6 +244,9 @@ fn variant(block: &'static Block, wanted: &Wanted) -> Result<(Request, f64), Str
     let fixed: Vec<&str> = own.iter().map(|(name, _)| *name).collect();
     let values = match size(block, &block.with(&own)?, &fixed, wanted.flows, wanted.error) {
         Some(Ok(sized)) => sized.values,
+        Some(Err(nearest)) if nearest.error.is_infinite() => {
+            return Err(format!("every size is too small for {} flows", wanted.flows));
+        }
         Some(Err(nearest)) => {
             return Err(format!("no size reaches the error: the nearest has {:.3} %", 100.0 * nearest.error));
         }

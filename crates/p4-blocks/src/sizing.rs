@@ -72,7 +72,9 @@ pub fn size(
         if error <= wanted {
             return Some(Ok(sized));
         }
-        if nearest.as_ref().is_none_or(|nearest| error < nearest.error) {
+        // Without a bound for any, the largest is the nearest.
+        let is_larger = |nearest: &Sized| nearest.error.is_infinite();
+        if nearest.as_ref().is_none_or(|nearest| error < nearest.error || is_larger(nearest)) {
             nearest = Some(sized);
         }
     }

@@ -175,6 +175,10 @@ impl Comparison {
             "{} packets, of which {} leave differently with exact twins\nerrors of blocks relative to their exact twins:\n\n",
             self.packets, self.leave_otherwise
         );
+        if self.outputs.is_empty() {
+            out += "none: no packet reached a block in both programs\n";
+            rows.clear();
+        }
         for row in &rows {
             let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
                 0 => format!("{cell:<width$}"),

@@ -15,8 +15,12 @@ fn request(block: &str, sizes: &str) -> Request {
 
 /// A block's example program on packets with these inputs.
 fn compared(block: &str, sizes: &str, packets: impl Iterator<Item = Vec<u8>>) -> Comparison {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-{block}.p4"));
     let text = p4_blocks::example(find(block).expect("a block"), &request(block, sizes));
+    compared_text(block, &text, packets)
+}
+
+fn compared_text(name: &str, text: &str, packets: impl Iterator<Item = Vec<u8>>) -> Comparison {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compare-{name}.p4"));
     std::fs::write(&path, text).expect("it is written");
     let mut map = SourceMap::new();
     let pair = compile_pair(&path.to_string_lossy(), &Options::default(), &mut map);
@@ -53,6 +57,40 @@ fn quotients_are_close_to_exact_ones() {
     let comparison = compared("divide-normalised", "", packets);
     let [mean, .., most] = comparison.outputs["DivideNormalised.quotient"].summary();
     assert!(mean > 0.0 && mean < 0.008 && most < 0.05, "{}", comparison.text());
+}
+
+/// Two twins with cells of different widths, in one program; one of the blocks runs only if the other's estimate is small.
+#[test]
+fn values_without_counterpart_are_counted() {
+    let text =
+        p4_blocks::example(find("count-min").expect("a block"), &request("count-min", "rows=1,columns=2"));
+    let text = text
+        .replace("header inputs_h", "#include <p4rack/blocks/min-timestamp.p4>\nheader inputs_h")
+        .replace("CountMin() block;", "CountMin() block;\n    MinTimestamp() times;")
+        .replace(
+            "sm.egress_spec = 1;",
+            "if (hdr.outputs.estimate < 4) { times.apply(hdr.inputs.item, 32w5, hdr.outputs.estimate); }\nsm.egress_spec = 1;",
+        );
+    // Ten keys, thrice: their exact sums stay below 4, and those of two cells do not.
+    let packets = (0..30u32).map(|packet| [packet % 10, 1].map(u32::to_be_bytes).concat());
+    let comparison = compared_text("two-blocks", &text, packets);
+    let paired = comparison.outputs["MinTimestamp.age"].count();
+    assert_eq!(comparison.outputs["CountMin.estimate"].count(), 30);
+    assert!(paired > 0 && paired <= 6, "{paired}");
+    assert_eq!(comparison.unpaired, 30 - paired);
+    let said = comparison.text();
+    assert!(said.contains(&format!("{} values have no counterpart", 30 - paired)), "{said}");
+}
+
+#[test]
+fn packets_that_reach_no_block_are_said() {
+    let text = p4_blocks::example(find("wcmp").expect("a block"), &request("wcmp", ""));
+    let comparison = compared_text("no-packets", &text, std::iter::empty());
+    assert!(
+        comparison.text().ends_with("none: no packet reached a block in both programs\n"),
+        "{}",
+        comparison.text()
+    );
 }
 
 /// The twin of port balancing is the block itself.

@@ -46,6 +46,7 @@ mod moves;
 mod new_flows;
 mod newtypes;
 mod one_seed;
+mod opensketch;
 mod packet_tests;
 mod paths;
 mod pfabric;
