@@ -191,7 +191,7 @@ fn a_state_is_kept_in_a_file_or_in_etcd_and_nowhere_else() {
         ),
         (
             &["switch", "hosts.toml", "--state", "etcd://user@127.0.0.1:2379/lab"],
-            "users of etcd are not supported",
+            "write a user behind the name of the state",
         ),
         (&["switch", "hosts.toml", "--state", "http://h/lab"], "write FILE or etcd://HOST:PORT/NAME"),
     ] {

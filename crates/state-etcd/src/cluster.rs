@@ -31,6 +31,8 @@ pub enum EtcdError {
     Unreachable(String),
     /// etcd has refused a request.
     Refused(String),
+    /// A file of the address cannot be used.
+    Unusable(String),
     /// Another controller leads, or may lead.
     Superseded,
     /// The kept state cannot be read.
@@ -42,6 +44,7 @@ impl fmt::Display for EtcdError {
         match self {
             EtcdError::Unreachable(why) => write!(f, "etcd cannot be reached: {why}"),
             EtcdError::Refused(why) => write!(f, "etcd has refused a request: {why}"),
+            EtcdError::Unusable(why) => f.write_str(why),
             EtcdError::Superseded => {
                 f.write_str("this controller no longer leads: its lease in etcd has ended")
             }

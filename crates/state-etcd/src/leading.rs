@@ -36,7 +36,7 @@ impl Leading {
         let started = Instant::now();
         let seconds = i64::from(place.lease);
         let patience = Duration::from_secs(place.lease.into()) / 4;
-        let mut members = Members::new(&place.members, patience, started)?;
+        let mut members = Members::new(place, patience, started)?;
         let lead = Arc::new(seek(&mut members, &Layout::new(&place.name), seconds, about, report)?);
         let (end, ended) = channel();
         let kept = Arc::clone(&lead);
@@ -59,7 +59,7 @@ impl Leading {
 
     /// The state, and the store of the leader.
     pub fn open(&self, is_fresh: bool) -> Result<(StateEtcd<Members>, Option<SavedState>), EtcdError> {
-        let members = Members::new(&self.place.members, PATIENCE, self.started)?;
+        let members = Members::new(&self.place, PATIENCE, self.started)?;
         let opened =
             StateEtcd::open(members, Layout::new(&self.place.name), Arc::clone(&self.lead), is_fresh);
         opened.map_err(|(_, error)| error)

@@ -19,6 +19,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
+mod access;
 mod cluster;
 mod layout;
 mod leader;
@@ -32,7 +33,7 @@ pub use layout::Layout;
 pub use leader::{Lead, seek};
 pub use leading::Leading;
 pub use members::Members;
-pub use place::EtcdPlace;
+pub use place::{EtcdPlace, EtcdTls, EtcdUser};
 pub use store::StateEtcd;
 
 /// The part of etcd's API that a controller uses, generated.

@@ -81,7 +81,8 @@ pub struct Args {
     agents: Option<PathBuf>,
     /// Save everything that controllers write to FILE or in etcd: a write is answered when it is saved, and a switch or controller that restarts
     /// continues with the saved state, whose entries replace those in RACK.toml. A file is created if missing. Of several controllers with the same
-    /// etcd://HOST:PORT[,HOST:PORT...]/NAME one leads, and the others wait: when it ends, the next one takes over
+    /// etcd://HOST:PORT[,HOST:PORT...]/NAME one leads, and the others wait: when it ends, the next one takes over. Options of the address:
+    /// ?lease=SECONDS&cacert=FILE&cert=FILE&key=FILE&user=NAME&password=FILE
     #[arg(long, value_name = "PLACE")]
     state: Option<StatePlace>,
     /// With `--agent` or `--state`: erase the agents' entries and the saved state at start. By default both are kept. An agent that runs another
