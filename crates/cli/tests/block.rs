@@ -64,6 +64,23 @@ fn sizes_follow_from_a_wanted_error() {
         "{}",
         said(&refused)
     );
+    let refused = p4rack(&["block", "generate", "bitmap", "--error", "0.00012%"]);
+    assert!(
+        said(&refused).contains("reaches 0.00012 % with 10000 flows: the nearest is 0.055 %"),
+        "{}",
+        said(&refused)
+    );
+    let refused = p4rack(&["block", "generate", "bitmap", "--error", "1%", "--flows", "100000000"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        said(&refused).contains(
+            "`bitmap` is too small for 100000000 flows with every size, the largest `#include <p4rack/blocks/bitmap/cells=1048576.p4>`; `p4rack block choose number-of-keys` tries other blocks"
+        ),
+        "{}",
+        said(&refused)
+    );
+    let none = p4rack(&["block", "generate", "bitmap", "--error", "1%", "--flows", "0"]);
+    assert_eq!(none.status.code(), Some(2));
     let refused = p4rack(&["block", "generate", "ewma", "--error", "1%"]);
     assert!(said(&refused).contains("no size of `ewma` changes its error"), "{}", said(&refused));
     let wrong = p4rack(&["block", "explain", "count-min", "--set", "columns=1000"]);

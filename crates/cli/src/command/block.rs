@@ -7,7 +7,7 @@ use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::did_you_mean;
 use block_trials::{TofinoCost, tofino_cost};
-use p4_blocks::{BLOCKS, Block, Direction, Form, Request};
+use p4_blocks::{BLOCKS, Block, Direction, Form, PURPOSES, Request};
 use rmt_fit::Device;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -60,7 +60,7 @@ struct Chosen {
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',')]
     set: Vec<String>,
     /// Number of concurrent flows, keys or packets for which the error is computed
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     flows: u32,
 }
 
@@ -152,6 +152,18 @@ fn generate(args: &Generate) -> ExitCode {
                 let why = format!("no size of `{}` changes its error: {}", block.name, block.error);
                 return wrong(&why, args.format, 1);
             }
+            Some(Err(nearest)) if nearest.error.is_infinite() => {
+                let largest = p4_blocks::path(block, &Request { values: nearest.values, ..request });
+                let others = PURPOSES.iter().find(|purpose| purpose.blocks.contains(&block.name));
+                let others = others.map_or(String::new(), |purpose| {
+                    format!("; `p4rack block choose {}` tries other blocks", purpose.name)
+                });
+                let why = format!(
+                    "`{}` is too small for {flows} flows with every size, the largest `#include <{largest}>`{others}",
+                    block.name
+                );
+                return wrong(&why, args.format, 1);
+            }
             Some(Err(nearest)) => {
                 let near = p4_blocks::path(block, &Request { values: nearest.values, ..request });
                 let why = format!(
@@ -195,10 +207,15 @@ fn generate(args: &Generate) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// With three decimals, or two significant digits if they would be zeros.
 fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
     match share {
         share if share.is_infinite() => "no bound".to_string(),
-        share => format!("{:.3} %", 100.0 * share),
+        share if share > 0.0 && percent < 0.0005 => {
+            format!("{percent:.0$} %", (1.0 - percent.log10()).ceil().min(12.0) as usize)
+        }
+        _ => format!("{percent:.3} %"),
     }
 }
 

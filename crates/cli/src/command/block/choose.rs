@@ -22,7 +22,7 @@ pub struct Choose {
     #[arg(long, value_name = "NAME=VALUE", value_delimiter = ',', value_parser = setting)]
     set: Vec<(String, u64)>,
     /// Number of concurrent flows, keys or packets for which the error is computed
-    #[arg(long, value_name = "COUNT", default_value_t = 10_000)]
+    #[arg(long, value_name = "COUNT", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
     flows: u32,
     /// Choose by the resources of each block on this Tofino; by default, by the stages and memory that each block states
     #[arg(long, value_name = "DEVICE", value_parser = device)]
