@@ -5,6 +5,7 @@
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read as _, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -177,7 +178,13 @@ fn a_rack_with_a_state_in_etcd_continues_with_it() {
     let server = crate::fake_etcd::Server::start();
     // Some answers are lost.
     server.lose(3);
-    continues_with(&place("real-etcd"), &format!("etcd://{}/real", server.address));
+    server.wants("rack", "a secret");
+    let place = place("real-etcd");
+    let password = place.join("password");
+    std::fs::write(&password, "a secret\n").unwrap();
+    std::fs::set_permissions(&password, std::fs::Permissions::from_mode(0o600)).unwrap();
+    continues_with(&place, &format!("etcd://{}/real?user=rack&password=password", server.address));
+    assert!(server.forget_tokens() > 0);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What members want to see of a client: its certificate, and the token of a user.
+//! Proof of a client's identity for members: its certificate, and the token of a user.
 
 use crate::api::AuthenticateRequest;
 use crate::api::auth_client::AuthClient;
@@ -14,7 +14,7 @@ use tonic::service::Interceptor;
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 
-/// What begins the message of an error after which a client authenticates again, and asks again: etcd has not executed the request.
+/// Starts of the messages after which a client authenticates and asks again: etcd has not executed the request.
 const STALE: [&str; 2] = ["etcdserver: invalid auth token", "etcdserver: revision of auth store is old"];
 
 /// A user's name and password, and the token that stands for them. Without a user, calls have no token.

@@ -20,7 +20,7 @@ use tonic::{Code, Response, Status};
 /// Most bytes of an answer: a page of long values.
 const MOST_BYTES: usize = 256 << 20;
 
-/// What etcd says to a client without a user, when it has users.
+/// Message of etcd to a client without a user, when it has users.
 const NOBODY: &str = "etcdserver: user name is empty";
 
 /// A connection whose calls have the token of a user.

@@ -357,7 +357,7 @@ fn programs_are_prepared_beside_frames() {
             election_id: Some(Uint128 { high: 0, low: 1 }),
             action: Action::ReconcileAndCommit as i32,
             config: Some(ForwardingPipelineConfig {
-                p4_device_config: text.into(),
+                p4_device_config: text.as_bytes().to_vec().into(),
                 p4info: Some(info()),
                 ..ForwardingPipelineConfig::default()
             }),
