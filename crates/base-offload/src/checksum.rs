@@ -91,6 +91,13 @@ mod tests {
     }
 
     #[test]
+    fn a_completed_checksum_is_never_zero() {
+        let mut frame = [0xff, 0xff, 0, 0, 0, 0, 0, 0];
+        assert!(complete(&mut frame, Partial { start: 0, offset: 6 }));
+        assert_eq!(frame, [0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff]);
+    }
+
+    #[test]
     fn sums_of_all_lengths_are_those_of_the_rfc() {
         let bytes: Vec<u8> = (0..3000u32).map(|n| (n * n % 251) as u8 | 1).collect();
         for length in (0..100).chain([1460, 2999, 3000]) {

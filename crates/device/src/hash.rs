@@ -215,6 +215,18 @@ mod tests {
     }
 
     #[test]
+    fn parameters_of_all_calls_replace_those_of_one() {
+        let of = |polynomial| Crc { polynomial, ..CRC32 };
+        let (call, mut custom) = (Some(Span::NONE), CustomCrcs::default());
+        custom.set_for(Span::NONE, 16, of(1));
+        custom.set_for(Span::NONE, 32, of(2));
+        custom.set_for(Span::NONE, 16, of(3));
+        assert_eq!((custom.of(call, 16), custom.of(call, 32), custom.of(None, 32)), (of(3), of(2), CRC32));
+        custom.set(16, of(4));
+        assert_eq!((custom.of(call, 16), custom.of(call, 32)), (of(4), of(2)));
+    }
+
+    #[test]
     fn checks_are_sums_of_what_bytes_give() {
         let data: Vec<u8> = (0..17u8).map(|i| i.wrapping_mul(73) ^ 0xa5).collect();
         for (algorithm, length) in

@@ -93,6 +93,16 @@ struct Shared {
     waker: Arc<Waker>,
 }
 
+impl Shared {
+    fn counts(&self) -> [WireCount; 2] {
+        [0, 1].map(|at| {
+            let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            let Counts { received, delivered, dropped } = &self.counts[at];
+            WireCount { received: of(received), delivered: of(delivered), dropped: of(dropped) }
+        })
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     received: AtomicU64,
@@ -103,43 +113,8 @@ struct Counts {
 impl Wire {
     /// Joins two ends. Times count from `started`; `rng` is the lab's.
     pub fn join(link: &Link, ends: [End; 2], rng: &Rng, started: Instant) -> io::Result<Wire> {
-        let poll = Poll::new()?;
-        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let timer =
-            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
-        poll.registry().register(&mut SourceFd(&timer.as_fd().as_raw_fd()), TIMER, Interest::READABLE)?;
-        let shared = Arc::new(Shared {
-            is_down: AtomicBool::new(false),
-            ends: AtomicBool::new(false),
-            counts: Default::default(),
-            waker,
-        });
-        let is_plain = link.rate == lab_model::UNLIMITED
-            && link.delay == Duration::ZERO
-            && link.jitter == Duration::ZERO
-            && [link.loss, link.corrupt, link.duplicate, link.reorder].iter().all(|share| share.ppb() == 0);
-        let direction = |number: u64| Direction {
-            medium: medium(link, |label| rng.split(label).split_index(number)),
-            queue: VecDeque::new(),
-            waiting: 0,
-            rate: link.rate,
-            overhead: link.overhead.into(),
-            flying: VecDeque::new(),
-            capacity: link.queue as usize,
-            longest: link.longest_frame() as usize,
-        };
-        let mut run = Run {
-            shared: Arc::clone(&shared),
-            ends,
-            directions: [direction(0), direction(1)],
-            is_plain,
-            was_down: false,
-            poll,
-            timer,
-            started,
-            batch: Batch::default(),
-        };
-        run.register()?;
+        let run = Run::new(link, ends, rng, started)?;
+        let shared = Arc::clone(&run.shared);
         let thread = std::thread::Builder::new().name("link".to_string()).spawn(move || run.run())?;
         Ok(Wire { shared, thread: Some(thread) })
     }
@@ -161,11 +136,7 @@ impl Wire {
 
     /// Counters, from the first end to the second and back.
     pub fn counts(&self) -> [WireCount; 2] {
-        [0, 1].map(|at| {
-            let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-            let Counts { received, delivered, dropped } = &self.shared.counts[at];
-            WireCount { received: of(received), delivered: of(delivered), dropped: of(dropped) }
-        })
+        self.shared.counts()
     }
 }
 
@@ -265,6 +236,47 @@ struct Run {
 }
 
 impl Run {
+    fn new(link: &Link, ends: [End; 2], rng: &Rng, started: Instant) -> io::Result<Run> {
+        let poll = Poll::new()?;
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let timer =
+            TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+        poll.registry().register(&mut SourceFd(&timer.as_fd().as_raw_fd()), TIMER, Interest::READABLE)?;
+        let shared = Arc::new(Shared {
+            is_down: AtomicBool::new(false),
+            ends: AtomicBool::new(false),
+            counts: Default::default(),
+            waker,
+        });
+        let is_plain = link.rate == lab_model::UNLIMITED
+            && link.delay == Duration::ZERO
+            && link.jitter == Duration::ZERO
+            && [link.loss, link.corrupt, link.duplicate, link.reorder].iter().all(|share| share.ppb() == 0);
+        let direction = |number: u64| Direction {
+            medium: medium(link, |label| rng.split(label).split_index(number)),
+            queue: VecDeque::new(),
+            waiting: 0,
+            rate: link.rate,
+            overhead: link.overhead.into(),
+            flying: VecDeque::new(),
+            capacity: link.queue as usize,
+            longest: link.longest_frame() as usize,
+        };
+        let mut run = Run {
+            shared,
+            ends,
+            directions: [direction(0), direction(1)],
+            is_plain,
+            was_down: false,
+            poll,
+            timer,
+            started,
+            batch: Batch::default(),
+        };
+        run.register()?;
+        Ok(run)
+    }
+
     fn register(&mut self) -> io::Result<()> {
         for (number, end) in self.ends.iter_mut().enumerate() {
             if let Wait::Readable(file) = end.source.wait(&self.shared.waker) {
@@ -420,3 +432,6 @@ impl Run {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
