@@ -51,8 +51,8 @@ fn the_example_has_room_for_some_flows() {
         expect![[r#"
         mean latency 3.329us, the least possible
           firewall: 32 of 500 flows at the switch, 59.7 % of its packets; mean latency 3.329us; the others at nic1, nic2
-          firewall: 15018 of EntryBits of edge for tables that do not grow with the flows
-          EntryBits of edge: 26410 of 26500 used
+          firewall: 15014 of EntryBits of edge for tables that do not grow with the flows
+          EntryBits of edge: 26406 of 26500 used
           bit/s to nic1, nic2: 103793664 of 19417475728 used
           packets/s of nic1, nic2: 41584 of 3883495 used
           356 more of EntryBits of edge: 28ns less mean latency
@@ -140,7 +140,7 @@ fn why_flows_fit_nowhere() {
            |
            = note: EntryBits of edge is too small
            = note: packets/s of nic1, nic2 is too small
-           = help: 64702 more of EntryBits of edge are enough
+           = help: 64698 more of EntryBits of edge are enough
            = help: `firewall` fits with 57 flows
            = help: 31.1 % of the traffic fit, 18677888160 bit/s
 

@@ -86,7 +86,7 @@ impl Pinned {
         Pinned { rig, whole, digests, copies, entries: BTreeMap::new(), frames: 0, fails_at }
     }
 
-    /// The port of the first helper goes down: its shards are the other's.
+    /// The first helper is given up: its shards are the other's.
     fn fail(&mut self) {
         let edge = self.rig.rack.devices().next().expect("there is a switch");
         let mut switch = edge.switch();
@@ -96,17 +96,14 @@ impl Pinned {
         for mut entry in switch.table_entries(&map).expect("it is there") {
             let Run::Action(call) = &mut entry.run else { continue };
             if call.args[0].low_u64() == 1 {
-                call.args[1] = Bits::new(call.args[1].width(), 2);
+                call.args[0] = Bits::new(call.args[0].width(), 2);
                 let to = Some(Box::new(Entry::new(entry.run)));
                 let write = Write::Entry { table: map.as_str().into(), key: entry.key, to, count: None };
-                switch.write(&write, Time::ZERO).expect("a backup");
+                switch.write(&write, Time::ZERO).expect("the entry is there");
                 moved += 1;
             }
         }
         assert!(moved > 0);
-        let down = map.replace("map", "down");
-        let Ok(Some(Data::Bits(cell))) = switch.register_data(&down, 0) else { panic!("no cell") };
-        switch.register_write(&down, 0, &Bits::new(cell.width(), 1)).expect("it is there");
     }
 
     /// Frames that each device has received.
