@@ -327,7 +327,7 @@ fn all_tables_fit_the_switch() {
               --> RACK.toml:67:12
                |
             67 | affinity = "medium"
-               |            ^^^^^^^^ needs 1769450 of EntryBits there, and the device has 100000
+               |            ^^^^^^^^ needs 1769446 of EntryBits there, and the device has 100000
                |
                = note: the largest tables are `FirewallIngress.flow_manager` of size 4096: 598016, `FirewallIngress.outbound_resident` of size 4096: 430080, `FirewallIngress.inbound_resident` of size 4096: 430080
                = help: set smaller sizes under `[app.objects]`, fewer `flows` (`"plan"` takes as many as fit), or another affinity
