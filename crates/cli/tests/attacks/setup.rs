@@ -220,16 +220,21 @@ impl Victim {
         self.reach().ctl(args)
     }
 
+    /// Bytes of memory when it has no more than this, or after 20 seconds: what is free goes back to the system a little later.
+    pub fn settled(&self, most: u64) -> u64 {
+        let started = Instant::now();
+        while self.memory() > most && started.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.memory()
+    }
+
     /// The switch still runs, and its memory is as before, except for a tenth or 16 MiB, which an allocator may keep in
     /// fragments.
     pub fn is_as_before(&mut self, before: u64, attack: &str) {
         assert!(self.process.try_wait().unwrap().is_none(), "{attack}: it has ended");
-        let started = Instant::now();
         // Connections that were cut are noticed a little later.
-        while self.memory() > most(before) && started.elapsed() < Duration::from_secs(20) {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        let after = self.memory();
+        let after = self.settled(most(before));
         eprintln!("{attack}: {} MiB before, {} MiB after", before >> 20, after >> 20);
         assert!(after <= most(before), "{attack}: {before} bytes before, {after} after");
     }
