@@ -39,7 +39,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tracing::info;
 
 pub use p4runtime_grpc::{
-    Badge, Budget, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, most_files, most_memory,
+    Badge, Budget, ClientTls, Limits, Operator, OperatorError, Secret, SentTick, Tls, certificate_of,
+    most_files, most_memory, private, private_key,
 };
 pub use state::StatePlace;
 pub use state_journal::FORMAT as STATE_FORMAT;

@@ -10,7 +10,7 @@
 //! Missing files are created. Directories have mode 700 and keys 600.
 
 use crate::{once, secret};
-use agent::ClientTls;
+use agent::{ClientTls, private};
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
     KeyPair, KeyUsagePurpose,
@@ -18,7 +18,6 @@ use rcgen::{
 use std::fs;
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -124,20 +123,6 @@ fn key(path: &Path) -> Result<KeyPair, String> {
     once::make(path, 0o600, || KeyPair::generate().map(|key| key.serialize_pem()).map_err(io::Error::other))?;
     let text = private(path)?;
     KeyPair::from_pem(&text).map_err(|error| format!("`{}` is not a private key: {error}", path.display()))
-}
-
-/// Writes a file that only its owner may read.
-pub fn private(path: &Path) -> Result<String, String> {
-    let failed = |error: io::Error| format!("`{}` cannot be read: {error}", path.display());
-    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
-    if mode & 0o077 != 0 {
-        return Err(format!(
-            "other users can read `{}` (mode {:o}): run `chmod 600` on it",
-            path.display(),
-            mode & 0o777
-        ));
-    }
-    read(path)
 }
 
 fn read(path: &Path) -> Result<String, String> {

@@ -1,7 +1,7 @@
 //! TLS options and the files that they name.
 
 use crate::{certificates, secret};
-use agent::{ClientTls, Secret, Tls};
+use agent::{ClientTls, Secret, Tls, certificate_of, private, private_key};
 use std::path::{Path, PathBuf};
 
 /// TLS towards controllers.
@@ -24,7 +24,7 @@ impl ServerArgs {
         let (Some(certificate), Some(key)) = (&self.grpc_server_cert, &self.grpc_server_key) else {
             let Some(directory) = directory else { return Ok(None) };
             let clients = Some(certificate_of(&directory.join("authority.pem"))?);
-            let key = certificates::private(&directory.join("switch.key"))?.into_bytes();
+            let key = private(&directory.join("switch.key"))?.into_bytes();
             return Ok(Some(Tls {
                 certificate: certificate_of(&directory.join("switch.pem"))?,
                 key,
@@ -164,23 +164,5 @@ impl ClientArgs {
             }
             (None, None) => Ok(None),
         }
-    }
-}
-
-fn certificate_of(path: &Path) -> Result<Vec<u8>, String> {
-    pem(path, "CERTIFICATE-----", "a certificate")
-}
-
-fn private_key(path: &Path) -> Result<Vec<u8>, String> {
-    pem(path, "PRIVATE KEY-----", "a private key")
-}
-
-/// Reads a file that must contain a PEM section with this label.
-fn pem(path: &Path, mark: &str, what: &str) -> Result<Vec<u8>, String> {
-    let text = std::fs::read(path);
-    let text = text.map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    match text.windows(mark.len()).any(|part| part == mark.as_bytes()) {
-        true => Ok(text),
-        false => Err(format!("`{}` does not contain {what} in PEM form", path.display())),
     }
 }

@@ -1,6 +1,6 @@
 //! A cluster over gRPC: its members, of which one is asked at a time.
 
-use crate::access::{self, Access};
+use crate::access::{self, Access, Token};
 use crate::api::kv_client::KvClient;
 use crate::api::lease_client::LeaseClient;
 use crate::api::{
@@ -24,7 +24,7 @@ const MOST_BYTES: usize = 256 << 20;
 const NOBODY: &str = "etcdserver: user name is empty";
 
 /// A connection whose calls have the token of a user.
-type Entered = InterceptedService<Channel, Access>;
+type Entered = InterceptedService<Channel, Token>;
 
 /// A connection to a cluster, for one thread.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ impl Members {
     /// For the members of a place. A call that takes longer than `patience` is given up. The clock begins at `started`.
     pub fn new(place: &EtcdPlace, patience: Duration, started: Instant) -> Result<Members, EtcdError> {
         let refused = |error: &dyn std::fmt::Display| EtcdError::Refused(error.to_string());
-        let tls = place.tls.as_ref().map(access::certificates).transpose()?;
-        let access = Access::new(place)?;
+        let tls = place.tls.as_ref().map(access::certificates).transpose().map_err(EtcdError::Unusable)?;
+        let access = Access::new(place).map_err(EtcdError::Unusable)?;
         let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| refused(&error))?;
         let _inside = runtime.enter();
         let channel = |address: &String| {
@@ -65,8 +65,8 @@ impl Members {
         let channel = self.channels[self.at].clone();
         let access = &mut self.access;
         let mut executed = async || loop {
-            access.enter(channel.clone()).await?;
-            match call(InterceptedService::new(channel.clone(), access.clone())).await {
+            let token = access.token(channel.clone()).await?;
+            match call(InterceptedService::new(channel.clone(), token)).await {
                 Err(status) if access.is_stale(&status) => {}
                 answer => return answer,
             }

@@ -131,7 +131,9 @@ fn users_and_files_that_etcd_would_not_take_are_named() {
     };
     let wrong = "etcd has refused a request: etcdserver: authentication failed, invalid user ID or password";
     assert_eq!(with("wrong", "another", 0o600), wrong);
-    assert!(with("open", "a secret", 0o640).ends_with("can be read by other users: run `chmod 600` on it"));
+    let open = with("open", "a secret", 0o640);
+    assert!(open.starts_with("other users can read `"), "{open}");
+    assert!(open.ends_with("members_open` (mode 640): run `chmod 600` on it"), "{open}");
     let missing = refusal(&place_with(&server, "user=rack&password=/none"));
     assert!(missing.starts_with("`/none` cannot be read: "), "{missing}");
     let no_pem = file("no.pem", "nothing", 0o600);
