@@ -4,7 +4,8 @@
 //! on: the number of occupied cells, and the sum of 2^-rank.
 //!
 //! The estimate of HyperLogLog is Ertl's (2017, "New cardinality estimation algorithms for HyperLogLog sketches", algorithm 6): one formula for any
-//! number of keys, where the original one is biased between linear counting and the harmonic mean, near 3 keys for each cell.
+//! number of keys, where the original one is biased between linear counting and the harmonic mean, near 3 keys for each cell. Its bias with few cells,
+//! 3.5 % for 32, is divided out.
 
 use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
@@ -342,6 +343,9 @@ fn share(rank: u32) -> u64 {
 /// 1 / (2 ln 2), the bias constant of the harmonic mean for many cells, in units of 10^-9.
 const ALPHA: u128 = 721_347_520;
 
+/// With few cells, the harmonic mean is 1 + this / cells times too large (Flajolet, Fusy, Gandouet and Meunier 2007, Fig. 3); in units of 10^-3.
+const EXCESS: u128 = 1_079;
+
 /// The sum of 2^-rank from which a number of occupied cells makes the estimate: cells, if all ranks were 0, and Ertl's correction for empty cells:
 /// cells (sigma(x) - x) for the share x of empty cells, where sigma(x) = x + the sum of x^(2^k) 2^(k - 1) over k >= 1. `POINT` bits after the point.
 fn start(cells: u64, twice_occupied: u128) -> u64 {
@@ -357,11 +361,12 @@ fn start(cells: u64, twice_occupied: u128) -> u64 {
     (cells << POINT) + ((sum * u128::from(cells)) >> (64 - POINT)) as u64
 }
 
-/// alpha cells^2 / sum for twice the sum, which has POINT bits after the point; as a power of a logarithm, as a switch does it.
+/// alpha cells^2 / ((1 + excess / cells) sum) for twice the sum, which has POINT bits after the point; as a power of a logarithm, as a switch does it.
 fn harmonic(cells: u64, twice_sum: u128) -> u64 {
     let cells = u128::from(cells);
     // alpha cells^2 in units of 10^-9 has at least 37 bits, and the quotient at most 62.
-    let log = log2(ALPHA * cells * cells) + (u128::from(POINT + 1) << FRACTION);
+    let log = log2(ALPHA * cells * cells) + log2(1000 * cells) - log2(1000 * cells + EXCESS);
+    let log = log + (u128::from(POINT + 1) << FRACTION);
     let log = log.saturating_sub(log2(twice_sum)).saturating_sub(log2(1_000_000_000));
     exp2(log.min(63 << FRACTION)).min(u32::MAX.into()) as u64
 }
