@@ -12,7 +12,8 @@ control Ingress(inout headers_t hdr, inout meta_t meta, in ingress_intrinsic_met
                 inout ingress_intrinsic_metadata_for_tm_t tm) {
     Register<bit<32>, bit<8>>(4, 7) plain;
 
-    Register<bit<32>, bit<8>>(4) sums;
+    // An index of its actions has fewer bits than one of the register.
+    Register<bit<32>, bit<32>>(4) sums;
     RegisterAction<bit<32>, bit<8>, bit<32>>(sums) add = {
         void apply(inout bit<32> value, out bit<32> before) {
             before = value;

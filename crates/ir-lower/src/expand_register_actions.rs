@@ -46,6 +46,8 @@ struct Expand<'p> {
 struct Execution {
     register: InstanceId,
     cell: Type,
+    /// The register's; none for registers of entries.
+    index: Option<Type>,
     result: Type,
     function: FunctionId,
     /// Parameters of `apply`, as the architecture declares it.
@@ -89,7 +91,10 @@ impl Expand<'_> {
         let (own, captured) = call.args.split_at(execution.own.min(call.args.len()));
         let index: Vec<Option<Expr>> = match own.first() {
             Some(Some(index)) if !execution.is_direct => {
-                vec![Some(self.keep("index", index.ty.clone(), Some(index.clone()), span, out))]
+                let ty = execution.index.clone().unwrap_or_else(|| index.ty.clone());
+                let index =
+                    if ty == index.ty { index.clone() } else { build::cast(index.clone(), ty.clone()) };
+                vec![Some(self.keep("index", ty, Some(index), span, out))]
             }
             _ => vec![],
         };
@@ -185,7 +190,7 @@ fn predicate(program: &Program, call: &Call, ty: &Type) -> Option<Expr> {
     Some(number.at(call.span))
 }
 
-/// The parts of an execution; `None` if its register, function or index is not known.
+/// The parts of an execution; `None` if its register, function or index is not known, or the index has more bits than the register's.
 fn execution(program: &Program, call: &Call) -> Option<Execution> {
     let Callee::Method(id, method) = call.callee else { return None };
     let declared = program.instances.get(id.index())?;
@@ -205,11 +210,26 @@ fn execution(program: &Program, call: &Call) -> Option<Execution> {
         return None;
     };
     let of = program.instances.get(register.index())?;
+    let index = of.type_args.get(1).filter(|_| !is_direct);
+    if let (Some(ty), Some(Some(given))) = (index, call.args.first())
+        && *ty != given.ty
+    {
+        // A cast to fewer bits would make another index of one that is out of range: such calls stay.
+        let widths = [ty, &given.ty].map(|ty| match program.representation(ty) {
+            Type::Bit(width) => Some(*width),
+            _ => None,
+        });
+        let [Some(own), Some(given)] = widths else { return None };
+        if own < given {
+            return None;
+        }
+    }
     let methods = &program.extern_object(of.object).methods;
     let named = |name: &str| Some(methods.iter().position(|method| method.name == name)? as u32);
     Some(Execution {
         register: *register,
         cell: of.type_args.first()?.clone(),
+        index: index.cloned(),
         result: declared.type_args.get(if is_direct { 1 } else { 2 })?.clone(),
         function,
         declared: apply.signature.params.len(),
@@ -265,6 +285,41 @@ mod tests {
             }
         "#]]
         .assert_eq(&body_after("x = method add.execute(x, hdr.h.a);"));
+    }
+
+    /// The body after the pass, where indices of the register have a type of their own.
+    fn body_with_index(register: &str) -> String {
+        let text = with_action("x = method add.execute(x, 8w1);")
+            .replace("Register<bit<8>, bit<8>>", &format!("Register<bit<8>, {register}>"));
+        let text = after(&text, expand_register_actions);
+        text[text.find("apply {").unwrap_or(0)..].to_string()
+    }
+
+    #[test]
+    fn an_index_is_extended_to_that_of_the_register() {
+        expect![[r#"
+            apply {
+                var index = $cast<bit<32>>(x);
+                var cell = method r.read(index);
+                var result;
+                function f(cell, result, 8w0x1);
+                method r.write(index, cell);
+                x = result;
+              }
+            }
+        "#]]
+        .assert_eq(&body_with_index("bit<32>"));
+    }
+
+    #[test]
+    fn an_index_of_more_bits_stays() {
+        expect![[r#"
+            apply {
+                x = method add.execute(x, 8w0x1);
+              }
+            }
+        "#]]
+        .assert_eq(&body_with_index("bit<4>"));
     }
 
     #[test]
