@@ -2,7 +2,7 @@
 //
 // The rate of a link and its congestion, at leaf and spine switches; leaf.p4 says how the form EXACT differs.
 
-#ifndef EXACT
+#if !defined(EXACT) && !defined(EXACT_RATE)
 #include <p4rack/blocks/rate-interval/interval=7,cells=16,as=Estimator.p4>
 #else
 // The discounting rate estimator of a link: X += bytes of each packet, X -= X/4 each 40 us.
@@ -30,7 +30,7 @@ control Estimator(in bit<4> index, in bit<32> now, in bit<32> amount, out bit<32
 
 // The congestion of a link in eighths of its rate.
 control Congestion(in bit<32> bytes, in bit<2> rate, out bit<3> congestion) {
-#ifdef EXACT
+#if defined(EXACT) || defined(EXACT_RATE)
     apply {
         // An eighth of the bytes in tau, 160 us, at 500 Mbit/s and its doubles.
         bit<32> step = 32w1250 << rate;

@@ -15,6 +15,7 @@
 // Macros choose other forms, for software devices:
 //
 //   EXACT    as published: the discounting estimator with tau = 160 us, and the present congestion of the leaf's own uplinks.
+//   EXACT_RATE, EXACT_OWN    the first or the second of these alone.
 //   ECMP     paths by the hash of the flow.
 //   WCMP     the same by weights (Zhou et al., EuroSys'14): a leaf has 16 slots, and a path as many of them as its weight says.
 //   PRESTO   each 64 KB of a flow take the next slot (He et al., SIGCOMM'15). The receivers' TCP puts packets in order.
@@ -285,7 +286,7 @@ control LeafIngress(inout headers_t hdr,
                 third = 0;
                 fourth = 0;
 #endif
-#ifdef EXACT
+#if defined(EXACT) || defined(EXACT_OWN)
                 // The present congestion of the uplinks.
                 bit<3> own;
                 bit<32> sum;

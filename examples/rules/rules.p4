@@ -5,6 +5,9 @@
 //
 //   rule (ternary) -> number, tracked address, window, count -> three counters by hash, the least of them -> digest when it reaches the count
 //
+// Other rules count the different destinations of a source, or the different sources of a destination: bits of a row by the hash of the tracked address,
+// and the number of bits that are set.
+//
 // A counter is good for one window, and is taken over by the first packet of another, so nothing is cleared. Counters are never too small: errors only
 // report too early. The content of packets is not looked at: a rule with content belongs on a server that gets the packets of the sources named here.
 //
@@ -144,12 +147,43 @@ control Count(in bit<48> key, in bit<8> window, out bit<24> least) {
     }
 }
 
+// The number of different addresses of a key in a window, for the packet that adds one; 0 for all others. Of n addresses, 256 (1 - e^(-n/256)) are
+// counted, as some share a bit: 38 of 41, 83 of 100.
+control Distinct(in bit<48> key, in bit<32> other, in bit<8> window, out bit<24> number) {
+    // The window in which each bit was set, with a 1 before it, for 1,024 rows of 256 bits.
+    register<bit<16>, bit<32>>(262144) bits;
+    // Window, number of bits set, for each row.
+    register<bit<32>, bit<32>>(1024) counts;
+
+    apply {
+        number = 0;
+        bit<32> row;
+        hash(row, HashAlgorithm.crc32, 32w0, { key }, 32w1024);
+        bit<32> column;
+        hash(column, HashAlgorithm.crc32, 32w0, { other }, 32w256);
+        bit<32> index = (row << 8) | column;
+        bit<16> seen;
+        bits.read(seen, index);
+        bits.write(index, 8w1 ++ window);
+        if (seen != 8w1 ++ window) {
+            bit<32> cell;
+            counts.read(cell, row);
+            number = cell[31:24] == window ? cell[23:0] : 0;
+            number = number + 1;
+            counts.write(row, window ++ number);
+        }
+    }
+}
+
 control RulesIngress(inout headers_t hdr,
                      inout metadata_t meta,
                      inout standard_metadata_t standard_metadata) {
     Count() packets;
+    Distinct() addresses;
     bit<16> rule = 0;
     bit<32> address = 0;
+    bit<1> is_distinct = 0;
+    bit<32> other = 0;
     bit<8> window = 0;
     bit<24> limit = 0;
     bit<16> dst_port = 0;
@@ -213,6 +247,18 @@ control RulesIngress(inout headers_t hdr,
         window = standard_metadata.ingress_global_timestamp[32:25];
     }
 
+    action destinations_of_source_in_4s(bit<16> number, bit<24> count) {
+        source_in_4s(number, count);
+        is_distinct = 1;
+        other = hdr.ipv4.dst_addr;
+    }
+
+    action sources_of_destination_in_4s(bit<16> number, bit<24> count) {
+        destination_in_4s(number, count);
+        is_distinct = 1;
+        other = hdr.ipv4.src_addr;
+    }
+
     // Numbers begin at 1.
     table rules {
         key = {
@@ -222,7 +268,7 @@ control RulesIngress(inout headers_t hdr,
             dst_port: ternary;
             flags: ternary;
         }
-        actions = { source_in_1s; source_in_4s; source_in_34s; destination_in_1s; destination_in_4s; destination_in_34s; NoAction; }
+        actions = { source_in_1s; source_in_4s; source_in_34s; destination_in_1s; destination_in_4s; destination_in_34s; destinations_of_source_in_4s; sources_of_destination_in_4s; NoAction; }
         default_action = NoAction();
         size = 256;
     }
@@ -235,7 +281,11 @@ control RulesIngress(inout headers_t hdr,
             rules.apply();
             if (rule != 0) {
                 bit<24> found;
-                packets.apply(rule ++ address, window, found);
+                if (is_distinct == 1) {
+                    addresses.apply(rule ++ address, other, window, found);
+                } else {
+                    packets.apply(rule ++ address, window, found);
+                }
                 // Once in a window: counts of a key grow by one.
                 if (found == limit) {
                     digest<alert_t>(1, { rule, address });

@@ -297,6 +297,23 @@ fn limited_switches_are_as_fast_as_exact_ones() {
     assert!(limited.map(|row| number(row, "means")).all(|means| (0.97..1.03).contains(&means)), "{rows:?}");
 }
 
+/// FlexSwitch's Table 6: all programs but CoDel's run on a limited switch.
+#[test]
+fn limited_switches_run_the_protocols() {
+    let output = reproduce_of("flexswitch", &["table6", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    let with = |column: &str, text: &str| -> Vec<&str> {
+        let rows = rows.iter().filter(|row| row[column].as_str().is_some_and(|cell| cell.starts_with(text)));
+        rows.map(|row| row["protocol"].as_str().expect("a protocol")).collect()
+    };
+    assert_eq!((rows.len(), with("program", "examples/").len()), (18, 16));
+    assert_eq!(with("limited switch", "no"), ["CoDel"]);
+    assert_eq!(with("program", "none"), ["D3", "Seawall"]);
+    assert_eq!(with("program", "examples/conga, "), ["WCMP", "Presto"]);
+}
+
 #[test]
 fn congestion_beats_hashes_when_a_link_is_slow() {
     let output = reproduce_of("flexswitch", &["fig6", "--format", "json"]);

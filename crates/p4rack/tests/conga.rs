@@ -231,6 +231,22 @@ fn with_a_slow_link_congestion_decides_and_hashes_do_not_know() {
     assert!((0.4..0.6).contains(&ecmp.2), "{found:?}");
 }
 
+/// Each approximation alone: the rate of links, and the congestion of a leaf's own uplinks. Either exact part leaves the fabric three times as fast as
+/// hashes do.
+#[test]
+fn each_part_of_conga_may_be_exact_alone() {
+    let found = ["EXACT_RATE", "EXACT_OWN"].map(|form| {
+        let (times, report) = run(&racked(form, 3_100, |_| ()));
+        assert_eq!(times.len(), 1600, "{form}");
+        let [upper, lower] = uplinks(&report);
+        (mean(&times), quantile(&times, 0.95), lower / (lower + upper))
+    });
+    // 54 ms by hashes.
+    for (average, _, lower) in found {
+        assert!(average < 18.0 && (0.1..0.33).contains(&lower), "{found:?}");
+    }
+}
+
 #[test]
 fn a_path_without_a_link_is_not_used() {
     // As the control plane writes it when a link fails: one uplink is left.

@@ -7,18 +7,20 @@ mod fig6;
 mod table1;
 mod table2;
 mod table3;
+mod table6;
 mod transfers;
 
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const FLEXSWITCH: [&Experiment; 6] = [
+pub const FLEXSWITCH: [&Experiment; 7] = [
     &fig2::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &fig3::EXPERIMENT,
     &table3::EXPERIMENT,
     &fig6::EXPERIMENT,
+    &table6::EXPERIMENT,
 ];
 
 /// `3.14 %`
