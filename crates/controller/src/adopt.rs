@@ -7,6 +7,8 @@
 //! one runs something else              refused: its entries would be gone
 //! ```
 //!
+//! A device that is out of use at all edges to it may lack writes ([`crate::write`]): only its counts are taken, and it is repaired.
+//!
 //! The controller recognises its program by the cookie, a hash of the whole program's text. Devices that run nothing,
 //! or the program by another plan, get it again, with the entities of all devices.
 //!
@@ -17,6 +19,7 @@ use crate::ask::{Answer, Ask, Holdings, Kinds};
 use crate::config::exchange;
 use crate::copied::entities_of;
 use crate::desired::Plans;
+use crate::edges::left_out;
 use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::merge_rows::Stored;
 use crate::part::{Planner, Rollout};
@@ -70,7 +73,13 @@ pub(crate) async fn adopt<P: Planner>(
             return Err(Status::new(Code::FailedPrecondition, why));
         }
     }
-    let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
+    let mut trusted = held.clone();
+    for device in left_out(&rollout.edges, &held) {
+        if let Some(held) = trusted.get_mut(&device) {
+            held.entities.retain(is_counted);
+        }
+    }
+    let entities = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &trusted);
     if entities.iter().any(|entity| prepared.says_strings(entity)) {
         let why = format!(
             "the devices hold {} entities, some with values that stand for strings (`@p4runtime_translation`): only \

@@ -28,6 +28,7 @@ use p4runtime_proto::p4::v1::{
     ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Update, update::Type,
 };
 use p4runtime_server::{Prepared, Status};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) async fn set_config<P: Planner>(
@@ -106,7 +107,7 @@ async fn try_exchange<P: Planner>(
     // Nothing runs yet: no frame is inside, and no device has counted anything.
     let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
-    let found = repair::gather(shared, old, everything()).await?;
+    let found = repair::gather(shared, old, everything(), &BTreeSet::new()).await?;
     let mut counted = Spread::new();
     shared.state().server.take_along(prepared, &mut |entity| {
         note_total(new, &entity, totals);

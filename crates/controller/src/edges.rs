@@ -8,6 +8,7 @@
 //!
 //! The last usable target of an edge is never barred for its state: a doubt here must not stop traffic.
 
+use crate::ask::Holdings;
 use crate::edge::{Edge, EdgeRegisters};
 use crate::limits::Limits;
 use crate::part::Rollout;
@@ -147,6 +148,28 @@ impl Edges {
         Ok(())
     }
 
+    /// True if no sender uses the device, and none will before its state is right: it is out at each edge to it, and the senders know.
+    pub(crate) fn is_out(&self, device: usize) -> bool {
+        let mut to_it = self.all.iter().filter_map(|one| Some((one, one.edge.target(device)?))).peekable();
+        to_it.peek().is_some()
+            && to_it.all(|(one, target)| one.keeper.as_ref().is_some_and(|keeper| is_unused(keeper, target)))
+    }
+
+    /// Devices in the order in which a write reaches them: each group after the one before is done. First those that no edge leads to, then targets that are not in use,
+    /// then those in use (ExoPlane's switch, backups, primaries): no packet at a spare sees less than one that has been at the device before it.
+    /// Shards have no such order: each of their devices is in use at some edge.
+    pub(crate) fn phases(&self, devices: impl Iterator<Item = usize>) -> [BTreeSet<usize>; 3] {
+        let mut phases = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
+        for device in devices {
+            let mut to_it =
+                self.all.iter().filter_map(|one| Some((one, one.edge.target(device)?))).peekable();
+            let is_target = to_it.peek().is_some();
+            let is_used = to_it.any(|(one, target)| one.used.contains(target));
+            phases[usize::from(is_target) + usize::from(is_used)].insert(device);
+        }
+        phases
+    }
+
     /// All edges, for people.
     pub(crate) fn states(&self) -> Vec<EdgeState> {
         let state = |Watched { edge, keeper, used, .. }: &Watched| EdgeState {
@@ -203,14 +226,7 @@ impl Edges {
 
     /// A sender has been read.
     pub(crate) fn read(&mut self, sender: usize, found: &[Entity]) {
-        let mut cells = BTreeMap::new();
-        for entity in found {
-            let Some(Kind::RegisterEntry(cell)) = &entity.entity else { continue };
-            let data = cell.data.as_ref().and_then(|data| data.data.as_ref());
-            let (Some(index), Some(Data::Bitstring(bytes))) = (&cell.index, data) else { continue };
-            let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
-            cells.insert((cell.register_id, index.index), number);
-        }
+        let cells = cells(found);
         for Watched { edge, keeper, generations, used } in &mut self.all {
             let cell = |id: u32| cells.get(&(id, edge.number as i64)).copied();
             let of = edge.registers;
@@ -259,6 +275,40 @@ pub(crate) fn first(rollout: &Rollout, seconds: u32, out: &mut Spread) {
         let generation = Generations::default().next(seconds);
         out.entry(edge.sender).or_default().push(edge.write(edge.registers.generations, generation));
     }
+}
+
+/// Devices that may lack writes, by what all devices hold: no sender uses them, and each of their edges leads to another device, which has the same entries.
+pub(crate) fn left_out(edges: &[Edge], held: &BTreeMap<usize, Holdings>) -> BTreeSet<usize> {
+    let mut out: BTreeMap<usize, bool> = BTreeMap::new();
+    for edge in edges {
+        let cells = cells(held.get(&edge.sender).map_or(&[], |held| &held.entities));
+        let cell = |id: u32| Targets(cells.get(&(id, edge.number as i64)).copied().unwrap_or(0));
+        let EdgeRegisters { failed, forgiven, barred, .. } = edge.registers;
+        let (unlike, barred) = (cell(failed) ^ cell(forgiven), cell(barred));
+        let is_out = |target: Target| unlike.contains(target) || barred.contains(target);
+        let has_other = edge.numbered().any(|(target, _)| !is_out(target));
+        for (target, device) in edge.numbered() {
+            *out.entry(device).or_insert(true) &= has_other && is_out(target);
+        }
+    }
+    out.into_iter().filter(|(_, is_out)| *is_out).map(|(device, _)| device).collect()
+}
+
+/// Cells of registers, by register and index.
+fn cells(found: &[Entity]) -> BTreeMap<(u32, i64), u32> {
+    let number = |entity: &Entity| {
+        let Some(Kind::RegisterEntry(cell)) = &entity.entity else { return None };
+        let data = cell.data.as_ref().and_then(|data| data.data.as_ref());
+        let (Some(index), Some(Data::Bitstring(bytes))) = (&cell.index, data) else { return None };
+        let number = bytes.iter().fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+        Some(((cell.register_id, index.index), number))
+    };
+    found.iter().filter_map(number).collect()
+}
+
+/// True if the sender does not use the target, and will not before its state is right.
+fn is_unused(keeper: &Keeper, target: Target) -> bool {
+    matches!(keeper.kept(target), Some(Kept::Out | Kept::Held)) && keeper.to_write().is_none()
 }
 
 fn micros(time: Duration) -> u64 {

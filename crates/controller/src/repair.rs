@@ -17,7 +17,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_server::{Prepared, SLICE, Status};
 use p4runtime_store::making;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The most updates of one write.
@@ -51,11 +51,12 @@ pub(crate) fn is_unknown(answer: &Answer) -> bool {
 /// Entities that each device reported.
 pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
 
-/// Reads values from all devices concerned by the queries into the desired state.
+/// Reads values from all devices concerned by the queries, but for those `left_out`, into the desired state.
 pub(crate) async fn gather<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
     queries: Vec<Entity>,
+    left_out: &BTreeSet<usize>,
 ) -> Result<Found, Status> {
     let merged = rollout.merged_in(&queries);
     if !merged.is_empty() {
@@ -67,7 +68,7 @@ pub(crate) async fn gather<P: Planner>(
         if rollout.is_merged(&query) {
             continue;
         }
-        for device in rollout.holders(&query) {
+        for device in rollout.holders(&query).into_iter().filter(|device| !left_out.contains(device)) {
             by_device.entry(device).or_default().push(query.clone());
         }
     }

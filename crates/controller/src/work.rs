@@ -12,6 +12,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest};
 use p4runtime_server::{LiveQueries, Pieces, Read, Reading, SLICE, Server, Status};
 use p4runtime_store::Store;
+use std::collections::BTreeSet;
 
 /// A piece of work.
 pub(crate) enum Work {
@@ -163,7 +164,7 @@ async fn gather<P: Planner>(shared: &Shared<P>, rollout: &Rollout, live: Vec<Ent
     /// Between two looks whether it is free.
     const LOOK: Duration = Duration::from_ms(1);
     let claim = shared.state().begin_gathering();
-    let gathered = repair::gather(shared, rollout, live).await;
+    let gathered = repair::gather(shared, rollout, live, &BTreeSet::new()).await;
     {
         let mut state = shared.state();
         let task = state.current;

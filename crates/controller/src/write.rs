@@ -1,4 +1,7 @@
 //! The RPC `Write` over all devices: desired state first, then the devices, and back if one of them refuses.
+//!
+//! A device that is out at all edges to it ([`crate::edges`]) processes no packet, so a write need not reach it: it is left out if it is stale, and marked stale if it does
+//! not answer. It gets the write when it is repaired, before it is used again.
 
 use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, cells_of};
@@ -10,11 +13,12 @@ use crate::spread::{Spread, spread};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, update::Type};
+use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, entity::Entity as Kind, update::Type};
 use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
 use state_journal::Notes;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
@@ -82,6 +86,15 @@ struct Terms<'r> {
     at_once: bool,
 }
 
+impl Batch {
+    /// Does nothing at these devices.
+    fn leave_out(&mut self, devices: &BTreeSet<usize>) {
+        self.forth.retain(|device, _| !devices.contains(device));
+        self.back.retain(|device, _| !devices.contains(device));
+        self.of.retain(|device, _| !devices.contains(device));
+    }
+}
+
 enum Ended {
     /// As far as the desired state allows it.
     Done(Outcomes),
@@ -108,7 +121,7 @@ struct Batch {
     /// Values for merged objects: no device refuses them, so they come last.
     merged: Totals,
     /// For each element of `forth`, the positions of its updates in the request.
-    of: std::collections::BTreeMap<usize, Vec<usize>>,
+    of: BTreeMap<usize, Vec<usize>>,
 }
 
 /// Does updates, in numbers; those that have none are refused.
@@ -119,13 +132,14 @@ async fn transact<P: Planner>(
 ) -> Result<Ended, Status> {
     // Written to a saved program, which no device has yet.
     let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
-    let mut before = Found::new();
+    let (mut before, mut absent) = (Found::new(), BTreeSet::new());
     if let Some(rollout) = &running {
-        within_reach(shared, rollout, updates)?;
+        absent = within_reach(shared, rollout, updates)?;
         let queries = needed(shared, updates).await;
-        before = repair::gather(shared, rollout, queries).await?;
+        before = repair::gather(shared, rollout, queries, &absent).await?;
     }
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
+    batch.leave_out(&absent);
     let merged = std::mem::take(&mut batch.merged);
     let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await?;
     if let (Ended::Done(_), false, Some(rollout)) = (&ended, merged.is_empty(), &running) {
@@ -156,9 +170,27 @@ async fn transfer<P: Planner>(
         undo(shared, batch.undo).await?;
         return Err(status);
     }
-    let forth = std::mem::take(&mut batch.forth);
-    let asks = forth.into_iter().map(|(device, list)| (device, Ask::Write(list))).collect();
-    let mut answers = shared.ask_all(asks).await;
+    let mut forth = std::mem::take(&mut batch.forth);
+    let phases = shared.state().edges.phases(forth.keys().copied());
+    let (mut answers, mut before) = (vec![], before);
+    for devices in phases {
+        let asks =
+            devices.into_iter().filter_map(|device| Some((device, Ask::Write(forth.remove(&device)?))));
+        let mut answered = shared.ask_all(asks.collect()).await;
+        for (device, answer) in answered.iter_mut().filter(|(_, answer)| *answer == Answer::Lost) {
+            let mut state = shared.state();
+            if state.edges.is_out(*device) {
+                state.stale(*device, "it does not answer", before.remove(device).unwrap_or_default());
+                *answer = Answer::Done;
+                batch.back.remove(device);
+            }
+        }
+        let goes_on = answered.iter().all(|(_, answer)| *answer == Answer::Done);
+        answers.extend(answered);
+        if !goes_on {
+            break;
+        }
+    }
     let mut all_done = answers.iter().all(|(_, answer)| *answer == Answer::Done);
     if let (true, true, Some(origin)) = (all_done, holds, origin)
         && !shared.is_held(origin).await
@@ -186,25 +218,35 @@ async fn transfer<P: Planner>(
     ended
 }
 
-/// Refuses writes that concern a stale device: it gets the desired state when it is repaired.
+/// Refuses writes that concern a stale device, unless it is out of use: it gets the desired state when it is repaired. Returns the devices that the write leaves out.
 fn within_reach<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
     updates: &[Lowered<'_>],
-) -> Result<(), Status> {
+) -> Result<BTreeSet<usize>, Status> {
     let state = shared.state();
-    let touched = |device: usize| {
-        let holds = |entity| rollout.holders(entity).contains(&device);
-        known(updates).filter_map(|update| update.entity.as_ref()).any(holds)
-    };
-    match state.stale.iter().find(|(device, _)| touched(*device)) {
-        None => Ok(()),
+    let entities = || known(updates).filter_map(|update| update.entity.as_ref());
+    let touched = |device: usize| entities().any(|entity| rollout.holders(entity).contains(&device));
+    // A value that is a sum of all devices' may have to be written to the device that is out of use.
+    let may_wait = !entities().any(is_value);
+    let stale: Vec<_> = state.stale.iter().filter(|(device, _)| touched(*device)).collect();
+    match stale.iter().find(|(device, _)| !may_wait || !state.edges.is_out(*device)) {
+        None => Ok(stale.iter().map(|(device, _)| *device).collect()),
         Some((device, stale)) => {
+            let device = *device;
             let name = rollout.name(device);
             let why = format!("device `{name}` is out of sync and is being repaired: {}", stale.why);
             Err(Status::new(Code::Unavailable, why))
         }
     }
+}
+
+/// True for values that data planes write.
+fn is_value(entity: &Entity) -> bool {
+    let kind = entity.entity.as_ref();
+    kind.is_some_and(|kind| {
+        matches!(kind, Kind::CounterEntry(_) | Kind::DirectCounterEntry(_) | Kind::RegisterEntry(_))
+    })
 }
 
 /// Entities to read before a write so that it can be rolled back.

@@ -13,9 +13,12 @@
 //! | [`moves`] | the order of writes when flows move, and when entries are written that have copies at the switch |
 //! | [`merge`] | how copies of a counter on several devices become one value |
 //! | [`shards`] | which helper serves a flow, and which one backs it up |
+//!
+//! [`history`] checks recorded histories of writes and packets.
 
 mod copies;
 pub mod flows;
+pub mod history;
 mod locks;
 pub mod merge;
 pub mod moves;

@@ -2,10 +2,12 @@
 //! network between: operations take up to 50 ms, are carried out in any order, and may get lost and be sent again.
 //!
 //! Properties: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
-//! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome.
+//! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome; each flow is linearizable, also where the primary fails:
+//! one order of the writes of an entry explains what the flow's packets found there.
 
 use base_time::{Duration, Rng, Time};
 use flow_control::flows::{Counters, Flows, Limits, Output, Place};
+use flow_control::history::{Place as Written, Read, Writes};
 use flow_control::moves::{Answer, FullTables, Operation, Version, Write, WriteId};
 use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
@@ -52,10 +54,10 @@ fn put(table: &mut BTreeMap<Key, Version>, key: Key, content: Option<Version>) {
 enum Event {
     /// A packet arrives at the switch.
     Packet(Flow),
-    /// The packet is at its lookup of this number in the switch.
-    Lookup(Flow, usize),
+    /// The packet, which has arrived at this time, is at its lookup of this number in the switch.
+    Lookup(Flow, usize, Time),
     /// The packet is at the helper.
-    AtHelper(Flow, u64),
+    AtHelper(Flow, u64, Sending),
     /// The program's controller has decided.
     Decision(Flow),
     /// An operation is at its device.
@@ -68,7 +70,17 @@ enum Event {
     /// By hand.
     Move,
     Restart,
+    /// The primary.
+    Fail,
     Tick,
+}
+
+/// A packet on its way to a helper.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    /// When it has arrived at the switch.
+    begin: Time,
+    to_backup: bool,
 }
 
 /// How the network and devices behave.
@@ -84,6 +96,12 @@ struct Faults {
     /// A mutant: the switch answers a flush at once.
     flush_at_once: bool,
     keep: bool,
+    /// The primary fails, and packets go to the backup from then on.
+    fails: bool,
+    /// A mutant: primaries get writes before backups.
+    primary_first: bool,
+    /// A mutant: writes are acknowledged when they begin.
+    hasty: bool,
     /// Most time of an operation on its way to a device.
     slow: Duration,
 }
@@ -95,6 +113,9 @@ const SOUND: Faults = Faults {
     flows: 25,
     flush_at_once: false,
     keep: false,
+    fails: false,
+    primary_first: false,
+    hasty: false,
     slow: Duration::from_ms(50),
 };
 
@@ -115,6 +136,12 @@ struct World {
     tables: Tables,
     /// Writes under way, which lookups may see early.
     under_way: BTreeMap<WriteId, Write<Key>>,
+    /// All writes of each entry, those that are not acknowledged, and what packets of each flow found.
+    writes: BTreeMap<Key, Writes<Option<Version>>>,
+    open: BTreeMap<WriteId, (Key, Written)>,
+    reads: BTreeMap<(Flow, Key), Vec<Read<Option<Version>>>>,
+    /// When packets that wait have arrived.
+    arrived: BTreeMap<u64, Time>,
     versions: u64,
     /// Devices.
     flow_table: BTreeSet<Flow>,
@@ -131,6 +158,9 @@ struct World {
     here: u64,
     there: u64,
     inside: u64,
+    /// Packets that were on their way to the primary when it failed.
+    lost: u64,
+    has_failed: bool,
     log: Vec<String>,
     ended: bool,
 }
@@ -162,6 +192,10 @@ impl World {
             flows: Flows::new(limits, faults.flows),
             tables: Tables(full.clone()),
             under_way: BTreeMap::new(),
+            writes: full.iter().map(|(key, version)| (*key, Writes::new(Some(*version)))).collect(),
+            open: BTreeMap::new(),
+            reads: BTreeMap::new(),
+            arrived: BTreeMap::new(),
             versions: 1000,
             flow_table: BTreeSet::new(),
             copies: BTreeMap::new(),
@@ -176,6 +210,8 @@ impl World {
             here: 0,
             there: 0,
             inside: 0,
+            lost: 0,
+            has_failed: false,
             log: vec![],
             ended: false,
         }
@@ -242,10 +278,16 @@ impl World {
                 Output::Send(flow, packet) => {
                     let after = self.some(Duration::from_ms(5));
                     self.inside += 1;
-                    self.at(after, Event::AtHelper(flow, packet));
+                    let begin = self.arrived.get(&packet).copied().unwrap_or(self.now);
+                    let sending = Sending { begin, to_backup: self.has_failed };
+                    self.at(after, Event::AtHelper(flow, packet, sending));
                 }
                 Output::Mark(flow) => self.deliver(Duration::from_ms(5), Event::Marker(flow)),
-                Output::Written(_) | Output::Moved(..) => {}
+                Output::Written(id) => {
+                    let (key, written) = self.open.remove(&id).expect("it has begun");
+                    self.writes.get_mut(&key).expect("it has begun").end(written, self.now);
+                }
+                Output::Moved(..) => {}
             }
         }
     }
@@ -285,8 +327,15 @@ impl World {
             }
             Operation::Flush(_) if self.faults.flush_at_once => {}
             Operation::Flush(_) => after = INSIDE,
-            Operation::Backups(_, write) => put(&mut self.backup, write.key, write.content),
-            Operation::Primaries(_, write) => put(&mut self.primary, write.key, write.content),
+            Operation::Backups(_, write) if !self.faults.primary_first => {
+                put(&mut self.backup, write.key, write.content);
+            }
+            Operation::Primaries(_, write) if self.faults.primary_first => {
+                put(&mut self.backup, write.key, write.content);
+            }
+            Operation::Backups(_, write) | Operation::Primaries(_, write) => {
+                put(&mut self.primary, write.key, write.content);
+            }
         }
         if let Some(sent) = self.sent.get_mut(&id) {
             sent.answer = Some(answer);
@@ -309,15 +358,41 @@ impl World {
         self.under_way.retain(|_, write| tables.content(&write.key) != write.content);
     }
 
-    fn look_up(&mut self, flow: Flow, number: usize) {
+    /// A packet of the flow has found this.
+    fn found(&mut self, flow: Flow, key: Key, value: Option<Version>, begin: Time) {
+        self.reads.entry((flow, key)).or_default().push(Read { value, begin, end: self.now });
+    }
+
+    /// A write of the entry begins.
+    fn begin_write(&mut self, key: Key, version: Version) -> Written {
+        let writes = self.writes.entry(key).or_insert(Writes::new(None));
+        let written = writes.begin(Some(version), self.now);
+        if self.faults.hasty {
+            writes.end(written, self.now);
+        }
+        written
+    }
+
+    /// One order of the writes of an entry explains what packets of each flow have found.
+    fn check_histories(&self) {
+        for ((flow, key), reads) in &self.reads {
+            let nothing = Writes::new(None);
+            let writes = self.writes.get(key).unwrap_or(&nothing);
+            let ended = writes.check(reads);
+            assert_eq!(ended, Ok(()), "flow {flow} is not linearizable at {key:?}");
+        }
+    }
+
+    fn look_up(&mut self, flow: Flow, number: usize, begin: Time) {
         let key = self.tables.touched(&flow, None)[number];
         let found = self.copies.get(&key).copied();
+        self.found(flow, key, found, begin);
         let early = self.under_way.values().any(|write| write.key == key && write.content == found);
         let full = self.tables.content(&key);
         assert!(found == full || early, "flow {flow} finds {found:?} at {key:?}, not {full:?}");
         if number == 0 {
             let after = self.some(Duration::from_ms(4));
-            self.at(after, Event::Lookup(flow, 1));
+            self.at(after, Event::Lookup(flow, 1, begin));
         } else {
             self.here += 1;
             self.inside -= 1;
@@ -329,23 +404,40 @@ impl World {
             Event::Packet(flow) => {
                 self.packets += 1;
                 self.inside += 1;
+                let begin = self.now;
+                self.arrived.insert(self.packets, begin);
                 if let Some((count, last)) =
                     self.resident.get_mut(&flow).filter(|_| self.flow_table.contains(&flow))
                 {
                     *count += 1;
                     *last = self.now;
                     let after = self.some(Duration::from_ms(4));
-                    self.at(after, Event::Lookup(flow, 0));
+                    self.at(after, Event::Lookup(flow, 0, begin));
                 } else {
                     let (after, packet) = (self.some(Duration::from_us(300)), self.packets);
-                    self.at(after, Event::AtHelper(flow, packet));
+                    let sending = Sending { begin, to_backup: self.has_failed };
+                    self.at(after, Event::AtHelper(flow, packet, sending));
                 }
             }
-            Event::Lookup(flow, number) => self.look_up(flow, number),
-            Event::AtHelper(flow, packet) => {
+            Event::Lookup(flow, number, begin) => self.look_up(flow, number, begin),
+            Event::AtHelper(_, _, Sending { to_backup: false, .. }) if self.has_failed => {
                 self.inside -= 1;
+                self.lost += 1;
+            }
+            Event::AtHelper(flow, packet, Sending { begin, to_backup }) => {
+                self.inside -= 1;
+                let table = if to_backup { &self.backup } else { &self.primary };
+                let found: Vec<_> = self
+                    .tables
+                    .touched(&flow, None)
+                    .into_iter()
+                    .map(|key| (key, table.get(&key).copied()))
+                    .collect();
+                found.iter().for_each(|(key, value)| self.found(flow, *key, *value, begin));
                 // A flow of tenant 3 needs no entry of its own.
-                if self.primary.contains_key(&Key::Own(flow)) || flow % TENANTS == 3 {
+                if found.iter().any(|(key, value)| *key == Key::Own(flow) && value.is_some())
+                    || flow % TENANTS == 3
+                {
                     self.there += 1;
                     *self.seen.entry(flow).or_default() += 1;
                 } else {
@@ -357,8 +449,12 @@ impl World {
                 if self.rng.chance(1, 20) {
                     self.flows.refused(&flow);
                 } else {
-                    let write = Write { key: Key::Own(flow), content: Some(self.version()) };
+                    let version = self.version();
+                    let write = Write { key: Key::Own(flow), content: Some(version) };
                     let is_taken = self.flows.decided(&flow, vec![write], &mut self.tables);
+                    if is_taken {
+                        self.begin_write(Key::Own(flow), version);
+                    }
                     if !is_taken && self.flows.awaits_decision(&flow) {
                         self.asked.insert(flow);
                         self.at(Duration::from_ms(5), Event::Decision(flow));
@@ -391,8 +487,12 @@ impl World {
                 };
                 // An entry of a flow is written once it is there.
                 if matches!(key, Key::Tenant(_)) || self.primary.contains_key(&key) {
-                    let write = Write { key, content: Some(self.version()) };
-                    self.flows.write(write, &mut self.tables);
+                    let version = self.version();
+                    let write = Write { key, content: Some(version) };
+                    if let Some(id) = self.flows.write(write, &mut self.tables) {
+                        let written = self.begin_write(key, version);
+                        self.open.insert(id, (key, written));
+                    }
                 }
             }
             Event::Move => {
@@ -418,6 +518,7 @@ impl World {
                 let room = self.faults.flows;
                 self.flows.restart(room, &mut self.tables);
             }
+            Event::Fail => self.has_failed = true,
             Event::Tick => {
                 self.flows.tick(self.now);
                 if !self.ended {
@@ -458,6 +559,10 @@ impl World {
             let after = self.some(time);
             self.at(after, Event::Restart);
         }
+        if self.faults.fails {
+            let after = self.some(time);
+            self.at(after, Event::Fail);
+        }
         for packet in 0..packets {
             let flow = self.popular(flows);
             self.at(Duration::ZERO, Event::Packet(flow));
@@ -484,7 +589,7 @@ impl World {
         let Counters { dropped, .. } = self.flows.counters();
         assert_eq!(
             self.packets,
-            self.here + self.there + dropped + self.inside,
+            self.here + self.there + dropped + self.lost + self.inside,
             "{:?}",
             self.flows.counters()
         );
@@ -493,6 +598,7 @@ impl World {
         assert_eq!((self.copies.len(), self.flow_table.len()), (0, 0), "left at the switch");
         assert_eq!(self.primary, self.tables.0, "helpers differ from the full tables");
         assert_eq!(self.backup, self.primary);
+        self.check_histories();
     }
 }
 
@@ -533,6 +639,7 @@ fn faults_of_network_and_switch_break_nothing() {
             room: 2 + rng.index(60),
             flows: 1 + rng.index(25),
             keep: rng.chance(1, 2),
+            fails: rng.chance(1, 2),
             slow: Duration::from_ms([1, 10, 50][rng.index(3)]),
             ..SOUND
         };
@@ -556,6 +663,31 @@ fn ten_thousand_flows_take_turns_at_a_hundred_places() {
     world.run(flows, packets, Duration::from_ms(6000));
     let Counters { promoted, evicted, full, .. } = world.flows.counters();
     assert!(promoted > 150 && evicted > 50, "{promoted} {evicted} {full}");
+}
+
+/// A run in which the histories say that some flow is not linearizable.
+fn is_noticed(faults: Faults) -> bool {
+    (0..16).any(|seed| {
+        let ended = std::panic::catch_unwind(|| run(seed, faults, 3000));
+        ended
+            .err()
+            .and_then(|why| why.downcast::<String>().ok())
+            .is_some_and(|why| why.contains("not linearizable"))
+    })
+}
+
+#[test]
+fn wrong_orders_of_writes_are_noticed() {
+    let fails = Faults { fails: true, ..SOUND };
+    assert!(is_noticed(Faults { primary_first: true, ..fails }), "the backup lacks what packets have seen");
+    assert!(is_noticed(Faults { hasty: true, ..SOUND }), "acknowledged, and not there yet");
+}
+
+#[test]
+fn a_primary_that_fails_breaks_no_flow() {
+    for seed in features::seeds(6, 1000) {
+        run(seed, Faults { fails: true, lost: 20 * (seed % 3), ..SOUND }, 1500);
+    }
 }
 
 #[test]

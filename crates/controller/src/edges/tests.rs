@@ -28,10 +28,14 @@ fn edges() -> Edges {
 
 /// The sender has these registers.
 fn read(edges: &mut Edges, failed: u32, forgiven: u32, barred: u32, generation: u32) {
+    uses(edges, [failed, forgiven, barred, generation, 1]);
+}
+
+/// The same with the target in use, as the last one.
+fn uses(edges: &mut Edges, registers: [u32; 5]) {
     let of = edge();
-    let cells = [(1, failed), (2, forgiven), (3, barred), (4, generation), (5, 1)];
-    let found: Vec<Entity> =
-        cells.into_iter().filter_map(|(register, value)| of.write(register, value).entity).collect();
+    let cells = (1..).zip(registers);
+    let found: Vec<Entity> = cells.filter_map(|(register, value)| of.write(register, value).entity).collect();
     edges.read(0, &found);
 }
 
@@ -92,4 +96,76 @@ fn limits_of_an_operator_outlive_a_program() {
     read(&mut edges, 1, 0, 0, 1);
     edges.is_right(1, at(0));
     assert_eq!(written(&mut edges, at(1_000)).len(), 2, "after the new hold-down");
+}
+
+/// Only a device that no sender uses, and none will, may lack a write.
+#[test]
+fn a_write_need_not_reach_a_device_that_is_out() {
+    let mut edges = edges();
+    assert!(!edges.is_out(1) && !edges.is_out(2) && !edges.is_out(0), "nothing has failed");
+    // The sender itself has left it.
+    read(&mut edges, 1, 0, 0, 1);
+    assert!(edges.is_out(1) && !edges.is_out(2));
+    edges.is_right(1, at(0));
+    assert!(!edges.is_out(1), "it recovers, and is used after the hold-down");
+    // Barred by the controller: as soon as the sender knows.
+    edges.bar(1, at(0));
+    assert!(!edges.is_out(1));
+    written(&mut edges, at(0));
+    assert!(edges.is_out(1));
+    assert!(!Edges::default().is_out(1), "no edge leads to it");
+}
+
+/// A device with two edges has to be out at both.
+#[test]
+fn a_device_is_out_at_all_edges_or_not() {
+    let mut edges = Edges::default();
+    let other = Edge { number: 1, targets: vec![2, 1], ..edge() };
+    edges.fill(&[edge(), other]);
+    let cell =
+        |number: u64, register: u32, value: u32| Edge { number, ..edge() }.write(register, value).entity;
+    let mut read = |failed: [u32; 2]| {
+        let of = |number: u64| {
+            let failed = failed[number as usize];
+            [(1, failed), (2, 0), (3, 0), (4, 1), (5, 1)]
+                .map(|(register, value)| cell(number, register, value))
+        };
+        let found: Vec<Entity> = of(0).into_iter().chain(of(1)).flatten().collect();
+        edges.read(0, &found);
+        edges.is_out(1)
+    };
+    assert!(!read([1, 0]));
+    assert!(read([1, 2]));
+}
+
+#[test]
+fn the_switch_comes_first_and_devices_in_use_last() {
+    let mut edges = edges();
+    let all = |edges: &Edges| {
+        edges.phases([0, 1, 2].into_iter()).map(|phase| phase.into_iter().collect::<Vec<_>>())
+    };
+    assert_eq!(all(&edges), [vec![0], vec![1, 2], vec![]], "nothing is known");
+    read(&mut edges, 0, 0, 0, 1);
+    assert_eq!(all(&edges), [vec![0], vec![2], vec![1]]);
+    uses(&mut edges, [1, 0, 0, 2, 2]);
+    assert_eq!(all(&edges), [vec![0], vec![1], vec![2]]);
+    assert_eq!(all(&Edges::default()), [vec![0, 1, 2], vec![], vec![]], "without edges all at once");
+}
+
+/// A controller that knows nothing takes no entries from a device that may lack writes.
+#[test]
+fn devices_out_of_use_are_not_believed() {
+    let out = |failed: u32, forgiven: u32, barred: u32| {
+        let of = edge();
+        let cells = [(1, failed), (2, forgiven), (3, barred)];
+        let entities = cells.into_iter().filter_map(|(register, value)| of.write(register, value).entity);
+        let held = Holdings { config: None, entities: entities.collect() };
+        left_out(&[of], &[(0, held)].into()).into_iter().collect::<Vec<_>>()
+    };
+    assert!(out(0, 0, 0).is_empty());
+    assert_eq!(out(1, 0, 0), [1]);
+    assert!(out(1, 1, 0).is_empty(), "it has been forgiven");
+    assert_eq!(out(0, 0, 2), [2]);
+    assert!(out(1, 0, 2).is_empty(), "nobody else has the entries");
+    assert_eq!(left_out(&[edge()], &BTreeMap::new()), BTreeSet::new());
 }

@@ -189,6 +189,8 @@ pub struct Rig {
     sent: u64,
     tickets: u64,
     pub channel: Channel,
+    /// Time that each device takes for a request.
+    pub slow: [Duration; HOLDS.len()],
     pub now: Time,
     /// Replies, and when they came.
     pub replies: BTreeMap<Ticket, (Time, Reply)>,
@@ -206,6 +208,7 @@ impl Rig {
             sent: 0,
             tickets: 0,
             channel: Box::new(|_, _| Passage::Through),
+            slow: [Duration::ZERO; HOLDS.len()],
             now: Time::ZERO,
             replies: BTreeMap::new(),
             most: 0,
@@ -389,7 +392,11 @@ impl Rig {
     }
 
     fn send(&mut self, message: Message) {
-        self.under_way.insert((self.now + DELAY, self.sent), message);
+        let more = match &message {
+            Message::Ask(device, ..) => self.slow[device.0],
+            Message::Answer(..) | Message::BeganAnew(_) => Duration::ZERO,
+        };
+        self.under_way.insert((self.now + DELAY + more, self.sent), message);
         self.sent += 1;
     }
 }

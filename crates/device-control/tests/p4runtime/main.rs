@@ -5,6 +5,7 @@ mod entities;
 mod faults;
 mod group_agents;
 mod groups;
+mod histories;
 mod kept;
 mod limits;
 mod misses;

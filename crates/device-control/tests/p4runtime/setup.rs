@@ -102,7 +102,7 @@ pub fn both_named(test: impl Fn(Bench)) {
 }
 
 /// Region `R` on `nic`, or on `spare`.
-fn with_spare() -> Placement {
+pub fn with_spare() -> Placement {
     let [tor, nic, spare] = [0, 1, 2].map(DeviceIndex);
     let site = Site::at(vec![nic, spare], Policy::Failover);
     Placement {
@@ -113,11 +113,16 @@ fn with_spare() -> Placement {
     }
 }
 
-/// A rack of these devices.
-pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
+/// A rack of these devices, whose requests pass a channel.
+pub fn spared_over<C: Channel>(channel: C, maker: Maker, text: &str, hold_down: Duration) -> RackSwitch<C> {
     let maker = Maker { own: Some(compiled_text(text)), ..maker };
     let splitter = Splitter::new(maker, with_spare()).hold_down(hold_down);
-    let rack = RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), Direct);
+    RackSwitch::new(splitter, 1, 1_000_000_000, Some(CPU), channel)
+}
+
+/// A rack of these devices.
+pub fn spared(maker: Maker, text: &str, hold_down: Duration) -> Bench {
+    let rack = spared_over(Direct, maker, text, hold_down);
     Bench { world: World::Rack(Box::new(rack)), now: Time::ZERO }.started()
 }
 

@@ -1,13 +1,20 @@
 //! A region with a spare: what operators see, and keep out.
 
-use crate::setup::{Bench, maker, sender, spared};
-use base_time::Duration;
-use controller::Steer;
+use crate::setup::{
+    Bench, arbitration, compiled_text, maker, read_request, sender, spared, spared_over, write_request,
+};
+use base_time::{Duration, Time};
+use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
+use device_control::{Channel, Event, Passage, RackSwitch, Served};
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{entity::Entity as Kind, table_action};
 use p4runtime_proto::p4rack::v1::Thresholds;
 use p4runtime_proto::p4rack::v1::target::State;
+use p4runtime_server::{Status, StreamId};
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
-const PROGRAM: &str = include_str!("../../../ir-split/testdata/split/spares.p4");
+pub const PROGRAM: &str = include_str!("../../../ir-split/testdata/split/spares.p4");
 
 /// Sets `b` to 7 and leaves by port 2.
 const FRAME: &str = "0102 aa";
@@ -195,4 +202,168 @@ fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
     assert_eq!(bench.wait(Duration::from_ms(1)), "");
     bench.link(12, true);
     assert_eq!(port(&bench.wait(Duration::from_ms(1))), ["12"]);
+}
+
+/// Requests to some devices are lost.
+#[derive(Default)]
+struct Silent {
+    devices: BTreeSet<usize>,
+    /// The devices that were written to, in order.
+    written: Vec<usize>,
+}
+
+impl Channel for Silent {
+    fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage {
+        let device = device.0 as usize;
+        if matches!(ask, Ask::Write(_)) {
+            self.written.push(device);
+        }
+        if self.devices.contains(&device) { Passage::AskLost } else { Passage::Through }
+    }
+}
+
+/// Ids of the program's table and of its action.
+pub fn ids() -> (u32, u32) {
+    static IDS: OnceLock<(u32, u32)> = OnceLock::new();
+    *IDS.get_or_init(|| {
+        let info = p4info::p4info(&compiled_text(PROGRAM)).expect("it has a P4Info");
+        let table = info.tables[0].preamble.as_ref().expect("a table").id;
+        let mut actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
+        (table, actions.find(|action| action.name == "In.set").expect("an action").id)
+    })
+}
+
+/// A rack with a spare whose devices may be out of reach.
+struct Reach {
+    rack: RackSwitch<Silent>,
+    now: Time,
+}
+
+impl Reach {
+    fn new() -> Reach {
+        let hold_down = Duration::from_ms(1000);
+        let rack = spared_over(Silent::default(), maker(), PROGRAM, hold_down);
+        let mut reach = Reach { rack, now: Time::ZERO };
+        assert_eq!(reach.call(Call::Start(Box::default(), vec![])), Ok(()));
+        reach.rack.message(reach.now, StreamId(0), &arbitration(1, Some(1)));
+        reach
+    }
+
+    fn call(&mut self, call: Call) -> Result<(), Status> {
+        let mut events = self.rack.call(self.now, Ticket(1), call);
+        loop {
+            for event in events {
+                if let Event::Reply(_, Reply::Done(ended)) = event {
+                    return ended;
+                }
+            }
+            self.now = self.rack.deadline().expect("it waits for something").max(self.now);
+            events = self.rack.tick(self.now);
+        }
+    }
+
+    /// Lets time pass.
+    fn wait(&mut self, time: Duration) {
+        let until = self.now + time;
+        while let Some(due) = self.rack.deadline().filter(|due| *due <= until) {
+            self.now = due.max(self.now);
+            self.rack.tick(self.now);
+        }
+        self.now = until;
+    }
+
+    /// All devices answer again, and are repaired. A request that was lost is waited for, for a minute, before another one is made.
+    fn bring_back(&mut self) {
+        self.rack.channel.devices.clear();
+        let until = self.now + Duration::from_s(200);
+        while !self.rack.stale().is_empty() {
+            assert!(self.now < until, "devices stay out of step: {:?}", self.rack.stale());
+            self.now = self.rack.deadline().expect("it tries again").max(self.now);
+            self.rack.tick(self.now);
+        }
+    }
+
+    /// Packets whose first byte is `a` get `b`.
+    fn write(&mut self, how: &str, a: u8, b: u8) -> Result<(), Status> {
+        let (table, set) = ids();
+        let entry = format!(
+            r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{a:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{b:03o}" }} }} }} }}"#
+        );
+        self.call(Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[&entry]))))
+    }
+
+    /// The entries of the program's table at a device.
+    fn entries(&self, device: usize) -> usize {
+        let query = read_request("table_entry {}").entities.remove(0);
+        let found = self.rack.holds(device, query).into_iter();
+        let (table, _) = ids();
+        let is_own = |entity: &p4runtime_proto::p4::v1::Entity| matches!(&entity.entity, Some(Kind::TableEntry(entry)) if entry.table_id == table && !entry.is_default_action);
+        found.filter(is_own).count()
+    }
+
+    /// The second byte of what becomes of a packet whose first one is `a`.
+    fn packet(&mut self, a: u8) -> u8 {
+        let events = self.rack.frame(self.now, 1, &[a, 2, 0xaa]);
+        let frames = events.into_iter().filter_map(|event| match event {
+            Event::Frame(2, frame) => Some(frame[1]),
+            _ => None,
+        });
+        frames.last().expect("it leaves")
+    }
+}
+
+/// While a device is out of use and does not answer, writes go on without it. It gets them before it is used again.
+#[test]
+fn writes_go_on_without_a_device_that_is_out() {
+    let mut reach = Reach::new();
+    assert_eq!(reach.write("INSERT", 1, 9), Ok(()));
+    assert_eq!(reach.packet(1), 9);
+    // A device in use has to have the write.
+    reach.rack.channel.devices.insert(1);
+    let refused = reach.write("INSERT", 3, 8).expect_err("`nic` is in use");
+    assert_eq!(refused.details[0].canonical_code, Code::Unavailable as i32, "{refused:?}");
+    reach.bring_back();
+    assert_eq!((reach.entries(1), reach.entries(2), reach.packet(3)), (1, 1, 7));
+    // Out of use, it need not answer: the first write finds out, later ones leave it out.
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", false))), Ok(()));
+    reach.wait(Duration::from_ms(300));
+    reach.rack.channel.devices.insert(1);
+    for (a, b) in [(3, 8), (4, 6), (5, 5)] {
+        assert_eq!(reach.write("INSERT", a, b), Ok(()), "{a}");
+        assert_eq!(reach.packet(a), b);
+    }
+    assert_eq!(reach.write("DELETE", 1, 9), Ok(()));
+    assert_eq!((reach.entries(1), reach.entries(2), reach.packet(1)), (1, 3, 7));
+    // A refusal of another device is one.
+    assert!(reach.write("INSERT", 3, 1).is_err());
+    // It answers again, and gets all of them before it is used.
+    reach.bring_back();
+    assert_eq!(reach.entries(1), 3);
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", true))), Ok(()));
+    reach.wait(Duration::from_ms(3000));
+    assert_eq!((reach.packet(1), reach.packet(3), reach.packet(4)), (7, 8, 6));
+}
+
+/// A packet at a spare sees no less than one that has been at the device before it: the device in use is written to last.
+#[test]
+fn a_write_reaches_the_device_in_use_last() {
+    let mut reach = Reach::new();
+    reach.packet(1);
+    reach.wait(Duration::from_ms(300));
+    let written = |reach: &mut Reach, a| {
+        reach.rack.channel.written.clear();
+        assert_eq!(reach.write("INSERT", a, 9), Ok(()));
+        reach.rack.channel.written.clone()
+    };
+    assert_eq!(written(&mut reach, 1), [2, 1]);
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", false))), Ok(()));
+    reach.wait(Duration::from_ms(10));
+    reach.packet(1);
+    reach.wait(Duration::from_ms(300));
+    assert_eq!(written(&mut reach, 3), [1, 2]);
+    // A refusal of the device in use is one of all: the spare has the write no longer.
+    reach.rack.channel.devices.insert(2);
+    assert!(reach.write("INSERT", 4, 9).is_err());
+    reach.bring_back();
+    assert_eq!((reach.entries(1), reach.entries(2), reach.packet(4)), (2, 2, 7));
 }

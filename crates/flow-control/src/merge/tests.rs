@@ -181,3 +181,10 @@ fn a_device_may_claim_to_have_seen_what_was_never_sent() {
     hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![], retired: vec![] });
     assert_eq!(hub.merges()[1].1.cells.len(), 1);
 }
+
+#[test]
+fn a_hub_may_claim_to_have_what_was_never_pushed() {
+    let mut a = Agent::new(ADD, 1);
+    assert!(a.named(1, u64::MAX));
+    assert_eq!(a.push([('x', 1)]).cells.len(), 1);
+}

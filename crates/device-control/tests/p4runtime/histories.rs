@@ -1,0 +1,469 @@
+//! Histories of writes and packets at a region with a spare, while devices hang, restart and lose their ports: controller, agents and devices as they are, over links and a
+//! control network that take their time and lose messages. Each flow has an entry that a controller writes again and again; one order of these writes has to explain
+//! what the flow's packets saw (`flow_control::history`). Wrong agents show that faults are found.
+
+use crate::setup::{arbitration, compiled_text, maker, with_spare, write_request};
+use crate::spares::{PROGRAM, ids};
+use base_time::{Duration, Rng, Time};
+use controller::{
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Reply, Ticket, Timing, Wires,
+};
+use dataplane_api::Device as _;
+use device_control::{AgentEdges, Maker, Splitter, wires};
+use failover::Thresholds;
+use flow_control::history::{Place, Read, Writes};
+use p4runtime_proto::p4::v1::{Update, entity::Entity as Kind};
+use p4runtime_server::StreamId;
+use std::collections::{BTreeMap, BTreeSet};
+
+const TIMING: Timing = Timing {
+    drain: Duration::from_ms(100),
+    quiet: Duration::from_ms(10),
+    patience_least: Duration::from_ms(20),
+    patience_most: Duration::from_s(60),
+    look: Duration::from_ms(20),
+    merge: Duration::from_s(1),
+    lease: Duration::from_ms(400),
+};
+
+const TOR: usize = 0;
+const NIC: usize = 1;
+const SPARE: usize = 2;
+
+/// Ports of the switch that lead to the device and to its spare, and where packets come in and leave.
+const TO: [u32; 2] = [11, 12];
+const IN: u32 = 1;
+const OUT: u32 = 2;
+
+const FLOWS: u8 = 4;
+/// Result of a packet whose flow has no entry.
+const MISS: u8 = 7;
+/// Between two packets.
+const GAP: Duration = Duration::from_ms(2);
+
+/// How agents lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Lie {
+    None,
+    /// The spare's writes are done later than it says.
+    SpareIsLate,
+    /// All writes are.
+    AllAreLate,
+    /// A device that is repaired does not get the flows' entries.
+    RepairsNothing,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Ask(DeviceId, Option<AskId>, Ask),
+    /// It is done now, and was answered before.
+    Late(usize, Ask),
+    Answer(usize, AskId, Answer),
+    BeganAnew(usize),
+    Frame(usize, u32, Vec<u8>),
+    Packet,
+    Tick,
+    /// The controller of a flow writes.
+    Write(u8),
+    /// A fault begins.
+    Fault,
+    Answers(usize),
+    PortUp(u32),
+}
+
+/// The entry of a flow, and the one write of it that is under way.
+struct Flow {
+    writes: Writes<u8>,
+    reads: Vec<Read<u8>>,
+    now: u8,
+    next: u8,
+    open: Option<(u8, Place, Time)>,
+    /// Writes that failed: devices have the value before, as soon as all are repaired.
+    undone: Vec<Place>,
+}
+
+struct Rig {
+    controller: Controller<Splitter>,
+    agents: Vec<Agent<Maker>>,
+    wires: Wires,
+    /// The table of the flows' entries, and its action.
+    ids: (u32, u32),
+    now: Time,
+    events: BTreeMap<(Time, u64), Event>,
+    count: u64,
+    /// Frames of a link and messages of a device stay in order.
+    last: BTreeMap<(usize, u32), Time>,
+    rng: Rng,
+    edges: AgentEdges,
+    down: BTreeSet<u32>,
+    hangs: BTreeSet<usize>,
+    lie: Lie,
+    has_started: bool,
+    flows: Vec<Flow>,
+    /// Packets on their way: the flow, and when they came.
+    inside: BTreeMap<u32, (u8, Time)>,
+    packets: u32,
+    failed_writes: usize,
+    replies: Vec<(Ticket, Reply)>,
+}
+
+impl Rig {
+    fn new(seed: u64, lie: Lie) -> Rig {
+        let maker = Maker { own: Some(compiled_text(PROGRAM)), ..maker() };
+        let mut placement = with_spare();
+        // Round trips take up to 2 ms.
+        placement.thresholds = Thresholds { ask_after: 1_000, patience: 10_000, ..placement.thresholds };
+        let agents = placement.devices.iter().map(|_| Agent::new(Maker { own: None, ..maker.clone() }));
+        let flow = |_| Flow {
+            writes: Writes::new(MISS),
+            reads: vec![],
+            now: MISS,
+            next: MISS,
+            open: None,
+            undone: vec![],
+        };
+        let mut rig = Rig {
+            agents: agents.collect(),
+            wires: wires(&placement),
+            ids: ids(),
+            controller: Controller::new(
+                Splitter::new(maker, placement).hold_down(Duration::from_ms(50)),
+                1,
+                0,
+                TIMING,
+            ),
+            now: Time::ZERO,
+            events: BTreeMap::new(),
+            count: 0,
+            last: BTreeMap::new(),
+            rng: Rng::new(seed),
+            edges: AgentEdges::default(),
+            down: BTreeSet::new(),
+            hangs: BTreeSet::new(),
+            lie,
+            has_started: false,
+            flows: (0..FLOWS).map(flow).collect(),
+            inside: BTreeMap::new(),
+            packets: 0,
+            failed_writes: 0,
+            replies: vec![],
+        };
+        let outputs = rig.controller.call(rig.now, Ticket(0), Call::Start(Box::default(), vec![]));
+        rig.perform(outputs);
+        while rig.replies.is_empty() {
+            rig.step();
+        }
+        assert_eq!(rig.replies.pop(), Some((Ticket(0), Reply::Done(Ok(())))));
+        let outputs = rig.controller.message(rig.now, StreamId(0), &arbitration(1, Some(1)));
+        rig.perform(outputs);
+        rig.has_started = true;
+        rig
+    }
+
+    fn some(&mut self, most: Duration) -> Duration {
+        Duration::from_ps(self.rng.below(most.as_ps().max(1)))
+    }
+
+    fn at(&mut self, at: Time, event: Event) {
+        self.count += 1;
+        self.events.insert((at, self.count), event);
+    }
+
+    fn after(&mut self, time: Duration, event: Event) {
+        self.at(self.now + time, event);
+    }
+
+    /// Messages and frames of one direction stay in order.
+    fn send(&mut self, link: (usize, u32), most: Duration, event: Event) {
+        let at = self.now + Duration::from_us(10) + self.some(most);
+        let at = at.max(self.last.get(&link).copied().unwrap_or(Time::ZERO));
+        self.last.insert(link, at);
+        self.at(at, event);
+    }
+
+    /// A message between controller and device; some are lost.
+    fn message(&mut self, device: usize, is_down: bool, event: Event) {
+        if self.has_started && self.rng.chance(1, 50) {
+            return;
+        }
+        // Numbers that no port has.
+        self.send((device, u32::MAX - u32::from(is_down)), Duration::from_ms(8), event);
+    }
+
+    fn perform(&mut self, outputs: Vec<Output>) {
+        for output in outputs {
+            match output {
+                Output::Ask(device, id, ask) => self.message(device.0, true, Event::Ask(device, id, ask)),
+                Output::Reply(ticket, reply) => self.replies.push((ticket, reply)),
+                Output::Send(..) | Output::End(..) => {}
+            }
+        }
+    }
+
+    /// What happens next.
+    fn step(&mut self) {
+        let event = self.events.first_key_value().map(|((at, _), _)| *at);
+        let due = self.controller.deadline();
+        let Some(at) = event.into_iter().chain(due).min() else { panic!("nothing happens any more") };
+        self.now = self.now.max(at);
+        if event == Some(at) {
+            let (_, event) = self.events.pop_first().expect("it is there");
+            self.happen(event);
+        } else {
+            let outputs = self.controller.tick(self.now);
+            self.perform(outputs);
+        }
+        if self.has_started {
+            for (ticket, reply) in std::mem::take(&mut self.replies) {
+                self.replied(ticket.0 as u8, reply == Reply::Done(Ok(())));
+            }
+            if self.controller.stale().is_empty() {
+                let now = self.now;
+                for flow in &mut self.flows {
+                    flow.undone.drain(..).for_each(|undone| flow.writes.end(undone, now));
+                }
+            }
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Ask(device, ..) if self.hangs.contains(&device.0) => {}
+            Event::Answer(device, ..) | Event::BeganAnew(device) if self.hangs.contains(&device) => {}
+            Event::Frame(device, ..) if self.hangs.contains(&device) => {}
+            Event::Ask(device, id, ask) => {
+                let answer = self.ask(device.0, ask);
+                if let (Some(id), Some(answer)) = (id, answer) {
+                    self.message(device.0, false, Event::Answer(device.0, id, answer));
+                }
+            }
+            Event::Late(device, ask) => {
+                self.agents[device].ask(self.now, ask);
+            }
+            Event::Answer(_, id, answer) => {
+                let outputs = self.controller.answer(self.now, id, answer);
+                self.perform(outputs);
+            }
+            Event::BeganAnew(device) => {
+                let outputs = self.controller.restarted(self.now, DeviceId(device));
+                self.perform(outputs);
+            }
+            Event::Frame(device, port, frame) => self.frame(device, port, &frame),
+            Event::Packet => {
+                let flow = self.rng.below(u64::from(FLOWS)) as u8;
+                self.packets += 1;
+                self.inside.insert(self.packets, (flow, self.now));
+                let frame = [&[flow, 2][..], &self.packets.to_be_bytes()].concat();
+                self.frame(TOR, IN, &frame);
+                self.after(GAP, Event::Packet);
+            }
+            Event::Tick => {
+                let (now, down) = (self.now, &self.down);
+                let target = self.agents[TOR].target().expect("the switch runs");
+                if self.edges.follow(target, now) {
+                    self.edges.bar(&mut target.switch(), down);
+                }
+                for (port, frame) in self.edges.due(now) {
+                    self.frame(TOR, port, &frame);
+                }
+                self.after(Duration::from_ms(1), Event::Tick);
+            }
+            Event::Write(flow) => self.write(flow),
+            Event::Fault => {
+                self.fault();
+                let next = Duration::from_ms(600) + self.some(Duration::from_s(1));
+                self.after(next, Event::Fault);
+            }
+            Event::Answers(device) => drop(self.hangs.remove(&device)),
+            Event::PortUp(port) => self.link(port, true),
+        }
+    }
+
+    /// A device does what it is asked, or says so.
+    fn ask(&mut self, device: usize, ask: Ask) -> Option<Answer> {
+        let is_helper = device != TOR && self.has_started;
+        let late = match self.lie {
+            Lie::SpareIsLate => is_helper && device == SPARE,
+            Lie::AllAreLate => is_helper,
+            Lie::None | Lie::RepairsNothing => false,
+        };
+        match ask {
+            Ask::Ports => Some(Answer::Ports(BTreeMap::new())),
+            Ask::Write(_) if late => {
+                let time = Duration::from_ms(100) + self.some(Duration::from_ms(200));
+                self.after(time, Event::Late(device, ask));
+                Some(Answer::Done)
+            }
+            Ask::Load(mut updates) if is_helper && self.lie == Lie::RepairsNothing => {
+                updates.retain(|update| !self.is_of_flow(update));
+                self.agents[device].ask(self.now, Ask::Load(updates)).0
+            }
+            ask => self.agents[device].ask(self.now, ask).0,
+        }
+    }
+
+    fn is_of_flow(&self, update: &Update) -> bool {
+        let kind = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
+        matches!(kind, Some(Kind::TableEntry(entry)) if entry.table_id == self.ids.0)
+    }
+
+    /// A frame is at a device, which may send others.
+    fn frame(&mut self, device: usize, port: u32, frame: &[u8]) {
+        let Some(target) = self.agents[device].target() else { return };
+        for out in target.process(port, frame, self.now) {
+            let link = if device == TOR { out.port } else { TO[device - 1] };
+            match self.wires.get(&(device, out.port)).copied() {
+                Some((next, entry)) if !self.down.contains(&link) => {
+                    self.send((device, out.port), Duration::from_ms(1), Event::Frame(next, entry, out.frame));
+                }
+                None if (device, out.port) == (TOR, OUT) => self.left(&out.frame),
+                _ => {}
+            }
+        }
+    }
+
+    /// A packet has left the switch.
+    fn left(&mut self, frame: &[u8]) {
+        let number = u32::from_be_bytes([frame[2], frame[3], frame[4], frame[5]]);
+        let (flow, begin) = self.inside.remove(&number).expect("it leaves once");
+        assert_eq!(frame[0], flow);
+        self.flows[usize::from(flow)].reads.push(Read { value: frame[1], begin, end: self.now });
+    }
+
+    /// The link behind a port goes down, with what is on it, or comes up.
+    fn link(&mut self, port: u32, is_up: bool) {
+        if is_up {
+            self.down.remove(&port);
+        } else {
+            self.down.insert(port);
+            let helper = TO.iter().position(|to| *to == port).expect("a helper is there") + 1;
+            let is_on_it = |event: &Event| matches!(event, Event::Frame(device, entry, _) if *device == helper || (*device, *entry) == (TOR, port));
+            self.events.retain(|_, event| !is_on_it(event));
+        }
+        let target = self.agents[TOR].target().expect("the switch runs");
+        self.edges.bar(&mut target.switch(), &self.down);
+    }
+
+    fn fault(&mut self) {
+        let helper = if self.rng.chance(2, 3) { NIC } else { SPARE };
+        // Longer than a look at the edges.
+        let lasts = Duration::from_ms(60) + self.some(Duration::from_ms(200));
+        match self.rng.below(3) {
+            0 => {
+                self.hangs.insert(helper);
+                self.after(lasts, Event::Answers(helper));
+            }
+            1 if self.down.is_empty() => {
+                self.link(TO[helper - 1], false);
+                self.after(lasts, Event::PortUp(TO[helper - 1]));
+            }
+            1 => {}
+            _ => {
+                self.agents[helper].restart();
+                // It says so until it is heard.
+                self.send((helper, u32::MAX), Duration::from_ms(8), Event::BeganAnew(helper));
+            }
+        }
+    }
+
+    fn write(&mut self, flow: u8) {
+        let (table, set) = self.ids;
+        let one = &mut self.flows[usize::from(flow)];
+        let is_there = one.now != MISS;
+        let value = if is_there && self.rng.chance(1, 8) {
+            MISS
+        } else {
+            one.next = if one.next == u8::MAX { MISS + 1 } else { one.next + 1 };
+            one.next
+        };
+        one.open = Some((value, one.writes.begin(value, self.now), self.now));
+        let how = match (is_there, value) {
+            (_, MISS) => "DELETE",
+            (true, _) => "MODIFY",
+            (false, _) => "INSERT",
+        };
+        let entry = format!(
+            r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{flow:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{value:03o}" }} }} }} }}"#
+        );
+        let call = Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[&entry])));
+        let outputs = self.controller.call(self.now, Ticket(flow.into()), call);
+        self.perform(outputs);
+    }
+
+    fn replied(&mut self, flow: u8, is_done: bool) {
+        let now = self.now;
+        let one = &mut self.flows[usize::from(flow)];
+        let (value, place, begin) = one.open.take().expect("a write was under way");
+        if is_done {
+            one.writes.end(place, now);
+            one.now = value;
+        } else {
+            // A packet may have seen it, and the value from before takes its place.
+            self.failed_writes += 1;
+            let undone = one.writes.begin(one.now, begin);
+            one.undone.push(undone);
+        }
+        let next = self.some(Duration::from_ms(100));
+        self.after(next, Event::Write(flow));
+    }
+
+    /// Packets and writes for a while.
+    fn run(mut self, time: Duration) -> Ended {
+        self.after(Duration::ZERO, Event::Tick);
+        self.after(Duration::ZERO, Event::Packet);
+        self.after(Duration::from_ms(500), Event::Fault);
+        (0..FLOWS).for_each(|flow| self.after(Duration::from_ms(10), Event::Write(flow)));
+        let until = self.now + time;
+        while self.now < until {
+            self.step();
+        }
+        let states = self.controller.edges();
+        let reads = self.flows.iter().map(|flow| flow.reads.len()).sum();
+        let writes = self.flows.iter().map(|flow| flow.writes.len()).sum();
+        let (packets, failed_writes) = (self.packets as usize, self.failed_writes);
+        assert_eq!(states.len(), 1);
+        let check = |(flow, one): (usize, &Flow)| {
+            let ended = one.writes.check(&one.reads);
+            ended.map_err(|violation| format!("flow {flow}: {violation:?}"))
+        };
+        let check = self.flows.iter().enumerate().try_for_each(check);
+        Ended { check, packets, reads, writes, failed_writes }
+    }
+}
+
+/// A run.
+#[derive(Debug)]
+struct Ended {
+    check: Result<(), String>,
+    packets: usize,
+    reads: usize,
+    writes: usize,
+    failed_writes: usize,
+}
+
+fn run(seed: u64, lie: Lie) -> Ended {
+    Rig::new(seed, lie).run(Duration::from_s(8))
+}
+
+#[test]
+fn each_flow_is_linearizable_whatever_fails() {
+    let (mut packets, mut lost) = (0, 0);
+    for seed in features::seeds(4, 1000) {
+        let ended = run(seed, Lie::None);
+        println!("seed {seed}: {ended:?}");
+        assert_eq!(ended.check, Ok(()), "seed {seed}");
+        assert!(ended.writes > 100 && ended.failed_writes * 2 < ended.writes, "{ended:?}");
+        packets += ended.packets;
+        lost += ended.packets - ended.reads;
+    }
+    // Faults cost something, and most packets pass.
+    assert!((1..packets / 3).contains(&lost), "{lost} of {packets}");
+}
+
+#[test]
+fn wrong_agents_are_found() {
+    for lie in [Lie::SpareIsLate, Lie::AllAreLate, Lie::RepairsNothing] {
+        let is_found = (0..12).any(|seed| run(seed, lie).check.is_err());
+        assert!(is_found, "{lie:?}");
+    }
+}
