@@ -308,3 +308,46 @@ fn actions_of_a_register_are_accesses_to_it() {
     let branches = "if (hdr.flow.right == 0) { meta.v = add.execute(1); } else { clear.execute(1); }";
     assert_eq!(said(&tna(branches), DeviceClass::Tofino1), "");
 }
+
+/// Wherever expressions stand: in assignments with an operator, select expressions, keys and actions.
+#[test]
+fn operations_are_found_in_every_place() {
+    let refused = |source: &str| {
+        let said = said(source, DeviceClass::FlexSwitch);
+        assert_eq!(said.matches("error[P4R1001]").count(), 1, "{said}");
+        assert!(said.contains("cannot execute a multiplication"), "{said}");
+    };
+    refused(&program("meta.v *= hdr.flow.y; meta.v *= 4;", ""));
+    let whole = program("t.apply();", "");
+    assert_eq!(said(&whole, DeviceClass::FlexSwitch), "");
+    for (text, with) in [
+        ("transition accept;", "transition select(hdr.flow.x * hdr.flow.y) { 0: accept; default: reject; }"),
+        ("meta.key: exact;", "meta.v * meta.w: exact @name(\"key\");"),
+        ("meta.result = to;", "meta.result = to * meta.v;"),
+    ] {
+        assert!(whole.contains(text), "{text}");
+        refused(&whole.replace(text, with));
+    }
+}
+
+#[test]
+fn a_switch_without_a_default_may_do_nothing() {
+    let twice =
+        "switch (hdr.flow.x) { 1: { a.read(meta.v, 0); return; } } a.read(meta.v, 1); a.read(meta.w, 2);";
+    let said = said(&program(twice, ""), DeviceClass::FlexSwitch);
+    assert!(said.contains("error[P4R1002]: `a` is accessed twice in one pass"), "{said}");
+}
+
+#[test]
+fn statements_after_a_return_need_its_condition() {
+    let after = |condition: &str| {
+        let text = format!(
+            "a.read(meta.v, hdr.flow.left); if ({condition}) {{ return; }}
+            b.read(meta.w, hdr.flow.right); a.write(hdr.flow.left, meta.w);"
+        );
+        said(&program(&text, ""), DeviceClass::FlexSwitch)
+    };
+    assert_eq!(after("hdr.flow.x == 0"), "");
+    let refused = after("meta.v == 0");
+    assert!(refused.contains("error[P4R1003]: register `a` would have to be in two stages"), "{refused}");
+}

@@ -72,8 +72,8 @@ pub fn size(
         if error <= wanted {
             return Some(Ok(sized));
         }
-        // Without a bound for any, the largest is the nearest.
-        let is_larger = |nearest: &Sized| nearest.error.is_infinite();
+        // Without a bound for any, or if everything is wrong with any, the largest is the nearest.
+        let is_larger = |nearest: &Sized| nearest.error.is_infinite() || (nearest.error, error) == (1.0, 1.0);
         if nearest.as_ref().is_none_or(|nearest| error < nearest.error || is_larger(nearest)) {
             nearest = Some(sized);
         }
@@ -197,6 +197,29 @@ mod tests {
         assert!(sized.error <= 0.05, "{}", sized.error);
         let smaller = bitmap.with(&[("cells", 4096)]).expect("possible");
         assert!(expected_error(bitmap, &smaller, 50_000).expect("an error") > 0.05);
+    }
+
+    /// e^7 is 1,097.
+    #[test]
+    fn a_bitmap_without_an_empty_cell_has_no_bound() {
+        let bitmap = find("bitmap").expect("a block");
+        let values = bitmap.with(&[("cells", 1024)]).expect("possible");
+        let error = |flows| expected_error(bitmap, &values, flows).expect("an error");
+        assert!(error(6_900) < 0.2, "{}", error(6_900));
+        assert_eq!(error(7_168), f64::INFINITY);
+    }
+
+    /// Logarithms of 4 bits take half as many ternary rows as those of 5, and powers with 10 bits twice as many exact ones as those with 9.
+    #[test]
+    fn ternary_rows_are_large_and_few_of_them_are_worth_memory() {
+        let multiply = find("multiply").expect("a block");
+        let found = |wanted| -> Vec<(u64, u64)> {
+            let all = sizes(multiply, &multiply.defaults(), &["bits"], 1, wanted);
+            all.iter().map(|sized| (sized.values.get("mantissa"), sized.values.get("fraction"))).collect()
+        };
+        assert_eq!(found(0.0275), [(4, 10)]);
+        // The second has half the ternary rows of the first, and more memory.
+        assert_eq!(found(0.0263), [(5, 9), (4, 12)]);
     }
 
     #[test]

@@ -42,6 +42,23 @@ fn other_sizes_follow_the_cheapest() {
     assert!(all[..all.len() - 1].iter().all(|of| of.error <= 0.05), "{all:?}");
 }
 
+/// Each block has its turn before a second size of any.
+#[test]
+fn other_sizes_of_one_block_follow_the_other_block() {
+    let all = alternatives("product", "error=2.63%,bits=32");
+    let blocks: Vec<&str> = all.iter().map(|of| of.block).collect();
+    assert_eq!(blocks, ["multiply", "multiply-normalised", "multiply", "multiply"]);
+    assert_eq!(all[2].form, Form::Approximate);
+}
+
+#[test]
+fn a_block_that_is_out_of_the_question_comes_last() {
+    let wanted = purpose("number-of-keys").read("error=5%,flows=100000000").expect("requirements");
+    let all = purpose("number-of-keys").variants(&wanted);
+    let found: Vec<(&str, bool)> = all.iter().map(|of| (of.block.name, of.found.is_ok())).collect();
+    assert_eq!(found, [("hyperloglog", true), ("bitmap", false)]);
+}
+
 #[test]
 fn given_parameters_are_kept() {
     for of in alternatives("product", "error=5%,bits=16,mantissa=7") {
@@ -87,6 +104,11 @@ fn an_error_out_of_reach_gives_the_nearest_size() {
     let wanted = purpose("number-of-keys").read("error=1%,flows=100000000,for=tna").expect("requirements");
     let why = purpose("number-of-keys").best(&wanted).expect_err("out of reach");
     assert!(why.contains("bitmap: every size is too small for 100000000 flows"), "{why}");
+    // So it is where all bursts are missed.
+    let flowlet = find("flowlet").expect("a block");
+    let near =
+        size(flowlet, &flowlet.defaults(), &[], u32::MAX, 0.01).expect("sizes").expect_err("out of reach");
+    assert_eq!((near.values.get("columns"), near.error), (1 << 20, 1.0));
     // Small tables are the nearest, if products have few bits: more memory gives no less.
     let multiply = find("multiply").expect("a block");
     let given = multiply.with(&[("mantissa", 2)]).expect("possible");

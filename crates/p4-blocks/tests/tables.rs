@@ -40,6 +40,12 @@ fn wrong_sizes_are_refused_with_the_nearest() {
         refused("divide-normalised", "bits=8,point=8"),
         "divide-normalised: point is 8, and the result has 8 bits: the nearest is 7"
     );
+    assert_eq!(refused("wcmp", "slots=2"), "wcmp: 4 ports need 4 slots: the nearest is 4");
+    assert_eq!(refused("wcmp", "w0=0,w1=0,w2=0,w3=0"), "wcmp: all weights are 0: one has to be greater");
+    assert_eq!(
+        refused("count-min", "key=12"),
+        "count-min: key is 12, which is not a multiple of 8: the nearest is 8 or 16"
+    );
     assert_eq!(refused("count-min", "row=3"), "count-min has no parameter `row`: did you mean `rows`?");
     assert_eq!(refused("count-min", "rows=2,rows=3"), "count-min: `rows` is given twice");
     assert_eq!(refused("count-min", "as=3x"), "count-min: `as=3x` is no name of a control");
