@@ -159,7 +159,6 @@ impl Admission {
             turns: Arc::new(Semaphore::new(TURNS)),
             line: Semaphore::new(1),
             beginning: Semaphore::new(1),
-            copying: Semaphore::new(1),
             moved: Mutex::default(),
             of: self.clone(),
         });

@@ -111,8 +111,6 @@ pub struct Front {
     commands: Sender<Queued>,
     /// Places in the queue, which those who wait get in turn.
     room: Arc<Semaphore>,
-    /// Held by the call that copies the configuration.
-    pub(crate) copying: Arc<Semaphore>,
     streams: Arc<AtomicU64>,
     pub(crate) gate: Gate,
     pub(crate) limits: Limits,
@@ -127,7 +125,6 @@ pub fn queue(commands: usize, limits: Limits, budget: Budget) -> (Front, Receive
     let front = Front {
         commands,
         room,
-        copying: Arc::new(Semaphore::new(1)),
         streams: Arc::default(),
         gate: Gate::default(),
         limits,

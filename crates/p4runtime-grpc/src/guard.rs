@@ -6,6 +6,7 @@
 use crate::admission::{Call, Client};
 use crate::budget::{Budget, Hold};
 use crate::measured::Measured;
+use crate::parts::Parts;
 use prost::bytes::Bytes;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -111,8 +112,12 @@ where
                 Poll::Pending => answer.await,
             }?;
             let kept = answer.extensions_mut().remove::<Kept>();
+            let parts = answer.extensions_mut().remove::<Parts>();
             call.iter().for_each(Call::moved);
-            Ok(answer.map(|body| Body::new(Open { body, call, _kept: kept })))
+            Ok(answer.map(|body| {
+                let body = parts.map_or(body, Body::new);
+                Body::new(Open { body, call, _kept: kept })
+            }))
         })
     }
 }

@@ -33,6 +33,7 @@ mod local;
 mod measured;
 mod metrics;
 mod operator;
+mod parts;
 mod pem;
 mod rack;
 mod saved;

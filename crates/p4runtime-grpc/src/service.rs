@@ -11,6 +11,7 @@ use crate::command::{Command, Found, Front, Listener, PATIENCE, Reply, Waiting};
 use crate::generated_server::p4_runtime_server::P4Runtime;
 use crate::guard::{Kept, client, no_memory};
 use crate::head::{Head, read_head};
+use crate::parts::Parts;
 use crate::streams::{Refusal, response_channel};
 use crate::trailers::status;
 use crate::weigh::weigh;
@@ -276,20 +277,18 @@ impl P4Runtime for Front {
         let client = client(request.extensions());
         let mut hold = self.budget.hold(client.clone());
         let request = request.into_inner();
-        // The text of a program may have megabytes: one copy at a time waits for its memory, and connections copy in turn. None of these is
-        // ever closed.
-        let _own = match &client {
-            Some(client) => client.copying.acquire().await.ok(),
-            None => None,
-        };
-        let _copying = self.copying.acquire().await.ok();
-        let config = self.ask(client.as_ref(), |reply| Command::GetConfig(request, reply)).await?;
-        // A client may ask many times and read nothing.
-        if !hold.grow(4 * config.encoded_len()) {
+        let found = self.ask(client.as_ref(), |reply| Command::GetConfig(request, reply)).await?;
+        let info =
+            found.config.as_ref().and_then(|config| config.p4info.as_ref()).map_or(0, Message::encoded_len);
+        // A client may ask many times and read nothing. The text is the device's, but it stays until the answer is sent, even if the device
+        // has another program by then.
+        if !hold.grow(found.encoded_len() + info) {
             return Err(no_memory());
         }
-        let mut response = Response::new(config);
+        let parts = beside(info, || Parts::of_config(found)).await?;
+        let mut response = Response::new(GetForwardingPipelineConfigResponse::default());
         response.extensions_mut().insert(Kept::new(hold));
+        response.extensions_mut().insert(parts);
         Ok(response)
     }
 

@@ -25,7 +25,8 @@ async fn push(client: &mut Client, bytes: usize) -> Result<(), Status> {
     client.set_forwarding_pipeline_config(request).await.map(drop)
 }
 
-/// A copy was made for each of 64 calls of each connection before anybody looked whether there was memory for it.
+/// A copy was made for each of 64 calls of each connection before anybody looked whether there was memory for it, and each took the thread for
+/// connections some 15 ms. Now the text is sent without a copy.
 #[test]
 fn copies_of_a_large_program_take_little() {
     let _alone = alone();
@@ -39,6 +40,7 @@ fn copies_of_a_large_program_take_little() {
         assert!(refused.message().contains("and the limit is 16777216"), "{refused}");
     });
     let before = victim.memory();
+    victim.forget_most_memory();
     let honest = Honest::start(&victim, 7);
     // Calls whose answers nobody reads.
     let (connections, calls) = if at_length() { (60, 30) } else { (20, 20) };
@@ -53,7 +55,7 @@ fn copies_of_a_large_program_take_little() {
         stream
     };
     let unread: Vec<TcpStream> = (0..connections).map(attack).collect();
-    // A client that reads it gets a copy.
+    // A client that reads it gets it.
     runtime().block_on(async {
         let mut client = victim.connect().await;
         let request = p4runtime_proto::p4::v1::GetForwardingPipelineConfigRequest {
@@ -66,13 +68,14 @@ fn copies_of_a_large_program_take_little() {
             refused += 1;
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
-        eprintln!("a copy for a client that reads it, after {refused} refusals");
+        eprintln!("an answer for a client that reads it, after {refused} refusals");
     });
     assert!(victim.ctl(&["show"]).status.success());
     drop(unread);
     let most = victim.most_memory();
     eprintln!("copies of a large program: {} MiB at most", most >> 20);
-    assert!(most < 768 << 20, "{most}");
+    // Shared pages of the file included; not one copy for each client.
+    assert!(most < before + (96 << 20), "{before} bytes before, {most} at most");
     honest.end("copies of a large program");
     victim.is_as_before(before, "copies of a large program");
 }

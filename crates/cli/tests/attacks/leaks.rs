@@ -150,6 +150,7 @@ fn leave_nothing_behind(start: impl Fn(&str, &[&str]) -> Victim) {
     let seconds = features::setting("P4RACK_LEAK_SECONDS", if at_length() { 300 } else { 3 });
     let others = Others::new();
     let mut victim = start(GIGABYTE, &others.args().each_ref().map(String::as_str));
+    let (files, threads) = (victim.files(), victim.threads());
     let honest = Honest::start(&victim, 2);
     runtime().block_on(async {
         let mut client = victim.connect().await;
@@ -173,4 +174,5 @@ fn leave_nothing_behind(start: impl Fn(&str, &[&str]) -> Victim) {
         honest.end(&format!("{round} rounds of all attacks"));
         victim.is_as_before(before, "all attacks");
     });
+    victim.has_closed(files, threads, "all attacks");
 }

@@ -21,4 +21,5 @@ mod operators;
 mod programs;
 mod raw;
 mod reads;
+mod sessions;
 mod setup;

@@ -202,10 +202,40 @@ impl Victim {
         self.status("VmHWM:")
     }
 
+    /// From now on, [`most_memory`](Victim::most_memory) is the most since now.
+    pub fn forget_most_memory(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.process.id()), "5").unwrap();
+    }
+
     fn status(&self, field: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
+    }
+
+    /// Number of open files.
+    pub fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.process.id())).unwrap().count()
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap().count()
+    }
+
+    /// The switch has no more open files and threads than before, at the latest after 30 seconds.
+    pub fn has_closed(&self, files: usize, threads: usize, attack: &str) {
+        let started = Instant::now();
+        let is_as_before = || self.files() <= files && self.threads() <= threads;
+        while !is_as_before() && started.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let now = (self.files(), self.threads());
+        eprintln!(
+            "{attack}: {files} files and {threads} threads before, {now:?} after {:.1?}",
+            started.elapsed()
+        );
+        assert!(is_as_before(), "{attack}: {files} files and {threads} threads before, {now:?} after");
     }
 
     /// Clock ticks of processor time that it has used, a hundred to a second.
@@ -265,8 +295,18 @@ pub async fn stream(
     client: &mut Client,
     election: u64,
 ) -> (mpsc::Sender<StreamMessageRequest>, Streaming<StreamMessageResponse>) {
+    stream_of(client, "", election).await
+}
+
+/// The same for a role; the default role has no name.
+pub async fn stream_of(
+    client: &mut Client,
+    role: &str,
+    election: u64,
+) -> (mpsc::Sender<StreamMessageRequest>, Streaming<StreamMessageResponse>) {
     let (say, said) = mpsc::channel(64);
-    let hello = format!("arbitration {{ device_id: 1 election_id {{ low: {election} }} }}");
+    let role = if role.is_empty() { String::new() } else { format!("role {{ name: \"{role}\" }}") };
+    let hello = format!("arbitration {{ device_id: 1 {role} election_id {{ low: {election} }} }}");
     say.send(from_text(&hello).unwrap()).await.unwrap();
     let said = tokio_stream::wrappers::ReceiverStream::new(said);
     let mut heard = client.stream_channel(said).await.unwrap().into_inner();

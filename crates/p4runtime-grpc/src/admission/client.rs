@@ -34,8 +34,6 @@ pub struct Client {
     pub(crate) line: Semaphore,
     /// Held by the call that begins.
     pub(super) beginning: Semaphore,
-    /// Held by the call that copies the configuration, or is the next of this connection to do so.
-    pub(crate) copying: Semaphore,
     /// By the number of the call, for requests that are incomplete and answers that have begun: when some of it was last sent.
     pub(super) moved: Mutex<BTreeMap<u64, Instant>>,
     pub(super) of: Admission,
