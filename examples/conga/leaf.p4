@@ -16,6 +16,7 @@
 //
 //   EXACT    as published: the discounting estimator with tau = 160 us, and the present congestion of the leaf's own uplinks.
 //   EXACT_RATE, EXACT_OWN    the first or the second of these alone.
+//   EXACT_BURSTS    a cell for each flow instead of the block `flowlet`.
 //   ECMP     paths by the hash of the flow.
 //   WCMP     the same by weights (Zhou et al., EuroSys'14): a leaf has 16 slots, and a path as many of them as its weight says.
 //   PRESTO   each 64 KB of a flow take the next slot (He et al., SIGCOMM'15). The receivers' TCP puts packets in order.
@@ -32,7 +33,30 @@
 #ifdef SLOTS
 #define ECMP
 #endif
-#ifndef ECMP
+#ifdef EXACT_BURSTS
+@value_extern("keyed-register")
+extern Bursts {
+    Bursts(bit<32> size);
+    @noSideEffects bit<34> read(in bit<104> key);
+    void write(in bit<104> key, in bit<34> value);
+}
+
+// The block `flowlet` with a cell for each flow: time of the last packet, and route.
+control Flowlet(in bit<104> item, in bit<32> now, in bit<2> wish, out bit<2> route, out bit<1> begins) {
+    Bursts(1048576) bursts;
+
+    apply {
+        bit<34> known = bursts.read(item);
+        route = known[1:0];
+        begins = 0;
+        if (now - known[33:2] > 500) {
+            route = wish;
+            begins = 1;
+        }
+        bursts.write(item, now ++ route);
+    }
+}
+#elif !defined(ECMP)
 #include <p4rack/blocks/flowlet/columns=32768,routes=4,timeout=500,key=104.p4>
 #endif
 #include "headers.p4"

@@ -49,6 +49,18 @@ fn a_small_sketch_counts_too_much_and_an_estimate_is_paired_with_its_own_packet(
     assert_eq!(comparison.json()["outputs"][0]["values"], 600);
 }
 
+/// Keys of different lengths: each twin declares a register for its own.
+#[test]
+fn a_program_may_have_the_twins_of_two_blocks() {
+    let text = p4_blocks::example(find("count-min").expect("a block"), &request("count-min", ""));
+    let include = "#include <p4rack/blocks/count-min";
+    assert!(text.contains(include));
+    let text = text.replace(include, &format!("#include <p4rack/blocks/bitmap/key=64.p4>\n{include}"));
+    let packets = (0..10u32).map(|item| [item, 1].map(u32::to_be_bytes).concat());
+    let comparison = compared_text("twins", &text, packets);
+    assert_eq!((comparison.packets, comparison.leave_otherwise), (10, 0));
+}
+
 #[test]
 fn quotients_are_close_to_exact_ones() {
     let mut rng = Rng::new(2);

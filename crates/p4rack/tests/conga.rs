@@ -231,11 +231,11 @@ fn with_a_slow_link_congestion_decides_and_hashes_do_not_know() {
     assert!((0.4..0.6).contains(&ecmp.2), "{found:?}");
 }
 
-/// Each approximation alone: the rate of links, and the congestion of a leaf's own uplinks. Either exact part leaves the fabric three times as fast as
-/// hashes do.
+/// Each part exact alone: the rate of links, the congestion of a leaf's own uplinks, and bursts. With any of them the fabric is three times as fast as
+/// by hashes.
 #[test]
 fn each_part_of_conga_may_be_exact_alone() {
-    let found = ["EXACT_RATE", "EXACT_OWN"].map(|form| {
+    let found = ["EXACT_RATE", "EXACT_OWN", "EXACT_BURSTS"].map(|form| {
         let (times, report) = run(&racked(form, 3_100, |_| ()));
         assert_eq!(times.len(), 1600, "{form}");
         let [upper, lower] = uplinks(&report);
