@@ -193,6 +193,8 @@ impl Stack {
 /// Memory that every program has beside its variables. Homes only; see [`Layout`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Homes {
+    /// Not 0 if a home of a header may have a byte that is not zero; see [`Code::zero_roles`](crate::code::Code::zero_roles).
+    pub(crate) touched: i32,
     /// Words in which keys of tables and value sets, and arguments for the interpreter, are put together.
     pub(crate) keys: i32,
     /// Bytes in which data for hashes, and headers to be emitted, are put together.
@@ -350,6 +352,7 @@ impl Layout {
         };
         let first = place(arrays);
         let homes = Homes {
+            touched: place(1),
             keys: place(8 * most_key),
             scratch: place(scratch_bytes),
             zeros: place(NOWHERE),

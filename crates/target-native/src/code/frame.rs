@@ -11,6 +11,9 @@ use cranelift_codegen::ir::{InstBuilder, types};
 use device::stage::BlockName;
 use ir::Stmt;
 
+/// With more headers, homes are cleared only when they have to be.
+const MANY: usize = 8;
+
 impl<'a> Code<'a, '_> {
     /// Leaves a statement to the interpreter.
     pub(crate) fn interpret(&mut self, stmt: &'a Stmt) {
@@ -140,6 +143,72 @@ impl<'a> Code<'a, '_> {
 
     /// Sets everything at `node` to zero: headers invalid and at home.
     pub(crate) fn zero(&mut self, node: &Node) {
+        self.clear_homes(node);
+        self.reset(node);
+    }
+
+    /// Sets the roles to zero. In programs of many headers, most of which a packet does not have, homes are cleared only after something was written
+    /// at one of them.
+    pub(crate) fn zero_roles(&mut self) {
+        let roles = &self.layout.roles;
+        if self.tracks_homes() && !self.ahead {
+            let touched = self.layout.homes.touched;
+            let is_touched = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
+            let [clear, on] = [(); 2].map(|()| self.b.create_block());
+            self.b.ins().brif(is_touched, clear, &[], on, &[]);
+            self.b.seal_block(clear);
+            self.b.switch_to_block(clear);
+            roles.iter().for_each(|node| self.clear_homes(node));
+            let no = self.number(types::I8, 0);
+            self.b.ins().store(PLAIN, no, self.frame, touched);
+            self.b.ins().jump(on, &[]);
+            self.b.seal_block(on);
+            self.b.switch_to_block(on);
+        } else {
+            roles.iter().for_each(|node| self.clear_homes(node));
+        }
+        roles.iter().for_each(|node| self.reset(node));
+    }
+
+    fn tracks_homes(&self) -> bool {
+        self.layout.headers.len() > MANY
+    }
+
+    /// Something may be written at the home of a header from now on.
+    pub(crate) fn touch_homes(&mut self) {
+        if self.tracks_homes() && !self.ahead {
+            let yes = self.number(types::I8, 1);
+            self.b.ins().store(PLAIN, yes, self.frame, self.layout.homes.touched);
+        }
+    }
+
+    /// A field is about to be written: at the header's home if it is invalid. Where a valid header is at its home, that was touched before.
+    pub(crate) fn touch_home_unless_valid(&mut self, header: usize) {
+        if self.tracks_homes() && !self.ahead {
+            let touched = self.layout.homes.touched;
+            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
+            let valid = self.b.use_var(self.valids[header]);
+            let invalid = self.b.ins().bxor_imm_s(valid, 1);
+            let after = self.b.ins().bor(before, invalid);
+            self.b.ins().store(PLAIN, after, self.frame, touched);
+        }
+    }
+
+    fn clear_homes(&mut self, node: &Node) {
+        match node {
+            Node::Header(index) => {
+                let header = &self.layout.headers[*index];
+                // In pieces of 16: after each home there are as many bytes to spare.
+                let home = self.at(header.home);
+                self.clear(home, header.shape.bytes().next_multiple_of(16));
+            }
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.clear_homes(node)),
+            Node::Scalar(_) | Node::Stack(_) | Node::Value(_) | Node::Nothing => {}
+        }
+    }
+
+    /// As [`Code::zero`], where homes are zero.
+    fn reset(&mut self, node: &Node) {
         match node {
             Node::Scalar(index) => {
                 let ty = type_of(self.layout.scalars[*index].kind);
@@ -147,18 +216,12 @@ impl<'a> Code<'a, '_> {
                 self.set_scalar(*index, zero);
             }
             Node::Header(index) => {
-                let header = &self.layout.headers[*index];
-                if self.facts.written[*index] {
-                    // In pieces of 16: after each home there are as many bytes to spare.
-                    let home = self.at(header.home);
-                    self.clear(home, header.shape.bytes().next_multiple_of(16));
-                }
                 self.go_home(*index);
                 self.empty_varbit(&HeaderAt::Own(*index));
                 let no = self.number(types::I8, 0);
                 self.b.def_var(self.valids[*index], no);
             }
-            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.zero(node)),
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.reset(node)),
             Node::Stack(stack) => {
                 let zero = self.number(type_of(Kind::Bits(32)), 0);
                 self.set_scalar(stack.next, zero);

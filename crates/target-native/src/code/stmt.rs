@@ -243,6 +243,7 @@ impl<'a> Code<'a, '_> {
     fn at_home(&mut self, header: &HeaderAt<'a>) -> Made<Value> {
         if let HeaderAt::Own(index) = header {
             self.go_home(*index);
+            self.touch_homes();
         }
         self.pointer(header, Reach::Write)
     }

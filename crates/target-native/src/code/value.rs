@@ -339,7 +339,10 @@ impl<'a> Code<'a, '_> {
             let header = header_of(place).ok_or(Unable("no header"))?;
             let pointer = self.pointer(header, Reach::Write)?;
             let known = match header {
-                HeaderAt::Own(index) => self.layout.headers[*index].shape.bytes(),
+                HeaderAt::Own(index) => {
+                    self.touch_home_unless_valid(*index);
+                    self.layout.headers[*index].shape.bytes()
+                }
                 HeaderAt::Element(..) => 0,
             };
             self.store_field(pointer, at, width, value, known);
