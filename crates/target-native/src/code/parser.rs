@@ -267,7 +267,7 @@ impl<'a> Code<'a, '_> {
     ) -> Made<()> {
         match header {
             HeaderAt::Own(index) if !self.facts.copies && shape.is_even() => {
-                self.b.def_var(self.pointers[*index], cursor)
+                self.set_header_pointer(*index, cursor)
             }
             HeaderAt::Own(index) => {
                 self.go_home(*index);
