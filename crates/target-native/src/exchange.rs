@@ -127,6 +127,7 @@ impl Exchange<'_> {
         let address = self.memory.address() as usize + header.home as usize;
         self.memory.set_number(header.pointer, 8, address as u128);
         self.memory.set_number(header.valid, 1, u128::from(valid));
+        self.memory.set_number(self.layout.homes.touched, 1, 1);
     }
 
     /// Writes the value at `node`; headers are at their homes then.

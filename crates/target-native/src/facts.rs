@@ -36,8 +36,6 @@ pub(crate) struct Facts {
     pub(crate) tables: BTreeMap<(ControlId, TableId), TableCode>,
     /// Objects whose cells code shares.
     pub(crate) cells: BTreeMap<InstanceId, CellsCode>,
-    /// For each header: whether it is written at its home, which must then be cleared for each packet.
-    pub(crate) written: Vec<bool>,
     /// Extracted headers are copied, since the packet's first bytes may be needed again.
     pub(crate) copies: bool,
     /// True if the parser takes only whole bytes from the packet.
@@ -113,7 +111,6 @@ impl Facts {
             registers: layout.registers.pass_length + 1,
             tables: BTreeMap::new(),
             cells: BTreeMap::new(),
-            written: vec![false; layout.headers.len()],
             copies: false,
             parses_whole_bytes: true,
             clones: false,
@@ -136,8 +133,6 @@ impl Facts {
         facts.meters = facts.tables.values().any(|table| table.has_meters);
         facts.look_at_parser(program, wanted);
         (facts.frame_externs, facts.resumes) = (blocks.frame_externs(), blocks.resumes());
-        // Exact marks would have to follow every place; places that are only ever extracted are rare among small ones.
-        facts.written.fill(true);
         facts
     }
 

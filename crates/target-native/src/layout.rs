@@ -193,6 +193,12 @@ impl Stack {
 /// Memory that every program has beside its variables. Homes only; see [`Layout`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Homes {
+    /// Not 0 if a home of a header may have a byte that is not zero; see [`Code::zero_roles`](crate::code::Code::zero_roles).
+    pub(crate) touched: i32,
+    /// The validity of each header, one after the other.
+    pub(crate) valids: i32,
+    /// A byte for each header; 1: its pointer is to its home, where pointers are only in the frame.
+    pub(crate) at_home: i32,
     /// Words in which keys of tables and value sets, and arguments for the interpreter, are put together.
     pub(crate) keys: i32,
     /// Bytes in which data for hashes, and headers to be emitted, are put together.
@@ -341,7 +347,7 @@ impl Layout {
         let most_key = 64 + 2 * most_key_words(program);
         let scratch_bytes =
             2 * builder.headers.iter().map(|h| h.shape.most_bytes()).sum::<usize>() + builder.arrays + 4096;
-        let Builder { scalars, headers, values, arrays, mut bytes, .. } = builder;
+        let Builder { scalars, mut headers, values, arrays, mut bytes, .. } = builder;
         let mut place = |size: usize| {
             let at = bytes.next_multiple_of(64);
             // Bytes after the end may be read where a load is wider than a field.
@@ -350,11 +356,17 @@ impl Layout {
         };
         let first = place(arrays);
         let homes = Homes {
+            touched: place(1),
+            valids: place(headers.len()),
+            at_home: place(headers.len()),
             keys: place(8 * most_key),
             scratch: place(scratch_bytes),
             zeros: place(NOWHERE),
             trash: place(NOWHERE),
         };
+        for (at, header) in headers.iter_mut().enumerate() {
+            header.valid = homes.valids + at as i32;
+        }
         let mut layout = Layout {
             scalars,
             headers,
@@ -538,9 +550,10 @@ impl Builder<'_> {
     fn header(&mut self, shape: Shape) -> Node {
         // Up to 16 bytes after its end are read or written where an access is wider than a field.
         let home = self.place(shape.most_bytes() + 16, 16);
-        let (pointer, valid) = (self.place(8, 8), self.place(4, 4));
+        let pointer = self.place(8, 8);
         let varbit = shape.varbit.map(|_| self.scalar(Kind::Bits(32)));
-        self.headers.push(Header { shape, home, pointer, valid, varbit });
+        // `Layout::new` says where the validity is.
+        self.headers.push(Header { shape, home, pointer, valid: 0, varbit });
         Node::Header(self.headers.len() - 1)
     }
 

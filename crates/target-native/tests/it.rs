@@ -9,6 +9,7 @@ mod frames;
 mod hashes;
 mod idle;
 mod lookahead;
+mod many_headers;
 mod prefixes;
 mod psa;
 mod queues;

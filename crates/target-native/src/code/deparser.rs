@@ -19,9 +19,20 @@ use device::stage::BlockName;
 use ir::{Stmt, StmtKind};
 use std::mem::offset_of;
 
+/// Headers that are deparsed together.
+const GROUP: usize = 4;
+
+/// An emitted header.
+struct Emit<'a> {
+    header: HeaderAt<'a>,
+    shape: &'a Shape,
+    /// Its place in the scratch memory.
+    scratch: i32,
+}
+
 /// Execution of the deparser.
 enum Deparsing<'a> {
-    Emits(Vec<(HeaderAt<'a>, &'a Shape)>),
+    Emits(Vec<Emit<'a>>),
     /// Compiled statements that emit at most this number of bytes.
     Statements(usize),
     Interpreter,
@@ -50,8 +61,13 @@ impl<'a> Code<'a, '_> {
         if !control.body.stmts.iter().all(|stmt| self.can_emit(stmt, &mut bytes)) {
             return Deparsing::Interpreter;
         }
+        let mut scratch = self.layout.homes.scratch;
         let emit = |stmt: &'a Stmt| match &stmt.kind {
-            StmtKind::Emit(_, header) => self.places().target(header),
+            StmtKind::Emit(_, header) => {
+                let (header, shape) = self.places().target(header)?;
+                let next = scratch + shape.most_bytes() as i32;
+                Some(Emit { header, shape, scratch: std::mem::replace(&mut scratch, next) })
+            }
             _ => None,
         };
         let emits: Option<Vec<_>> = control.body.stmts.iter().map(emit).collect();
@@ -90,63 +106,105 @@ impl<'a> Code<'a, '_> {
         self.send();
     }
 
-    fn emit_all(&mut self, emits: &[(HeaderAt<'a>, &'a Shape)]) -> Made<()> {
-        let registers = self.layout.registers;
-        let cursor = self.scalar(registers.cursor);
-        let mut sizes = vec![];
-        let mut first = cursor;
-        for (header, shape) in emits {
-            let valid = self.valid(header)?;
-            let valid = self.resize(valid, types::I64);
-            let size = match self.variable_size(header, shape) {
-                Some(size) => self.b.ins().imul(valid, size),
-                None => self.b.ins().imul_imm_s(valid, shape.bytes() as i64),
-            };
-            first = self.b.ins().isub(first, size);
-            sizes.push(size);
-        }
-        self.notes.emitted = emits.iter().map(|(_, shape)| shape.most_bytes()).sum();
+    fn emit_all(&mut self, emits: &[Emit<'a>]) -> Made<()> {
+        // From the last header to the first: where each one goes, and whether it is there.
+        let [target, moved] = [(); 2].map(|()| self.b.declare_var(types::I64));
+        let (cursor, zero) = (self.scalar(self.layout.registers.cursor), self.number(types::I64, 0));
+        self.b.def_var(target, cursor);
+        self.b.def_var(moved, zero);
+        let is_long = emits.len() > 2 * GROUP;
+        self.each_group(emits.rchunks(GROUP), is_long, |code, group| {
+            for Emit { header, shape, .. } in group.iter().rev() {
+                let size = code.size_if_valid(header, shape)?;
+                let end = code.b.use_var(target);
+                let start = code.b.ins().isub(end, size);
+                code.b.def_var(target, start);
+                let pointer = code.pointer(header, Reach::Read)?;
+                let distance = code.b.ins().bxor(pointer, start);
+                let zero = code.number(types::I64, 0);
+                let distance = code.b.ins().select(size, distance, zero);
+                let before = code.b.use_var(moved);
+                let distance = code.b.ins().bor(before, distance);
+                code.b.def_var(moved, distance);
+            }
+            Ok(())
+        })?;
+        let first = self.b.use_var(target);
+        self.notes.emitted = emits.iter().map(|emit| emit.shape.most_bytes()).sum();
         self.unless_room(first);
-        // Where each header goes, and whether it is there.
-        let mut targets = vec![];
-        let mut target = first;
-        let mut moved = self.number(types::I64, 0);
-        for ((header, _), size) in emits.iter().zip(sizes) {
-            targets.push(target);
-            let pointer = self.pointer(header, Reach::Read)?;
-            let distance = self.b.ins().bxor(pointer, target);
-            let zero = self.number(types::I64, 0);
-            let distance = self.b.ins().select(size, distance, zero);
-            moved = self.b.ins().bor(moved, distance);
-            target = self.b.ins().iadd(target, size);
-        }
-        self.branch(moved, |code| code.move_headers(emits, &targets), |_| Ok(()))?;
-        self.set_scalar(registers.start, first);
+        let moved = self.b.use_var(moved);
+        self.branch(moved, |code| code.move_headers(emits, first), |_| Ok(()))?;
+        self.set_scalar(self.layout.registers.start, first);
         self.send();
         Ok(())
     }
 
     /// Copies all headers to the scratch memory and then to their targets, because targets and sources may overlap.
-    fn move_headers(&mut self, emits: &[(HeaderAt<'a>, &'a Shape)], targets: &[Value]) -> Made<()> {
-        let mut at = self.layout.homes.scratch;
-        let mut kept = vec![];
-        for (header, shape) in emits {
-            let pointer = self.pointer(header, Reach::Read)?;
-            let scratch = self.at(at);
-            self.copy_header(scratch, pointer, header, shape);
-            kept.push(scratch);
-            at += shape.most_bytes() as i32;
-        }
-        for (((header, shape), target), scratch) in emits.iter().zip(targets).zip(kept) {
-            let valid = self.valid(header)?;
-            self.branch(
-                valid,
-                |code| {
-                    code.copy_header(*target, scratch, header, shape);
-                    Ok(())
-                },
-                |_| Ok(()),
-            )?;
+    fn move_headers(&mut self, emits: &[Emit<'a>], first: Value) -> Made<()> {
+        let is_long = emits.len() > 2 * GROUP;
+        self.each_group(emits.chunks(GROUP), is_long, |code, group| {
+            for Emit { header, shape, scratch } in group {
+                let pointer = code.pointer(header, Reach::Read)?;
+                let scratch = code.at(*scratch);
+                code.copy_header(scratch, pointer, header, shape);
+            }
+            Ok(())
+        })?;
+        let target = self.b.declare_var(types::I64);
+        self.b.def_var(target, first);
+        self.each_group(emits.chunks(GROUP), is_long, |code, group| {
+            for Emit { header, shape, scratch } in group {
+                let valid = code.valid(header)?;
+                let to = code.b.use_var(target);
+                code.branch(
+                    valid,
+                    |code| {
+                        let scratch = code.at(*scratch);
+                        code.copy_header(to, scratch, header, shape);
+                        Ok(())
+                    },
+                    |_| Ok(()),
+                )?;
+                let size = code.size_if_valid(header, shape)?;
+                let to = code.b.ins().iadd(to, size);
+                code.b.def_var(target, to);
+            }
+            Ok(())
+        })
+    }
+
+    /// Bytes that a header adds to a packet.
+    fn size_if_valid(&mut self, header: &HeaderAt<'a>, shape: &Shape) -> Made<Value> {
+        let valid = self.valid(header)?;
+        let valid = self.resize(valid, types::I64);
+        Ok(match self.variable_size(header, shape) {
+            Some(size) => self.b.ins().imul(valid, size),
+            None => self.b.ins().imul_imm_s(valid, shape.bytes() as i64),
+        })
+    }
+
+    /// Code for each group of headers. Where there are many (`is_long`), it runs only for groups with a valid header: programs of several apps declare many headers,
+    /// and a packet has few.
+    fn each_group<'g>(
+        &mut self,
+        groups: impl Iterator<Item = &'g [Emit<'a>]>,
+        is_long: bool,
+        mut code: impl FnMut(&mut Self, &[Emit<'a>]) -> Made<()>,
+    ) -> Made<()>
+    where
+        'a: 'g,
+    {
+        for group in groups {
+            if !is_long {
+                code(self, group)?;
+                continue;
+            }
+            let mut any = self.number(types::I8, 0);
+            for emit in group {
+                let valid = self.valid(&emit.header)?;
+                any = self.b.ins().bor(any, valid);
+            }
+            self.branch(any, |this| code(this, group), |_| Ok(()))?;
         }
         Ok(())
     }

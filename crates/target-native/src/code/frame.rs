@@ -4,12 +4,15 @@ use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
 use crate::context::{GONE, Left, REJECTED};
 use crate::facts::mentioned;
-use crate::layout::{Kind, Node};
+use crate::layout::{Homes, Kind, Node};
 use crate::notes::Fallback;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, types};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use device::stage::BlockName;
 use ir::Stmt;
+
+/// Pointers and validities of more headers are only in the frame: most packets have few of them, and code would carry all through each branch.
+pub(crate) const MANY: usize = 8;
 
 impl<'a> Code<'a, '_> {
     /// Leaves a statement to the interpreter.
@@ -32,7 +35,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Leaves a whole block to the interpreter. Gives the code of how it ended, which is no error.
-    pub(crate) fn interpret_stage(&mut self, block: BlockName) -> cranelift_codegen::ir::Value {
+    pub(crate) fn interpret_stage(&mut self, block: BlockName) -> Value {
         let roles = &self.layout.roles;
         self.spill_registers();
         roles.iter().for_each(|node| self.spill(node));
@@ -46,7 +49,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Continues if the result of the interpreter call allows it.
-    fn check(&mut self, code: cranelift_codegen::ir::Value) {
+    fn check(&mut self, code: Value) {
         let gone = self.gone();
         let is_gone = self.b.ins().icmp_imm_u(IntCC::Equal, code, GONE);
         self.leave_if(is_gone, gone, &[]);
@@ -109,10 +112,12 @@ impl<'a> Code<'a, '_> {
             Node::Scalar(index) => self.spill_scalar(*index),
             Node::Header(index) => {
                 let header = &self.layout.headers[*index];
-                let pointer = self.b.use_var(self.pointers[*index]);
-                let valid = self.b.use_var(self.valids[*index]);
-                self.b.ins().store(PLAIN, pointer, self.frame, header.pointer);
-                self.b.ins().store(PLAIN, valid, self.frame, header.valid);
+                if !self.is_in_frame {
+                    let pointer = self.b.use_var(self.pointers[*index]);
+                    let valid = self.b.use_var(self.valids[*index]);
+                    self.b.ins().store(PLAIN, pointer, self.frame, header.pointer);
+                    self.b.ins().store(PLAIN, valid, self.frame, header.valid);
+                }
                 header.varbit.into_iter().for_each(|length| self.spill_scalar(length));
             }
             Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.spill(node)),
@@ -126,10 +131,12 @@ impl<'a> Code<'a, '_> {
             Node::Scalar(index) => self.fill_scalar(*index),
             Node::Header(index) => {
                 let header = &self.layout.headers[*index];
-                let pointer = self.b.ins().load(types::I64, PLAIN, self.frame, header.pointer);
-                let valid = self.b.ins().load(types::I8, PLAIN, self.frame, header.valid);
-                self.b.def_var(self.pointers[*index], pointer);
-                self.b.def_var(self.valids[*index], valid);
+                if !self.is_in_frame {
+                    let pointer = self.b.ins().load(types::I64, PLAIN, self.frame, header.pointer);
+                    let valid = self.b.ins().load(types::I8, PLAIN, self.frame, header.valid);
+                    self.b.def_var(self.pointers[*index], pointer);
+                    self.b.def_var(self.valids[*index], valid);
+                }
                 header.varbit.into_iter().for_each(|length| self.fill_scalar(length));
             }
             Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.fill(node)),
@@ -140,6 +147,135 @@ impl<'a> Code<'a, '_> {
 
     /// Sets everything at `node` to zero: headers invalid and at home.
     pub(crate) fn zero(&mut self, node: &Node) {
+        self.clear_homes(node);
+        self.reset(node, false);
+    }
+
+    /// Sets the roles to zero. In programs of many headers, most of which a packet does not have, homes are cleared only after something was written
+    /// at one of them, and pointers are set only if the packet before had the header.
+    pub(crate) fn zero_roles(&mut self) {
+        let roles = &self.layout.roles;
+        if !self.is_in_frame {
+            return roles.iter().for_each(|node| self.zero(node));
+        }
+        let Homes { touched, valids, at_home, .. } = self.layout.homes;
+        let headers = self.layout.headers.len();
+        if !self.ahead {
+            let is_touched = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
+            self.if_rare(is_touched, |code| {
+                roles.iter().for_each(|node| code.clear_homes(node));
+                let no = code.number(types::I8, 0);
+                code.b.ins().store(PLAIN, no, code.frame, touched);
+            });
+        }
+        for at in (0..headers as i32).step_by(8) {
+            let no = self.number(types::I64, 0);
+            self.b.ins().store(PLAIN, no, self.frame, valids + at);
+            let are_home = self.b.ins().load(types::I64, PLAIN, self.frame, at_home + at);
+            let all = 0x0101_0101_0101_0101_u64;
+            let all = self.number(types::I64, all);
+            let away = self.b.ins().icmp(IntCC::NotEqual, are_home, all);
+            self.if_rare(away, |code| {
+                (at as usize..headers.min(at as usize + 8)).for_each(|header| code.go_home(header));
+                code.b.ins().store(PLAIN, all, code.frame, at_home + at);
+            });
+        }
+        roles.iter().for_each(|node| self.reset(node, true));
+    }
+
+    /// Runs code only if `cond` holds.
+    fn if_rare(&mut self, cond: Value, code: impl FnOnce(&mut Self)) {
+        let [then, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(cond, then, &[], on, &[]);
+        self.b.seal_block(then);
+        self.b.switch_to_block(then);
+        code(self);
+        self.b.ins().jump(on, &[]);
+        self.b.seal_block(on);
+        self.b.switch_to_block(on);
+    }
+
+    /// Something may be written at the home of a header from now on.
+    pub(crate) fn touch_homes(&mut self) {
+        if self.is_in_frame && !self.ahead {
+            let yes = self.number(types::I8, 1);
+            self.b.ins().store(PLAIN, yes, self.frame, self.layout.homes.touched);
+        }
+    }
+
+    /// A field is about to be written: at the header's home if it is invalid. Where a valid header is at its home, that was touched before.
+    pub(crate) fn touch_home_unless_valid(&mut self, header: usize) {
+        if self.is_in_frame && !self.ahead {
+            let touched = self.layout.homes.touched;
+            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
+            let valid = self.header_valid(header);
+            let invalid = self.b.ins().bxor_imm_s(valid, 1);
+            let after = self.b.ins().bor(before, invalid);
+            self.b.ins().store(PLAIN, after, self.frame, touched);
+        }
+    }
+
+    /// Where the bytes of a header are.
+    pub(crate) fn header_pointer(&mut self, header: usize) -> Value {
+        match self.is_in_frame {
+            true => self.b.ins().load(types::I64, PLAIN, self.frame, self.layout.headers[header].pointer),
+            false => self.b.use_var(self.pointers[header]),
+        }
+    }
+
+    /// The bytes of a header are in the packet from now on.
+    pub(crate) fn set_header_pointer(&mut self, header: usize, pointer: Value) {
+        if self.is_in_frame {
+            let no = self.number(types::I8, 0);
+            self.b.ins().store(PLAIN, no, self.frame, self.layout.homes.at_home + header as i32);
+        }
+        self.put_pointer(header, pointer);
+    }
+
+    fn put_pointer(&mut self, header: usize, pointer: Value) {
+        match self.is_in_frame {
+            true => {
+                let at = self.layout.headers[header].pointer;
+                self.b.ins().store(PLAIN, pointer, self.frame, at);
+            }
+            false => self.b.def_var(self.pointers[header], pointer),
+        }
+    }
+
+    /// 1 if a header is valid, else 0.
+    pub(crate) fn header_valid(&mut self, header: usize) -> Value {
+        match self.is_in_frame {
+            true => self.b.ins().load(types::I8, PLAIN, self.frame, self.layout.headers[header].valid),
+            false => self.b.use_var(self.valids[header]),
+        }
+    }
+
+    /// Makes a header valid or not.
+    pub(crate) fn set_header_valid(&mut self, header: usize, valid: Value) {
+        match self.is_in_frame {
+            true => {
+                let at = self.layout.headers[header].valid;
+                self.b.ins().store(PLAIN, valid, self.frame, at);
+            }
+            false => self.b.def_var(self.valids[header], valid),
+        }
+    }
+
+    fn clear_homes(&mut self, node: &Node) {
+        match node {
+            Node::Header(index) => {
+                let header = &self.layout.headers[*index];
+                // In pieces of 16: after each home there are as many bytes to spare.
+                let home = self.at(header.home);
+                self.clear(home, header.shape.bytes().next_multiple_of(16));
+            }
+            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.clear_homes(node)),
+            Node::Scalar(_) | Node::Stack(_) | Node::Value(_) | Node::Nothing => {}
+        }
+    }
+
+    /// As [`Code::zero`], where homes are zero. `is_set`: headers are invalid and at home already.
+    fn reset(&mut self, node: &Node, is_set: bool) {
         match node {
             Node::Scalar(index) => {
                 let ty = type_of(self.layout.scalars[*index].kind);
@@ -147,18 +283,16 @@ impl<'a> Code<'a, '_> {
                 self.set_scalar(*index, zero);
             }
             Node::Header(index) => {
-                let header = &self.layout.headers[*index];
-                if self.facts.written[*index] {
-                    // In pieces of 16: after each home there are as many bytes to spare.
-                    let home = self.at(header.home);
-                    self.clear(home, header.shape.bytes().next_multiple_of(16));
+                if !is_set {
+                    self.go_home(*index);
+                    let no = self.number(types::I8, 0);
+                    self.set_header_valid(*index, no);
                 }
-                self.go_home(*index);
                 self.empty_varbit(&HeaderAt::Own(*index));
-                let no = self.number(types::I8, 0);
-                self.b.def_var(self.valids[*index], no);
             }
-            Node::Struct(nodes) | Node::Union(nodes) => nodes.iter().for_each(|node| self.zero(node)),
+            Node::Struct(nodes) | Node::Union(nodes) => {
+                nodes.iter().for_each(|node| self.reset(node, is_set))
+            }
             Node::Stack(stack) => {
                 let zero = self.number(type_of(Kind::Bits(32)), 0);
                 self.set_scalar(stack.next, zero);
@@ -170,6 +304,6 @@ impl<'a> Code<'a, '_> {
     /// From now on the header's bytes are at its home.
     pub(crate) fn go_home(&mut self, header: usize) {
         let home = self.at(self.layout.headers[header].home);
-        self.b.def_var(self.pointers[header], home);
+        self.put_pointer(header, home);
     }
 }

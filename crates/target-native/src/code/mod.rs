@@ -94,6 +94,8 @@ pub(crate) struct Code<'a, 'b> {
     /// Variables of [`Layout::headers`].
     pub(crate) pointers: Vec<Variable>,
     pub(crate) valids: Vec<Variable>,
+    /// Pointers and validities are no variables, but only in the frame. Not for halves, whose carried headers are in the frame when a packet begins.
+    pub(crate) is_in_frame: bool,
     /// The context that the function was called with.
     pub(crate) context: Value,
     pub(crate) frame: Value,
@@ -165,6 +167,7 @@ impl<'a, 'b> Code<'a, 'b> {
             scalars,
             pointers,
             valids,
+            is_in_frame: layout.headers.len() > frame::MANY && layout.half.is_none(),
             context,
             frame,
             packet: packets,

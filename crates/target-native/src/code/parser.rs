@@ -267,10 +267,11 @@ impl<'a> Code<'a, '_> {
     ) -> Made<()> {
         match header {
             HeaderAt::Own(index) if !self.facts.copies && shape.is_even() => {
-                self.b.def_var(self.pointers[*index], cursor)
+                self.set_header_pointer(*index, cursor)
             }
             HeaderAt::Own(index) => {
                 self.go_home(*index);
+                self.touch_homes();
                 let home = self.pointer(header, Reach::Write)?;
                 self.copy_header(home, cursor, header, shape);
                 self.clear_filling(home, shape.bits)?;
@@ -379,6 +380,7 @@ impl<'a> Code<'a, '_> {
         let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
         self.fail_if(short, PACKET_TOO_SHORT)?;
         self.go_home(index);
+        self.touch_homes();
         let header = HeaderAt::Own(index);
         self.empty_varbit(&header);
         let home = self.pointer(&header, Reach::Write)?;

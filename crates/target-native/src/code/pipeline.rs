@@ -285,8 +285,7 @@ impl<'a> Code<'a, '_> {
         if (!self.layout.values.is_empty() || self.facts.meters) && !self.ahead {
             self.b.ins().call(self.calls.reset, &[self.context]);
         }
-        let roles = &self.layout.roles;
-        roles.iter().for_each(|node| self.zero(node));
+        self.zero_roles();
         let now = self.now();
         self.set_field("ingress_port", port);
         self.set_field("packet_length", length);

@@ -243,6 +243,7 @@ impl<'a> Code<'a, '_> {
     fn at_home(&mut self, header: &HeaderAt<'a>) -> Made<Value> {
         if let HeaderAt::Own(index) = header {
             self.go_home(*index);
+            self.touch_homes();
         }
         self.pointer(header, Reach::Write)
     }
@@ -251,10 +252,9 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn clear_siblings(&mut self, siblings: &'a [Node], valid: Value) {
         for node in siblings {
             if let Node::Header(index) = node {
-                let var = self.valids[*index];
-                let old = self.b.use_var(var);
+                let old = self.header_valid(*index);
                 let kept = self.b.ins().band_not(old, valid);
-                self.b.def_var(var, kept);
+                self.set_header_valid(*index, kept);
             }
         }
     }

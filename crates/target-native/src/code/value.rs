@@ -339,7 +339,10 @@ impl<'a> Code<'a, '_> {
             let header = header_of(place).ok_or(Unable("no header"))?;
             let pointer = self.pointer(header, Reach::Write)?;
             let known = match header {
-                HeaderAt::Own(index) => self.layout.headers[*index].shape.bytes(),
+                HeaderAt::Own(index) => {
+                    self.touch_home_unless_valid(*index);
+                    self.layout.headers[*index].shape.bytes()
+                }
                 HeaderAt::Element(..) => 0,
             };
             self.store_field(pointer, at, width, value, known);
@@ -373,10 +376,7 @@ impl<'a> Code<'a, '_> {
     /// The address of a header's bytes.
     pub(crate) fn pointer(&mut self, header: &HeaderAt<'a>, reach: Reach) -> Made<Value> {
         match header {
-            HeaderAt::Own(index) => {
-                let var = self.pointers[*index];
-                Ok(self.b.use_var(var))
-            }
+            HeaderAt::Own(index) => Ok(self.header_pointer(*index)),
             HeaderAt::Element(stack, index) => self.element(stack, index, reach),
         }
     }
@@ -384,10 +384,7 @@ impl<'a> Code<'a, '_> {
     /// True if a header is valid.
     pub(crate) fn valid(&mut self, header: &HeaderAt<'a>) -> Made<Value> {
         match header {
-            HeaderAt::Own(index) => {
-                let var = self.valids[*index];
-                Ok(self.b.use_var(var))
-            }
+            HeaderAt::Own(index) => Ok(self.header_valid(*index)),
             HeaderAt::Element(stack, index) => {
                 let pointer = self.element(stack, index, Reach::Read)?;
                 Ok(self.b.ins().load(types::I8, PLAIN, pointer, stack.valid()))
@@ -399,8 +396,7 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn set_valid(&mut self, header: &HeaderAt<'a>, valid: Value) -> Made<()> {
         match header {
             HeaderAt::Own(index) => {
-                let var = self.valids[*index];
-                self.b.def_var(var, valid);
+                self.set_header_valid(*index, valid);
             }
             HeaderAt::Element(stack, index) => {
                 let pointer = self.element(stack, index, Reach::Write)?;
