@@ -51,13 +51,13 @@ fn a_small_sketch_counts_too_much_and_an_estimate_is_paired_with_its_own_packet(
 
 /// Keys of different lengths: each twin declares a register for its own.
 #[test]
-fn a_program_may_have_the_twins_of_two_blocks() {
+fn two_blocks_of_a_program_may_be_exact() {
     let text = p4_blocks::example(find("count-min").expect("a block"), &request("count-min", ""));
     let include = "#include <p4rack/blocks/count-min";
     assert!(text.contains(include));
     let text = text.replace(include, &format!("#include <p4rack/blocks/bitmap/key=64.p4>\n{include}"));
     let packets = (0..10u32).map(|item| [item, 1].map(u32::to_be_bytes).concat());
-    let comparison = compared_text("twins", &text, packets);
+    let comparison = compared_text("exact", &text, packets);
     assert_eq!((comparison.packets, comparison.leave_otherwise), (10, 0));
 }
 
