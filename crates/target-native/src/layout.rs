@@ -3,7 +3,7 @@
 //! ```text
 //! scalar          a variable of the code generator; a home in the frame for when others look at it
 //! header          its bytes as on the wire: in the packet where it was extracted, else at its home in the frame;
-//!                 a pointer and a validity, which are variables with homes too
+//!                 a pointer and a validity, which are variables with homes too (with many headers: only in the frame)
 //! stack, array    elements in the frame, one after the other; next is a variable
 //! the rest        (wide and variable-length fields on their own, stacks of unions, ...) a value of the interpreter's,
 //!                 which only the interpreter touches
