@@ -56,7 +56,7 @@ enum Lie {
 #[derive(Clone, Debug)]
 enum Event {
     Ask(DeviceId, Option<AskId>, Ask),
-    /// It is done now, and was answered before.
+    /// A request that was answered before is carried out.
     Late(usize, Ask),
     Answer(usize, AskId, Answer),
     BeganAnew(usize),
@@ -200,7 +200,7 @@ impl Rig {
         }
     }
 
-    /// What happens next.
+    /// Does the next event, or what the controller has to do before it.
     fn step(&mut self) {
         let event = self.events.first_key_value().map(|((at, _), _)| *at);
         let due = self.controller.deadline();
