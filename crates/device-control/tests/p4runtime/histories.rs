@@ -8,7 +8,6 @@ use base_time::{Duration, Rng, Time};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Reply, Ticket, Timing, Wires,
 };
-use dataplane_api::Device as _;
 use device_control::{AgentEdges, Maker, Splitter, wires};
 use failover::Thresholds;
 use flow_control::history::{Place, Read, Writes};

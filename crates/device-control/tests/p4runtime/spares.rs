@@ -216,7 +216,7 @@ struct Silent {
 
 impl Channel for Silent {
     fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage {
-        let device = device.0 as usize;
+        let device = device.0;
         if matches!(ask, Ask::Write(_)) {
             self.written.push(device);
         }
