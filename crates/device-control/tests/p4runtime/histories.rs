@@ -8,7 +8,6 @@ use base_time::{Duration, Rng, Time};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Reply, Ticket, Timing, Wires,
 };
-use dataplane_api::Device as _;
 use device_control::{AgentEdges, Maker, Splitter, wires};
 use failover::Thresholds;
 use flow_control::history::{Place, Read, Writes};
@@ -56,7 +55,7 @@ enum Lie {
 #[derive(Clone, Debug)]
 enum Event {
     Ask(DeviceId, Option<AskId>, Ask),
-    /// It is done now, and was answered before.
+    /// A request that was answered before is carried out.
     Late(usize, Ask),
     Answer(usize, AskId, Answer),
     BeganAnew(usize),
@@ -200,7 +199,7 @@ impl Rig {
         }
     }
 
-    /// What happens next.
+    /// Does the next event, or what the controller has to do before it.
     fn step(&mut self) {
         let event = self.events.first_key_value().map(|((at, _), _)| *at);
         let due = self.controller.deadline();
@@ -448,7 +447,7 @@ fn run(seed: u64, lie: Lie) -> Ended {
 #[test]
 fn each_flow_is_linearizable_whatever_fails() {
     let (mut packets, mut lost) = (0, 0);
-    for seed in features::seeds(4, 1000) {
+    for seed in features::seeds(3, 1000) {
         let ended = run(seed, Lie::None);
         println!("seed {seed}: {ended:?}");
         assert_eq!(ended.check, Ok(()), "seed {seed}");

@@ -208,17 +208,23 @@ fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
 #[derive(Default)]
 struct Silent {
     devices: BTreeSet<usize>,
+    /// The same until they are asked for all that they hold.
+    deaf: BTreeSet<usize>,
     /// The devices that were written to, in order.
     written: Vec<usize>,
 }
 
 impl Channel for Silent {
     fn pass(&mut self, device: DeviceId, ask: &Ask) -> Passage {
-        let device = device.0 as usize;
+        let device = device.0;
         if matches!(ask, Ask::Write(_)) {
             self.written.push(device);
         }
-        if self.devices.contains(&device) { Passage::AskLost } else { Passage::Through }
+        if matches!(ask, Ask::Holdings(_)) {
+            self.deaf.remove(&device);
+        }
+        let is_lost = self.devices.contains(&device) || self.deaf.contains(&device);
+        if is_lost { Passage::AskLost } else { Passage::Through }
     }
 }
 
@@ -366,4 +372,23 @@ fn a_write_reaches_the_device_in_use_last() {
     assert!(reach.write("INSERT", 4, 9).is_err());
     reach.bring_back();
     assert_eq!((reach.entries(1), reach.entries(2), reach.packet(4)), (2, 2, 7));
+}
+
+/// A device that is out of use lacks writes: a controller that takes over has the entries of the others, and repairs it.
+#[test]
+fn a_controller_that_takes_over_does_not_believe_a_device_that_is_out() {
+    let mut reach = Reach::new();
+    assert_eq!(reach.write("INSERT", 1, 9), Ok(()));
+    assert_eq!(reach.write("INSERT", 3, 8), Ok(()));
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", false))), Ok(()));
+    reach.wait(Duration::from_ms(300));
+    reach.rack.channel.deaf.insert(1);
+    assert_eq!(reach.write("DELETE", 1, 9), Ok(()));
+    assert_eq!(reach.write("INSERT", 4, 6), Ok(()));
+    assert_eq!((reach.entries(1), reach.entries(2)), (2, 2), "it has the old ones");
+    assert_eq!(reach.call(Call::Adopt(None, vec![])), Ok(()));
+    assert!(reach.rack.channel.deaf.is_empty());
+    reach.bring_back();
+    assert_eq!((reach.entries(1), reach.entries(2)), (2, 2));
+    assert_eq!((reach.packet(1), reach.packet(3), reach.packet(4)), (7, 8, 6));
 }

@@ -53,6 +53,9 @@ struct Exoplane {
     /// Figures or tables to reproduce; without any, list all
     #[arg(value_parser = find_exoplane)]
     figures: Vec<&'static Experiment>,
+    /// Directory of the rack of `fig14`
+    #[arg(long, value_name = "DIR", default_value = "examples/pinned")]
+    racks: PathBuf,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -137,7 +140,7 @@ pub fn run(args: Args) -> ExitCode {
     let args = match args.paper {
         Paper::Flightplan(args) => args,
         Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.racks, args.format),
-        Paper::Exoplane(args) => return models(&EXOPLANE, &args.figures, PathBuf::new(), args.format),
+        Paper::Exoplane(args) => return models(&EXOPLANE, &args.figures, args.racks, args.format),
         Paper::Clip(args) => return models(&CLIP, &args.figures, PathBuf::new(), args.format),
         Paper::P4com(args) => return models(&P4COM, &args.figures, PathBuf::new(), args.format),
     };

@@ -1,4 +1,4 @@
-//! ExoPlane's figures and tables that its model alone gives: memory, shares and rates.
+//! ExoPlane's figures and tables that its model alone gives, memory, shares and rates, and those of racks in the emulator.
 
 mod appendix_d;
 mod cards;
@@ -7,6 +7,7 @@ mod fig10;
 mod fig11;
 mod fig12;
 mod fig13;
+mod fig14;
 mod fig15;
 mod fig9;
 mod gateway;
@@ -16,7 +17,7 @@ mod table3;
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const EXOPLANE: [&Experiment; 11] = [
+pub const EXOPLANE: [&Experiment; 12] = [
     &fig1::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
@@ -25,6 +26,7 @@ pub const EXOPLANE: [&Experiment; 11] = [
     &cards::EXPERIMENT,
     &fig12::EXPERIMENT,
     &fig13::EXPERIMENT,
+    &fig14::EXPERIMENT,
     &fig15::EXPERIMENT,
     &resources::EXPERIMENT,
     &appendix_d::EXPERIMENT,
