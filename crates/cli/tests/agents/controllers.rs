@@ -66,7 +66,7 @@ impl Client {
     }
 
     /// The code of the next arbitration update, and the highest election id in it.
-    fn reported(&mut self) -> (i32, u128) {
+    pub fn reported(&mut self) -> (i32, u128) {
         let message = self.runtime.block_on(self.heard.message()).unwrap().unwrap();
         let Some(ResponseUpdate::Arbitration(reported)) = message.update else { panic!("{message:?}") };
         (reported.status.unwrap().code, reported.election_id.as_ref().map_or(0, number))

@@ -1,8 +1,10 @@
 //! Ticks of a switch of its own, and those that an agent sends to one that makes none.
 
+use crate::controllers::Client;
 use crate::setup::{PATIENCE, Switch, ctl, text};
 use std::net::UdpSocket;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 /// Ticks and packets from the controller leave by port 1, without their header. `tick` stands before `main`.
 fn program(name: &str, tick: &str) -> String {
@@ -67,6 +69,42 @@ fn an_agent_sends_them_to_a_switch_that_makes_none() {
     text(&ctl(&switch.address, &["tick", &source, "--role", "ticks", "--count", "1"]));
     port.set_nonblocking(false).expect("it waits");
     arrives(&port);
+}
+
+#[test]
+fn ticks_need_a_role_without_a_primary() {
+    let (switch, port) = switch(&program("primary.p4", ""));
+    let mut primary = Client::new(&switch.address, 5, None).expect("it is connected");
+    assert_eq!(primary.reported(), (0, 5));
+    let source = program("secondary.p4", TICK);
+    let refused = ctl(&switch.address, &["tick", &source, "--count", "1"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("another controller is the primary"), "{said}");
+    text(&ctl(&switch.address, &["tick", &source, "--role", "ticks", "--count", "1"]));
+    arrives(&port);
+}
+
+/// A header of one field, where the switch has two.
+#[test]
+fn a_switch_that_refuses_a_tick_is_said() {
+    let (switch, _port) = switch(&program("two_fields.p4", ""));
+    let source = program("one_field.p4", TICK);
+    let text = std::fs::read_to_string(&source)
+        .expect("it is there")
+        .replace("bit<9> kind; bit<7> padding", "bit<16> kind");
+    std::fs::write(&source, text).expect("it is written");
+    let refused = ctl(&switch.address, &["tick", &source, "--count", "1"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", String::from_utf8_lossy(&refused.stderr));
+}
+
+#[test]
+fn the_first_tick_comes_after_a_period() {
+    let (switch, port) = switch(&program("later.p4", ""));
+    let source = program("slow_ticks.p4", &TICK.replace("2ms", "150ms"));
+    let begun = Instant::now();
+    text(&ctl(&switch.address, &["tick", &source, "--count", "2"]));
+    assert!(begun.elapsed() >= Duration::from_millis(300), "{:?}", begun.elapsed());
+    (0..2).for_each(|_| arrives(&port));
 }
 
 #[test]
