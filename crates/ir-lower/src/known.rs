@@ -31,6 +31,11 @@ impl Known {
         self.values.get(&var)
     }
 
+    /// All of them.
+    pub(crate) fn values(&self) -> impl Iterator<Item = (VarId, Expr)> {
+        self.values.iter().map(|(var, value)| (*var, value.clone()))
+    }
+
     pub(crate) fn set(&mut self, var: VarId, value: Option<Expr>) {
         let old = self.replace(var, value);
         self.journal.push((var, old));

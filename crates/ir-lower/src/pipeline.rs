@@ -97,9 +97,21 @@ pub fn lower(program: &Program) -> Result<Program, Vec<Diagnostic>> {
     lower_until(program, &mut |_, _, _| {})
 }
 
-/// Like [`lower`], for devices that execute an action of a register as one unit: these actions stay as they are.
-pub fn lower_with_register_actions(program: &Program) -> Result<Program, Vec<Diagnostic>> {
-    run(program, |pass| pass.name != "expand-register-actions", &mut |_, _, _| {})
+/// Rounds in which copies are removed.
+const COPIES_OF_COPIES: usize = 3;
+
+/// Like [`lower`], for devices of match-action stages: an action of a register is one unit and stays as it is, and
+/// tables read places instead of copies of them.
+pub fn lower_for_stages(program: &Program) -> Result<Program, Vec<Diagnostic>> {
+    let mut program = run(program, |pass| pass.name != "expand-register-actions", &mut |_, _, _| {})?;
+    // A copy that is gone may have kept another.
+    for _ in 0..COPIES_OF_COPIES {
+        for pass in [crate::propagate_into_tables, crate::remove_dead_stores, crate::join_copies] {
+            let _ = pass(&mut program);
+        }
+    }
+    let _ = crate::flatten_blocks(&mut program);
+    Ok(program)
 }
 
 /// Like [`lower`]; `after` sees the program after every pass.

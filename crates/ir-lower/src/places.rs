@@ -177,18 +177,20 @@ impl Writes {
 pub(crate) struct Signatures<'a> {
     program: &'a Program,
     actions: Vec<Vec<Direction>>,
+    /// Implementations of methods write nothing of their block.
+    pub(crate) trusts_methods: bool,
 }
 
 impl<'a> Signatures<'a> {
     /// In a parser or function.
     pub(crate) fn new(program: &'a Program) -> Signatures<'a> {
-        Signatures { program, actions: vec![] }
+        Signatures { program, actions: vec![], trusts_methods: false }
     }
 
     /// In a control with these actions.
     pub(crate) fn with_actions(program: &'a Program, actions: &[Action], vars: &[Var]) -> Signatures<'a> {
         let actions = actions.iter().map(|action| declared(&action.params, vars)).collect();
-        Signatures { program, actions }
+        Signatures { program, actions, trusts_methods: false }
     }
 
     /// How each argument passes.
@@ -214,9 +216,18 @@ impl<'a> Signatures<'a> {
         found
     }
 
+    /// True for the method of an object with state, whose arguments are numbers and nothing more.
+    pub(crate) fn has_state(&self, call: &Call) -> bool {
+        let Callee::Method(id, _) = call.callee else { return false };
+        let object = self.program.instances.get(id.index()).map(|i| self.program.extern_object(i.object));
+        let state = ["Register", "Counter", "Meter", "register", "counter", "meter"];
+        object.is_some_and(|object| state.iter().any(|part| object.name.contains(part)))
+    }
+
     /// True if the callee may run functions of the program that see the caller's variables.
     fn calls_back(&self, call: &Call) -> bool {
         match &call.callee {
+            Callee::Method(..) if self.trusts_methods => false,
             Callee::Method(id, _) => {
                 self.program.instances.get(id.index()).is_some_and(|i| !i.methods.is_empty())
             }

@@ -14,8 +14,9 @@ use crate::places::{Place, Signatures, Writes, is_fixed, is_place, read_by};
 use crate::units::{Unit, each_unit, targets};
 use crate::{Changed, split_structs, walk, zero};
 use ir::{
-    Block, Call, Callee, Control, Expr, ExprKind, InstanceId, Parser, ParserState, Program, StateId,
-    StateRef, Stmt, StmtKind, SwitchOn, TableId, Transition, Type, Var, VarId, VarKind, visit,
+    Action, Block, Call, Callee, Control, Direction, Expr, ExprKind, InstanceId, Parser, ParserState,
+    Program, StateId, StateRef, Stmt, StmtKind, SwitchOn, Table, TableId, Transition, Type, Var, VarId,
+    VarKind, visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +29,7 @@ pub fn propagate_values(program: &mut Program) -> Changed {
     each_unit(program, &mut |program, unit| {
         let reads = count_reads(unit);
         match unit {
-            Unit::Control(control) => changed |= in_control(program, control, reads),
+            Unit::Control(control) => changed |= in_control(program, control, reads, Into::Bodies),
             Unit::Parser(parser) => changed |= in_parser(program, parser, reads),
             Unit::Function(_) => {}
         }
@@ -36,9 +37,25 @@ pub fn propagate_values(program: &mut Program) -> Changed {
     Changed(changed)
 }
 
-fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, usize>) -> bool {
+/// Code in which values are replaced.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Into {
+    /// Each body and each action by itself.
+    Bodies,
+    /// Also keys and actions of tables, where a value is known wherever the table is applied.
+    Tables,
+}
+
+pub(crate) fn in_control(
+    program: &Program,
+    control: &mut Control,
+    reads: BTreeMap<VarId, usize>,
+    into: Into,
+) -> bool {
     let Control { actions, body, vars, locals, tables, .. } = control;
-    let signatures = Signatures::new(program);
+    let mut signatures = Signatures::new(program);
+    // Methods that write variables of their block are refused.
+    signatures.trusts_methods = into == Into::Tables;
     let frame_externs = frame_externs(program);
     let written: Vec<Writes> = actions
         .iter()
@@ -49,25 +66,31 @@ fn in_control(program: &Program, control: &mut Control, reads: BTreeMap<VarId, u
             writes
         })
         .collect();
-    let tables =
+    let actions_of =
         tables.iter().map(|table| table.actions.iter().map(|run| run.action.index()).collect()).collect();
     let mut pass = Propagate {
         signatures: &signatures,
         vars,
         reads,
         written,
-        tables,
+        tables: actions_of,
         frame_externs: &frame_externs,
         known: Known::default(),
+        into,
+        sites: BTreeMap::new(),
         changed: false,
     };
     // Tables run an action wherever they are applied: nothing is known at its start.
-    for action in actions {
+    for action in actions.iter_mut() {
         pass.known = Known::default();
         pass.stmts(&mut action.body.stmts);
     }
     pass.known = started(program, locals, vars);
     pass.stmts(&mut body.stmts);
+    if into == Into::Tables {
+        let sites = std::mem::take(&mut pass.sites);
+        pass.into_tables(&sites, actions, tables);
+    }
     pass.changed
 }
 
@@ -92,6 +115,8 @@ fn in_parser(program: &Program, parser: &mut Parser, reads: BTreeMap<VarId, usiz
         tables,
         frame_externs,
         known,
+        into: Into::Bodies,
+        sites: BTreeMap::new(),
         changed: false,
     };
     let mut started = Some(started);
@@ -153,7 +178,7 @@ fn started(program: &Program, locals: &[Stmt], vars: &[Var]) -> Known {
 }
 
 /// Number of reads of each variable; a read in a loop counts as two.
-fn count_reads(unit: &mut Unit) -> BTreeMap<VarId, usize> {
+pub(crate) fn count_reads(unit: &mut Unit) -> BTreeMap<VarId, usize> {
     let mut reads = BTreeMap::new();
     split_structs::each_expr(unit, &mut |expr| count(expr, &mut reads));
     for list in unit.lists_mut().1 {
@@ -195,10 +220,49 @@ struct Propagate<'a> {
     /// Frames may start after their calls, and in regions.
     frame_externs: &'a BTreeSet<InstanceId>,
     known: Known,
+    into: Into,
+    /// For each table, the values that are known wherever it is applied.
+    sites: BTreeMap<TableId, BTreeMap<VarId, Expr>>,
     changed: bool,
 }
 
 impl Propagate<'_> {
+    /// Replaces what is known at all `sites` of tables in their keys and actions.
+    fn into_tables(
+        &mut self,
+        sites: &BTreeMap<TableId, BTreeMap<VarId, Expr>>,
+        actions: &mut [Action],
+        tables: &mut [Table],
+    ) {
+        let start = |values: BTreeMap<VarId, Expr>| {
+            let mut known = Known::default();
+            values.into_iter().for_each(|(var, value)| known.set(var, Some(value)));
+            known
+        };
+        for (at, action) in actions.iter_mut().enumerate() {
+            let mut agreed: Option<BTreeMap<VarId, Expr>> = None;
+            for (_, values) in sites.iter().filter(|(id, _)| self.tables[id.index()].contains(&at)) {
+                match &mut agreed {
+                    Some(agreed) => agreed.retain(|var, value| values.get(var) == Some(value)),
+                    None => agreed = Some(values.clone()),
+                }
+            }
+            self.known = start(agreed.unwrap_or_default());
+            self.stmts(&mut action.body.stmts);
+        }
+        for (id, values) in sites {
+            self.known = start(values.clone());
+            for key in &mut tables[id.index()].keys {
+                if let ExprKind::Var(var) = key.expr.kind
+                    && let Some(value) = self.known.get(var)
+                {
+                    key.expr.kind = value.kind.clone();
+                    self.changed = true;
+                }
+            }
+        }
+    }
+
     fn stmts(&mut self, stmts: &mut [Stmt]) {
         stmts.iter_mut().for_each(|stmt| self.stmt(stmt));
     }
@@ -211,6 +275,11 @@ impl Propagate<'_> {
                     ExprKind::Call(call) => self.call(call),
                     ExprKind::ApplyHit(table) => self.applied(*table),
                     _ => self.read(value),
+                }
+                if self.into == Into::Tables && is_fixed(place) && Place::of(place) == whole(value) {
+                    stmt.kind = StmtKind::Block(Block::default());
+                    self.changed = true;
+                    return;
                 }
                 self.written(stmt);
                 self.learn(stmt);
@@ -302,6 +371,17 @@ impl Propagate<'_> {
     }
 
     fn applied(&mut self, table: TableId) {
+        if self.into == Into::Tables {
+            match self.sites.get_mut(&table) {
+                Some(values) => values.retain(|var, value| self.known.get(*var) == Some(value)),
+                None => {
+                    // Compilers for stages do not replace keys by constants.
+                    let is_copy = |value: &Expr| is_free(value) && !matches!(value.kind, ExprKind::Const(_));
+                    let values = self.known.values().filter(|(_, value)| is_copy(value)).collect();
+                    self.sites.insert(table, values);
+                }
+            }
+        }
         for action in self.tables.get(table.index()).into_iter().flatten() {
             if let Some(writes) = self.written.get(*action) {
                 self.known.forget_all(writes);
@@ -316,7 +396,7 @@ impl Propagate<'_> {
         if !local || value.ty != *ty || !is_scalar(ty) {
             return;
         }
-        let cheap = matches!(value.kind, ExprKind::Const(_)) || is_fixed(value);
+        let cheap = is_simple(value) || self.into == Into::Tables && is_free(value);
         let movable = || self.reads.get(var) == Some(&1) && is_computed(value) && size(value) <= MOST;
         let mut reads_itself = false;
         read_by(value, &mut |read| reads_itself |= read.var == *var);
@@ -325,8 +405,21 @@ impl Propagate<'_> {
         }
     }
 
-    /// Arguments stay, but for the indices in them.
+    /// Arguments stay, but for the indices in them; those of state objects are read where tables are looked at.
     fn call(&mut self, call: &mut Call) {
+        if self.into == Into::Tables && self.signatures.has_state(call) {
+            let directions = self.signatures.directions(call);
+            for (arg, direction) in call.args.iter_mut().zip(directions) {
+                if let Some(arg) = arg
+                    && direction == Direction::In
+                    && let ExprKind::Var(var) = arg.kind
+                    && let Some(value) = self.known.get(var).filter(|value| is_fixed(value))
+                {
+                    arg.kind = value.kind.clone();
+                    self.changed = true;
+                }
+            }
+        }
         let mut args: Vec<&mut Expr> = call.args.iter_mut().flatten().collect();
         while let Some(arg) = args.pop() {
             if matches!(arg.kind, ExprKind::Aggregate(_)) {
@@ -355,8 +448,7 @@ impl Propagate<'_> {
     /// Replaces the key of a `select` or `switch` only by a place or a constant.
     fn key(&mut self, key: &mut Expr) {
         if let ExprKind::Var(var) = key.kind
-            && let Some(value) = self.known.get(var)
-            && (matches!(value.kind, ExprKind::Const(_)) || is_fixed(value))
+            && let Some(value) = self.known.get(var).filter(|value| is_simple(value))
         {
             key.kind = value.kind.clone();
             self.changed = true;
@@ -381,6 +473,25 @@ impl Propagate<'_> {
             }
             _ => {}
         }
+    }
+}
+
+/// The place that a value is.
+fn whole(value: &Expr) -> Option<Place> {
+    Place::of(value).filter(|_| is_fixed(value))
+}
+
+/// True for a constant or a place.
+fn is_simple(value: &Expr) -> bool {
+    matches!(value.kind, ExprKind::Const(_)) || is_fixed(value)
+}
+
+/// True for a value that costs a pipeline nothing: a constant, a place, some of its bits, a validity, and casts of these.
+fn is_free(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Slice { base, .. } | ExprKind::Cast(base) => is_free(base),
+        ExprKind::IsValid(header) => is_fixed(header),
+        _ => is_simple(value),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::validity::{self, Validity};
 use crate::walk::Walk;
 use base_diag::Diagnostic;
 use base_diag::codes::plan::NO_FIT;
-use ir::{Arch, Program, StageKind};
+use ir::{Arch, ControlId, Direction, Program, StageKind, VarId, VarKind};
 use std::collections::BTreeSet;
 
 /// A program on a device.
@@ -85,8 +85,31 @@ pub fn fit(program: &Program, device: &Device) -> Result<Fit, Vec<Diagnostic>> {
     if let Some(refused) = refused(program, device) {
         return Err(vec![refused]);
     }
-    let lowered = ir_lower::lower_with_register_actions(program)?;
+    let lowered = ir_lower::lower_for_stages(&keep_results(program))?;
     Ok(fit_lowered(&lowered, device))
+}
+
+/// The program with `inout` in place of `out` for controls and actions that other code calls: lowering sets an `out` parameter to zero
+/// first, which would be a step of code, while compilers for stages leave its value undefined.
+fn keep_results(program: &Program) -> Program {
+    let mut program = program.clone();
+    let is_stage = |id: usize| {
+        let id = ControlId::from(id);
+        program.stages.iter().any(|s| s.kind == StageKind::Control(id) || s.kind == StageKind::Deparse(id))
+    };
+    let applied: Vec<bool> = (0..program.controls.len()).map(|id| !is_stage(id)).collect();
+    for (control, is_applied) in program.controls.iter_mut().zip(applied) {
+        let own = control.params.iter().filter(|_| is_applied);
+        let all: Vec<VarId> =
+            own.chain(control.actions.iter().flat_map(|action| &action.params)).copied().collect();
+        for id in all {
+            let var = &mut control.vars[id.index()];
+            if var.kind == VarKind::Param(Direction::Out) {
+                var.kind = VarKind::Param(Direction::InOut);
+            }
+        }
+    }
+    program
 }
 
 /// Reason why programs of this architecture cannot be fitted to the device.

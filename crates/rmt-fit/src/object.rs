@@ -55,6 +55,12 @@ pub fn side(program: &Program, id: InstanceId) -> Option<Side> {
     Some(Side { name, kind, cells, per_word: (128 / bits).max(1), words_per_cell: bits.div_ceil(128) })
 }
 
+/// Algorithm of a `Hash`: two objects with equal arguments compute the same.
+pub fn algorithm(program: &Program, id: InstanceId) -> String {
+    let args = program.instance(id).args.iter().map(|arg| format!("{:?}", arg.kind));
+    args.collect::<Vec<_>>().join(" ")
+}
+
 /// The register that a `RegisterAction` works on; any other object is itself.
 fn register_of(program: &Program, id: InstanceId) -> InstanceId {
     let instance = program.instance(id);

@@ -147,7 +147,8 @@ impl Packing<'_> {
             uses.read.extend(of(&unit.reads));
             uses.written.extend(of(&unit.writes));
             uses.computed.extend(of(&unit.reads));
-            if !unit.reads.is_empty() || unit.fixed.hash_bits > 0 || !unit.side.is_empty() {
+            let hashes = !unit.hashes.is_empty() || unit.fixed.hash_bits > 0;
+            if !unit.reads.is_empty() || hashes || !unit.side.is_empty() {
                 uses.computed.extend(of(&unit.writes));
             }
         }

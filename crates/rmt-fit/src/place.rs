@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::graph::{self, Dependency};
 use crate::layout;
 use crate::stage::Stage;
-use crate::unit::{Kind, Unit, UnitId};
+use crate::unit::{Hashed, Kind, Unit, UnitId};
 use std::collections::BTreeSet;
 
 /// Most units for which the exact search is tried, and the steps that it may take.
@@ -273,8 +273,9 @@ impl<'a> Search<'a> {
         let mut all = Amounts::default();
         for unit in self.units {
             all[Resource::Gateway] += unit.fixed.gateways;
-            all[Resource::HashUnits] += unit.fixed.hash_units;
         }
+        let hashes: BTreeSet<&Hashed> = self.units.iter().flat_map(|unit| &unit.hashes).collect();
+        all[Resource::HashUnits] = hashes.iter().map(|hash| hash.units).sum();
         all[Resource::Tcam] = placement.stages.iter().map(|s| s.used[Resource::Tcam]).sum();
         let sure = [Resource::Tcam, Resource::HashUnits, Resource::Gateway];
         sure.into_iter().map(|r| all[r].div_ceil(limit[r].max(1))).max().unwrap_or(0)
@@ -372,6 +373,7 @@ mod tests {
             writes: vec![],
             instructions: 1,
             fixed: Fixed::default(),
+            hashes: vec![],
             side: vec![],
             before: BTreeSet::new(),
             guards: vec![],

@@ -4,7 +4,7 @@ use crate::amount::{Amounts, Resource};
 use crate::device::Device;
 use crate::field::{Access, FieldId};
 use crate::layout::{self, Part};
-use crate::unit::{Kind, Unit, UnitId};
+use crate::unit::{Hashed, Kind, Unit, UnitId};
 use std::collections::BTreeSet;
 
 /// A stage with its units.
@@ -17,6 +17,8 @@ pub struct Stage {
     /// Bytes on the crossbars: tables share them.
     exact: BTreeSet<(FieldId, u32)>,
     ternary: BTreeSet<(FieldId, u32)>,
+    /// Hashes of the stage's units.
+    hashes: BTreeSet<Hashed>,
     /// State objects and action profiles whose memory is here.
     objects: BTreeSet<String>,
 }
@@ -48,7 +50,10 @@ impl Stage {
         let mut amounts = Amounts::default();
         amounts[Resource::Gateway] = unit.fixed.gateways;
         amounts[Resource::HashBits] = unit.fixed.hash_bits;
-        amounts[Resource::HashUnits] = unit.fixed.hash_units;
+        for hash in unit.hashes.iter().filter(|hash| !self.hashes.contains(hash)) {
+            amounts[Resource::HashBits] += hash.bits;
+            amounts[Resource::HashUnits] += hash.units;
+        }
         amounts[Resource::Vliw] = unit.instructions;
         let (ternary, exact) = (&self.ternary, &self.exact);
         let new = |here: &BTreeSet<(FieldId, u32)>| {
@@ -87,6 +92,7 @@ impl Stage {
         self.used += part.amounts;
         let here = if unit.is_ternary() { &mut self.ternary } else { &mut self.exact };
         here.extend(bytes(&unit.matches));
+        self.hashes.extend(unit.hashes.iter().cloned());
         self.objects.extend(unit.side.iter().filter(|s| s.cells.is_some()).map(|s| s.name.clone()));
         self.parts.push((id, part));
     }

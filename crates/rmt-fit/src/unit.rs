@@ -28,6 +28,8 @@ pub struct Unit {
     pub instructions: u32,
     /// Memory and buses that the unit uses regardless of its number of entries.
     pub fixed: Fixed,
+    /// Hashes that its actions and objects take, each once.
+    pub hashes: Vec<Hashed>,
     /// State objects that it uses, and memory beside its entries.
     pub side: Vec<Side>,
     /// Units that run before it on some path.
@@ -75,12 +77,45 @@ pub struct Match {
 pub struct Fixed {
     /// Conditions, and those that let code run without a key.
     pub gateways: u32,
-    /// Bits of hashes that actions and objects take.
+    /// Hash bits of selectors.
     pub hash_bits: u32,
-    /// Units that bring them there.
-    pub hash_units: u32,
     /// Conditions over more bits than one gateway compares.
     pub complex: bool,
+}
+
+impl Unit {
+    /// Adds a hash, if it is not there yet.
+    pub(crate) fn hash(&mut self, hash: Hashed) {
+        if !self.hashes.contains(&hash) {
+            self.hashes.push(hash);
+        }
+    }
+}
+
+/// A hash that a distribution unit brings to actions or to an object. Units of one stage that need the same one share it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Hashed {
+    /// Destination of the result.
+    pub to: Destination,
+    /// Algorithm.
+    pub algorithm: String,
+    /// The hashed bits.
+    pub inputs: Vec<Access>,
+    /// Bits of the result.
+    pub bits: u32,
+    /// Distribution units for the result.
+    pub units: u32,
+}
+
+/// Destination of a hash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Destination {
+    /// Operand of actions.
+    Action,
+    /// Address of a counter whose words hold this number of cells.
+    Counter(u32),
+    /// Address of a register or meter whose words hold this number of cells.
+    Stateful(u32),
 }
 
 /// Memory beside the entries of a table.

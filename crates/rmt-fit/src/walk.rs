@@ -7,7 +7,7 @@ use crate::field::{Access, Fields, Scope, meeting};
 use crate::object::{self, Use};
 use crate::problem::Problem;
 use crate::table;
-use crate::unit::{Fixed, Kind, Unit, UnitId};
+use crate::unit::{Destination, Fixed, Hashed, Kind, Unit, UnitId};
 use ir::{
     Block, Call, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId,
     Type, UnaryOp, VarId,
@@ -22,6 +22,8 @@ const GATEWAY_BITS: u32 = 44;
 const STATEFUL_INPUTS: usize = 2;
 /// Bits of an index that the hash of a field gives to an object.
 const INDEX_BITS: u32 = 23;
+/// Bits that a hash distribution unit brings to an action.
+const HASH_UNIT_BITS: u32 = 16;
 
 /// The units of a control, in the order of the source.
 pub struct Walk<'a> {
@@ -144,6 +146,7 @@ impl<'a> Walk<'a> {
             writes: vec![],
             instructions: 0,
             fixed: Fixed::default(),
+            hashes: vec![],
             side: vec![],
             before: self.before.clone(),
             guards: self.guards.clone(),
@@ -224,7 +227,7 @@ impl<'a> Walk<'a> {
             step.side.extend(unit.side);
             step.fixed.gateways = step.fixed.gateways.max(unit.fixed.gateways);
             step.fixed.hash_bits += unit.fixed.hash_bits;
-            step.fixed.hash_units += unit.fixed.hash_units;
+            unit.hashes.into_iter().for_each(|hash| step.hash(hash));
             self.open = Some((open, used || uses));
             return;
         }
@@ -317,9 +320,13 @@ impl<'a> Walk<'a> {
                 Some(to) if function.is_some() => to.bits(),
                 _ => object::hash_bits(self.program, ty),
             };
+            let algorithm = match object {
+                Some((id, _)) => object::algorithm(self.program, id),
+                None => format!("{:?}", call.args.get(1).and_then(|arg| arg.as_ref()).map(|arg| &arg.kind)),
+            };
+            let (inputs, units) = (read.clone(), bits.div_ceil(HASH_UNIT_BITS));
+            unit.hash(Hashed { to: Destination::Action, algorithm, inputs, bits, units });
             unit.matches.extend(read);
-            unit.fixed.hash_bits += bits;
-            unit.fixed.hash_units += bits.div_ceil(16);
             unit.fixed.gateways = 1;
             return false;
         }
@@ -335,8 +342,13 @@ impl<'a> Walk<'a> {
         if kind == Use::Indexed {
             unit.fixed.gateways = 1;
             if !read.is_empty() {
-                unit.fixed.hash_bits += INDEX_BITS;
-                unit.fixed.hash_units += 1;
+                let per_word = object::side(self.program, id).map_or(1, |side| side.per_word);
+                let to = match object {
+                    Some((_, "Counter" | "counter")) => Destination::Counter(per_word),
+                    _ => Destination::Stateful(per_word),
+                };
+                let (algorithm, inputs) = (String::new(), read.clone());
+                unit.hash(Hashed { to, algorithm, inputs, bits: INDEX_BITS, units: 1 });
                 unit.matches.extend(read);
             }
         }

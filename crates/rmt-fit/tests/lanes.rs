@@ -35,10 +35,11 @@ impl Lanes {
     }
 }
 
-/// All lanes in one state of the parser, or each in a state that the one before it selects.
+/// All lanes in one state of the parser; each in a state that always follows the one before it; or in one that it selects.
 #[derive(Clone, Copy, PartialEq)]
 enum States {
     One,
+    Chain,
     Each,
 }
 
@@ -53,12 +54,14 @@ fn source(lanes: usize, of: Lanes, states: States, leave: Leave) -> String {
             "state lanes {{ {} transition accept; }}",
             all(&|at| format!("p.extract({}); ", of.name(at)))
         ),
-        States::Each => all(&|at| {
+        States::Chain | States::Each => all(&|at| {
             let (name, lane) = (if at == 0 { "lanes".to_string() } else { format!("lane{at}") }, of.name(at));
             let next = if at + 1 < lanes { format!("lane{}", at + 1) } else { "accept".to_string() };
-            format!(
-                "state {name} {{ p.extract({lane}); transition select({lane}.at[15:15]) {{ 1: {next}; default: accept; }} }}\n"
-            )
+            let transition = match states {
+                States::Each => format!("select({lane}.at[15:15]) {{ 1: {next}; default: accept; }}"),
+                _ => format!("{next};"),
+            };
+            format!("state {name} {{ p.extract({lane}); transition {transition} }}\n")
         }),
     };
     let registers = all(&|at| {
@@ -155,6 +158,8 @@ fn lanes_take_the_measured_stages() {
 #[test]
 fn bits_that_the_parser_sets_apart_are_packed_as_the_stages_need_them() {
     assert_eq!(stages(24, Lanes::Headers, States::Each, Leave::Alone), 7);
+    // States that always follow each other are one.
+    assert_eq!(stages(24, Lanes::Headers, States::Chain, Leave::Alone), 25);
     // All of a stack are one field, however they are parsed.
     assert_eq!(stages(24, Lanes::Stack, States::Each, Leave::Alone), 25);
 }

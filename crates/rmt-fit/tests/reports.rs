@@ -525,3 +525,60 @@ fn a_register_action_that_reads_more_than_an_alu_takes() {
     "#]],
     );
 }
+
+/// The program of a family with `declared` before its ingress, and another body of the ingress.
+fn with_ingress(declared: &str, body: &str) -> Fit {
+    let whole = families::program("chain_1").expect("it is a family");
+    let at = whole.find("    apply { t0").expect("it applies a table");
+    let end = at + whole[at..].find('\n').expect("a line ends");
+    let source = format!("{}{body}{}", &whole[..at], &whole[end..]);
+    let source = source.replace("control Ingress(", &format!("{declared}\ncontrol Ingress("));
+    fit_on(&source, &Device::built_in("tofino1").expect("it is built in"), &mut SourceMap::new())
+}
+
+/// Eight tables with two actions each, which access the table's register at `index`.
+fn registers(index: &dyn Fn(usize) -> &'static str) -> (usize, u32) {
+    let table = |at: usize| {
+        let index = index(at);
+        let action = |name: &str, code: &str| {
+            format!(
+                "RegisterAction<bit<32>, bit<16>, bit<32>>(r{at}) {name}_r{at} = {{ void apply(inout bit<32> value) {{ {code} }} }};
+                action {name}{at}() {{ {name}_r{at}.execute({index}); }}\n"
+            )
+        };
+        format!(
+            "Register<bit<32>, bit<16>>(1024) r{at};\n{}{}
+            table own{at} {{ key = {{ h.v4.ttl: exact; }} actions = {{ add{at}; clear{at}; }} size = 16; }}\n",
+            action("add", "value = value + 1;"),
+            action("clear", "value = 0;")
+        )
+    };
+    let tables: String = (0..8).map(table).collect();
+    let applied: String = (0..8).map(|at| format!("own{at}.apply(); ")).collect();
+    let fit = with_ingress("", &format!("{tables}    apply {{ {applied} }}"));
+    (fit.pipes[0].placement.stages.len(), fit.pipes[0].total()[rmt_fit::Resource::HashUnits])
+}
+
+#[test]
+fn tables_that_hash_the_same_share_a_distribution_unit() {
+    // Four stateful ALUs in a stage, and one unit for all of them.
+    assert_eq!(registers(&|_| "h.v4.len"), (2, 2));
+    assert_eq!(registers(&|at| if at % 2 == 0 { "h.v4.len" } else { "h.v4.src[15:0]" }), (2, 4));
+}
+
+#[test]
+fn arguments_that_overlap_take_no_stage() {
+    let sum = "control Sum(in bit<32> x, out bit<32> y) {
+        action add(bit<32> by) { y = x + by; }
+        table t { key = { x: exact; } actions = { add; } size = 256; }
+        apply { t.apply(); }
+    }";
+    let fit = with_ingress(sum, "    Sum() sum; apply { sum.apply(h.v4.src, h.v4.src); }");
+    assert_eq!(fit.pipes[0].placement.stages.len(), 1);
+    // The second table reads the result of the first one.
+    let fit = with_ingress(
+        sum,
+        "    Sum() one; Sum() two; apply { one.apply(h.v4.src, h.v4.dst); two.apply(h.v4.dst, h.v4.dst); }",
+    );
+    assert_eq!(fit.pipes[0].placement.stages.len(), 2);
+}
