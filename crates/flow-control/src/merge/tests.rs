@@ -1,4 +1,4 @@
-use super::{Agent, Banked, Change, Hub, Kind, Merge, Push};
+use super::{Agent, Banked, Cell, Change, Hub, Kind, Merge, Push};
 use state_modes::Merge as Operator;
 use std::collections::BTreeMap;
 
@@ -187,4 +187,51 @@ fn a_hub_may_claim_to_have_what_was_never_pushed() {
     let mut a = Agent::new(ADD, 1);
     assert!(a.named(1, u64::MAX));
     assert_eq!(a.push([('x', 1)]).cells.len(), 1);
+}
+
+#[test]
+fn a_merge_that_comes_twice_changes_nothing() {
+    let (mut a, mut b) = (Agent::new(ADD, 1), Agent::new(ADD, 1));
+    let merge = exchange(&mut hub(ADD), [&a.push([]), &b.push([('x', 3)])], 0);
+    assert_eq!(a.merge(&merge), [('x', Change::Add(3))]);
+    assert_eq!(a.merge(&merge), []);
+}
+
+/// A hub that goes on from an older state does not know of the newest write.
+#[test]
+fn an_epoch_that_is_over_is_passed_over() {
+    let mut a = Agent::new(ADD, 1);
+    let merge = |epoch, value| {
+        let cells = vec![Cell { cell: 'x', epoch, value }];
+        Merge { incarnation: 1, sequence: 1, seen: 0, cells }
+    };
+    assert_eq!(a.merge(&merge(1, 50)), [('x', Change::Set(50))]);
+    a.begin_with_another_hub();
+    assert_eq!(a.merge(&merge(0, 7)), []);
+}
+
+/// Its messages are counted anew, and so is what it has not named.
+#[test]
+fn a_new_incarnation_names_all_that_it_was_sent() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    for count in 1..5 {
+        exchange(&mut hub, [&a.push([]), &b.push([('x', count)])], 0);
+    }
+    let mut again = Agent::new(ADD, 2);
+    hub.push(0, &again.push([]));
+    assert_eq!(again.merge(&hub.merges()[0].1), [('x', Change::Add(4))]);
+    hub.push(0, &again.push([]));
+    assert!(hub.has_all(0));
+}
+
+#[test]
+fn a_new_incarnation_has_retired_nothing() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    exchange(&mut hub, [&a.push([('x', 4)]), &b.push([])], 0);
+    a.retire('x', 4);
+    hub.push(0, &a.push([]));
+    hub.merges();
+    let mut again = Agent::new(ADD, 2);
+    hub.push(0, &again.push([]));
+    assert_eq!(again.merge(&hub.merges()[0].1), [('x', Change::Add(4))]);
 }
