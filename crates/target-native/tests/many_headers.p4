@@ -44,6 +44,7 @@ control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
         else if (KIND == 6) { hdr.steps.sum = hdr.steps.sum + (bit<16>)hdr.h##N.a + (bit<16>)hdr.h##N.b; } \
         else if (KIND == 7) { hdr.h##N = { 8w7, 13w9, 3w1 }; } \
         else if (KIND == 8 && hdr.h##N.isValid()) { hdr.steps.sum = hdr.steps.sum + 256; } \
+        else if (KIND == 9) { standard.mcast_grp = 1; } \
     }
 
 #define STEPS(KIND, WHICH) \

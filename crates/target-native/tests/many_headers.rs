@@ -16,12 +16,15 @@ fn a_packet_leaves_nothing_in_headers_of_the_next() {
     assert_eq!(engine.report().fallbacks, []);
     let mut native = engine.into_switch();
     let mut switch = ir_interp::switch(program, Options::default()).expect("a device");
+    for switch in [&mut native, &mut switch] {
+        switch.multicast_group_set(1, vec![(4, 1), (5, 3)]);
+    }
     let mut rng = Rng::new(12);
     let mut done = BTreeSet::new();
     for _ in 0..6_000 {
         let present = rng.between(0, 0xfff) & rng.between(0, 0xfff);
         let mut frame = (present as u16).to_be_bytes().to_vec();
-        let kinds: Vec<u8> = (0..4).map(|_| rng.between(0, 8) as u8).collect();
+        let kinds: Vec<u8> = (0..4).map(|_| rng.between(0, 9) as u8).collect();
         // Few headers, so that steps meet.
         let first = rng.between(0, 11);
         let which: Vec<u8> =
@@ -37,5 +40,5 @@ fn a_packet_leaves_nothing_in_headers_of_the_next() {
         done.extend(kinds.iter().zip(&which).map(|(kind, which)| (*kind, present >> which & 1)));
     }
     // Each kind of step, of headers that were there and others.
-    assert_eq!(done.len(), 18);
+    assert_eq!(done.len(), 20);
 }
