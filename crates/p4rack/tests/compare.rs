@@ -94,6 +94,25 @@ fn values_without_counterpart_are_counted() {
     assert!(said.contains(&format!("{} values have no counterpart", 30 - paired)), "{said}");
 }
 
+/// The first quotient is about 10^6, and the second 0. Each second packet is dropped.
+#[test]
+fn the_values_of_a_packet_are_paired_in_their_order() {
+    let text =
+        p4_blocks::example(find("divide-normalised").expect("a block"), &request("divide-normalised", ""));
+    let text = text.replace(
+        "sm.egress_spec = 1;",
+        "block.apply(hdr.inputs.b, hdr.inputs.a, hdr.outputs.quotient);
+        sm.egress_spec = 1;
+        if (hdr.inputs.a[0:0] == 1) { mark_to_drop(sm); }",
+    );
+    let packets = (0..20u32).map(|packet| [1_000_000 + packet, 1].map(u32::to_be_bytes).concat());
+    let comparison = compared_text("in-order", &text, packets);
+    let errors = &comparison.outputs["DivideNormalised.quotient"];
+    assert_eq!((comparison.packets, comparison.unpaired, errors.count()), (20, 0, 40));
+    let [.., most] = errors.summary();
+    assert!(most < 0.05, "{}", comparison.text());
+}
+
 #[test]
 fn packets_that_reach_no_block_are_said() {
     let text = p4_blocks::example(find("wcmp").expect("a block"), &request("wcmp", ""));
