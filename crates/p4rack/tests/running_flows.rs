@@ -6,7 +6,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use control_writes::Write;
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
-use dataplane_api::Device;
+use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
 use device_control::{Channel, Direct, Event, Maker, Passage, RackSwitch, Served, Splitter};
 use ir::{Name, Program};
@@ -42,8 +42,13 @@ pub(crate) struct Rig<C: Channel> {
 
 impl<C: Channel> Rig<C> {
     pub(crate) fn new(racked: &Racked, channel: C) -> Rig<C> {
+        Rig::with_registry(racked, channel, netfn_registry::all())
+    }
+
+    /// The devices offer these externs.
+    pub(crate) fn with_registry(racked: &Racked, channel: C, registry: Registry) -> Rig<C> {
         let app = &racked.apps[0];
-        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, netfn_registry::all()) };
+        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, registry) };
         let splitter = Splitter::new(maker, app.placement.clone());
         let splitter =
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
@@ -97,11 +102,11 @@ impl<C: Channel> Rig<C> {
         self.take(events);
     }
 
-    fn is_over(&self, ticket: Ticket) -> bool {
+    pub(crate) fn is_over(&self, ticket: Ticket) -> bool {
         self.replies.contains_key(&ticket)
     }
 
-    fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
+    pub(crate) fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
         for _ in 0..100_000 {
             match self.replies.remove(&ticket) {
                 Some(Reply::Done(how)) => return how,
