@@ -275,6 +275,8 @@ struct Outcome {
     refused: u64,
     writes: u64,
     packets: u64,
+    /// Hand-overs to each helper.
+    at_helpers: [u64; 2],
 }
 
 impl Outcome {
@@ -285,6 +287,7 @@ impl Outcome {
         self.refused += other.refused;
         self.writes += other.writes;
         self.packets += other.packets;
+        (0..2).for_each(|helper| self.at_helpers[helper] += other.at_helpers[helper]);
     }
 }
 
@@ -361,6 +364,9 @@ fn trial<C: Channel>(
             }
         }
     }
+    for (count, helper) in outcome.at_helpers.iter_mut().zip(rig.rack.devices().skip(1)) {
+        *count = helper.switch().counters().received;
+    }
     if is_exact {
         let states: Vec<_> = rig.rack.devices().map(|target| target.switch().state()).collect();
         let wanted = before.state();
@@ -417,6 +423,7 @@ fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write
         }
         println!("{name}: {sum:?}");
         assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
+        assert!(sum.at_helpers.iter().all(|packets| packets * 10 > sum.packets), "{name}: {sum:?}");
     }
 }
 
