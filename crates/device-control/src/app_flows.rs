@@ -13,6 +13,7 @@ use dataplane_api::{Port, Registry};
 use device::Options;
 use flow_control::flows::{Counters, Place};
 use flow_control::popularity::Costs;
+use flow_control::sketch::Shape;
 use ir::{Name, Program};
 use ir_keys::{Keys, Part};
 use ir_merge::Share;
@@ -72,6 +73,8 @@ pub struct Promotion {
     pub helpers: Vec<Vec<Port>>,
     /// Ports of the switch that lead to any device of the rack: frames from there were counted when they came first.
     pub inside: Vec<Port>,
+    /// Size of each helper's sketch.
+    pub sketch: Shape,
 }
 
 /// The flows of an app.

@@ -492,6 +492,7 @@ fn words(refusal: &Refusal) -> &'static str {
         Refusal::TooManyPaths => "its packets may take too many paths",
         Refusal::Busy => "its move to a helper is in progress",
         Refusal::NotThere => "it is not at the switch",
+        Refusal::NoEntry => "the table has no entry for it",
         Refusal::Write(_) | Refusal::TooManyWrites => "it cannot be written",
     }
 }

@@ -58,7 +58,7 @@ impl Popular {
         program: &Program,
         keys: &Keys,
         options: Options,
-        Promotion { helpers, inside, .. }: &Promotion,
+        Promotion { helpers, inside, sketch, .. }: &Promotion,
         traffic: Option<Traffic>,
     ) -> Result<Popular, Vec<Diagnostic>> {
         let ports = helpers.iter().enumerate();
@@ -67,7 +67,7 @@ impl Popular {
             traffic,
             inside: inside.iter().copied().collect(),
             helpers: ports.flat_map(|(at, ports)| ports.iter().map(move |port| (*port, at))).collect(),
-            sketches: helpers.iter().map(|_| Sketch::new(1)).collect(),
+            sketches: helpers.iter().map(|_| Sketch::new(*sketch, 1)).collect(),
             residents: BTreeMap::new(),
         };
         Ok(Popular(Arc::new(Mutex::new(counts))))

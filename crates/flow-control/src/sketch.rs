@@ -8,14 +8,24 @@
 //! ```
 //!
 //! A flow is noted once a window, when its estimate reaches the threshold. Memory is fixed: cells, and [`MOST_NOTED`] flows.
+//! The picture has the default [`Shape`].
 
 use std::collections::BTreeMap;
 
-/// Rows; each has a hash of its own.
-const ROWS: usize = 4;
+/// Size of a sketch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape {
+    /// Rows; each has a hash of its own. At least 1.
+    pub rows: usize,
+    /// Cells of a row. At least 1.
+    pub columns: usize,
+}
 
-/// Cells of a row.
-const COLUMNS: usize = 1 << 14;
+impl Default for Shape {
+    fn default() -> Shape {
+        Shape { rows: 4, columns: 1 << 14 }
+    }
+}
 
 /// Flows that are noted in a window at most.
 pub const MOST_NOTED: usize = 1024;
@@ -23,6 +33,7 @@ pub const MOST_NOTED: usize = 1024;
 /// Counts of a window, and what is left of those before.
 #[derive(Clone, Debug)]
 pub struct Sketch<F> {
+    shape: Shape,
     cells: Vec<u32>,
     threshold: u64,
     /// Flows that have reached the threshold in this window, with their last estimates.
@@ -31,15 +42,17 @@ pub struct Sketch<F> {
 
 impl<F: Clone + Ord> Sketch<F> {
     /// Nothing is counted. `threshold`: packets from which a flow is noted.
-    pub fn new(threshold: u64) -> Self {
-        Self { cells: vec![0; ROWS * COLUMNS], threshold: threshold.max(1), noted: BTreeMap::new() }
+    pub fn new(shape: Shape, threshold: u64) -> Self {
+        let shape = Shape { rows: shape.rows.max(1), columns: shape.columns.max(1) };
+        let cells = vec![0; shape.rows * shape.columns];
+        Self { shape, cells, threshold: threshold.max(1), noted: BTreeMap::new() }
     }
 
     /// A packet of a flow; `name` are bytes by which flows differ.
     pub fn count(&mut self, flow: &F, name: &[u8]) {
-        let mut least = u32::MAX;
-        for row in 0..ROWS {
-            let cell = &mut self.cells[row * COLUMNS + column(row, name)];
+        let (Shape { rows, columns }, mut least) = (self.shape, u32::MAX);
+        for row in 0..rows {
+            let cell = &mut self.cells[row * columns + column(row, name, columns)];
             *cell = cell.saturating_add(1);
             least = least.min(*cell);
         }
@@ -53,7 +66,8 @@ impl<F: Clone + Ord> Sketch<F> {
 
     /// Packets of a flow in this window, and a share of those before: at least so many as there were in this window.
     pub fn estimate(&self, name: &[u8]) -> u64 {
-        let cells = (0..ROWS).map(|row| self.cells[row * COLUMNS + column(row, name)]);
+        let Shape { rows, columns } = self.shape;
+        let cells = (0..rows).map(|row| self.cells[row * columns + column(row, name, columns)]);
         cells.min().unwrap_or(0).into()
     }
 
@@ -66,14 +80,14 @@ impl<F: Clone + Ord> Sketch<F> {
 }
 
 /// FNV-1a with another start for each row, and its bits mixed: rows of a linear hash would collide together.
-fn column(row: usize, name: &[u8]) -> usize {
+fn column(row: usize, name: &[u8], columns: usize) -> usize {
     let start = 0xcbf2_9ce4_8422_2325 ^ (row as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let mut hash = name.iter().fold(start, step);
     for _ in 0..2 {
         hash = (hash ^ (hash >> 31)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
-    (hash >> 32) as usize % COLUMNS
+    (hash >> 32) as usize % columns
 }
 
 #[cfg(test)]
@@ -87,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_flow_is_noted_once_a_window_when_it_reaches_the_threshold() {
-        let mut sketch = Sketch::new(4);
+        let mut sketch = Sketch::new(Shape::default(), 4);
         count(&mut sketch, 1, 3);
         count(&mut sketch, 2, 5);
         assert_eq!(sketch.end_window(4), [(2, 5)]);
@@ -103,7 +117,7 @@ mod tests {
     #[test]
     fn estimates_are_never_too_small_and_seldom_much_too_large() {
         let mut rng = Rng::new(35);
-        let mut sketch = Sketch::new(1);
+        let mut sketch = Sketch::new(Shape::default(), 1);
         let mut exact = vec![0u64; 60_000];
         let packets = 200_000u64;
         for _ in 0..packets {
@@ -117,13 +131,13 @@ mod tests {
             assert!(estimate >= *exact, "flow {flow}");
             estimate - exact
         });
-        let large = errors.filter(|error| *error > 2 * packets / COLUMNS as u64).count();
+        let large = errors.filter(|error| *error > 2 * packets / Shape::default().columns as u64).count();
         assert!(large * 16 < exact.len(), "{large} of {} are far off", exact.len());
     }
 
     #[test]
     fn memory_is_bounded() {
-        let mut sketch = Sketch::new(1);
+        let mut sketch = Sketch::new(Shape::default(), 1);
         (0..5_000).for_each(|flow| count(&mut sketch, flow, 1));
         assert_eq!(sketch.end_window(1).len(), MOST_NOTED);
     }

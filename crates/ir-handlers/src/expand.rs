@@ -14,6 +14,7 @@
 //! stays declared, without the annotation and without calls.
 
 use crate::handler::{CALL, Handler};
+use crate::hot::hot;
 use crate::mirror;
 use crate::remote::NAME;
 use base_diag::codes::handler as codes;
@@ -64,7 +65,7 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
             return Err(left);
         }
     }
-    Ok(())
+    hot(program).map(drop)
 }
 
 /// Annotation of a handler whose calls another device may answer, without the memory of the one before.

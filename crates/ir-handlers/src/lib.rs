@@ -13,15 +13,18 @@
 //! - `expand`: the pass
 //! - `handler`: the handlers of a program, and the offer of a device that runs one
 //! - `mirror`: the tables that handlers look up
+//! - `hot`: such a table of which a switch has the busy entries
 
 mod expand;
 mod fields;
 mod handler;
+mod hot;
 mod mirror;
 mod remote;
 
 pub use expand::expand;
 pub use fields::{Field, FieldKind, Struct};
 pub use handler::{CALL, Handler, handlers, offer};
+pub use hot::{Hot, hot};
 pub use mirror::Mirror;
 pub use remote::Remote;

@@ -43,6 +43,12 @@ fn annotated(program: &Program) -> impl Iterator<Item = (&Control, &Table, Vec<O
     })
 }
 
+/// Names of the handlers to which a table is mirrored.
+pub(crate) fn names(table: &Table) -> impl Iterator<Item = &str> {
+    let own = table.annotations.iter().filter(|annotation| annotation.name == NAME);
+    own.filter_map(|annotation| annotation.as_str())
+}
+
 /// The tables that a handler looks up; the error is a reason in a few words.
 pub(crate) fn of_handler(program: &Program, handler: &str) -> Result<Vec<Mirror>, String> {
     let mut found = vec![];

@@ -35,7 +35,7 @@ impl Remote {
                 "`@remote` takes `handler`, `group`, `key`, `block`, `keeps` and `config`".to_string()
             );
         };
-        let mut tokens = Tokens { rest: text };
+        let mut tokens = Tokens::new(text);
         let mut remote = Remote::default();
         let mut seen: Vec<String> = vec![];
         loop {
@@ -91,17 +91,21 @@ pub(crate) const C_WORDS: [&str; 39] = [
 ];
 
 /// Tokens of a text, one after the other.
-struct Tokens<'t> {
+pub(crate) struct Tokens<'t> {
     rest: &'t str,
 }
 
-impl Tokens<'_> {
-    fn at_end(&mut self) -> bool {
+impl<'t> Tokens<'t> {
+    pub(crate) fn new(text: &'t str) -> Tokens<'t> {
+        Tokens { rest: text }
+    }
+
+    pub(crate) fn at_end(&mut self) -> bool {
         self.rest = self.rest.trim_start();
         self.rest.is_empty()
     }
 
-    fn symbol(&mut self, wanted: char) -> Result<(), String> {
+    pub(crate) fn symbol(&mut self, wanted: char) -> Result<(), String> {
         match self.take(wanted) {
             true => Ok(()),
             false => Err(format!("`{wanted}` is missing {}", self.place())),
@@ -119,7 +123,7 @@ impl Tokens<'_> {
         }
     }
 
-    fn word(&mut self) -> Result<String, String> {
+    pub(crate) fn word(&mut self) -> Result<String, String> {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -130,7 +134,7 @@ impl Tokens<'_> {
         Ok(word.to_string())
     }
 
-    fn string(&mut self) -> Result<String, String> {
+    pub(crate) fn string(&mut self) -> Result<String, String> {
         self.symbol('"')?;
         let mut text = String::new();
         let mut chars = self.rest.char_indices();
@@ -149,6 +153,13 @@ impl Tokens<'_> {
             }
         }
         Err("a string has no end".to_string())
+    }
+
+    /// A number from 1 to `most`.
+    pub(crate) fn number(&mut self, most: u64) -> Result<u64, String> {
+        let text = self.word()?;
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        number.ok_or_else(|| format!("`{text}` is no number from 1 to {most}"))
     }
 
     /// `q.a.b`

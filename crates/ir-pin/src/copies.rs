@@ -103,6 +103,11 @@ impl Copies {
         self.renumber(&var, &mut |renumber| renumber.block(block));
     }
 
+    /// Makes a block use the copies in place of the originals, with its own variables.
+    pub fn same_vars(&self, block: &mut Block) {
+        self.renumber(&|var| var, &mut |renumber| renumber.block(block));
+    }
+
     fn renumber(&self, var: &dyn Fn(VarId) -> VarId, f: &mut dyn FnMut(&Renumber<'_>)) {
         let action = |id| self.actions.get(&id).copied().unwrap_or(id);
         let table = |id| self.tables.get(&id).copied().unwrap_or(id);

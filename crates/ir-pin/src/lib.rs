@@ -24,6 +24,7 @@
 
 mod body;
 mod copies;
+mod hot;
 mod key;
 mod merged;
 mod metadata;
@@ -31,6 +32,7 @@ mod objects;
 mod pin;
 mod request;
 
+pub use hot::{hot, look_up};
 pub use pin::pin;
 pub use request::{Affinity, CopyOf, Pinned, Request, Resident, Shards};
 

@@ -68,7 +68,7 @@ pub struct CopyOf {
 pub struct Pinned {
     /// The program.
     pub program: Program,
-    /// Control-plane name of the flow manager; none where all flows are at one place.
+    /// Control-plane name of the flow manager; none where all flows are at one place, and of a program with a hot table.
     pub flow_manager: Option<Name>,
     /// Control-plane name of the action of the flow manager's entries.
     pub resident_action: Option<Name>,
@@ -80,7 +80,7 @@ pub struct Pinned {
     pub actions: Vec<CopyOf>,
     /// Copies of objects that packets write.
     pub objects: Vec<CopyOf>,
-    /// Name of the region at helpers; none with [`Affinity::High`].
+    /// Name of the region at helpers; none with [`Affinity::High`]. With a hot table, the region of its handler.
     pub region: Option<Name>,
     /// Logical devices; 0 if one helper has all flows.
     pub shards: u16,

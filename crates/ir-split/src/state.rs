@@ -46,8 +46,8 @@ pub struct Idle {
     pub instances: BTreeSet<InstanceId>,
 }
 
-/// Finds unused declarations. An unapplied table that shares its profile with an applied one is left out: it would pull
-/// the profile to its own device.
+/// Finds unused declarations. Tables that only handlers look up are used. An unapplied table that shares its profile with an applied
+/// one is left out: it would pull the profile to its own device.
 pub fn idle(program: &Program) -> Idle {
     let mut busy: BTreeSet<InstanceId> = used_before_ingress(program).into_keys().collect();
     let mut applied = BTreeMap::new();
@@ -57,16 +57,22 @@ pub fn idle(program: &Program) -> Idle {
         busy.extend(uses.instances.keys().copied());
         applied.insert(id, uses.tables);
     }
+    let externs = busy.iter().filter_map(|id| program.value_extern(program.instance(*id)));
+    let called: BTreeSet<&str> = externs.collect();
     let mut idle = Idle::default();
     for (id, applied) in applied {
         let mut uses = Uses::default();
         for table in (0..program.control(id).tables.len()).map(TableId::from) {
             let mut own = Uses::default();
             own.add_table(program, id, table);
-            if applied.contains(&table) {
+            let declared = &program.control(id).tables[table.index()];
+            // The device of its handler has it.
+            let is_mirrored = declared.annotations.iter().any(|annotation| {
+                annotation.name == "mirror" && annotation.as_str().is_some_and(|name| called.contains(name))
+            });
+            if applied.contains(&table) || is_mirrored {
                 continue;
             }
-            let declared = &program.control(id).tables[table.index()];
             let objects = [declared.implementation, declared.counters, declared.meters];
             if own.instances.keys().all(|object| !busy.contains(object)) {
                 uses.add_table(program, id, table);

@@ -8,6 +8,7 @@ use base_time::{Duration, Time};
 use control_writes::Target;
 use device_control::{AppFlows, FlowsOf, Hold, Promotion as Promoting, Side};
 use flow_control::popularity::Costs;
+use flow_control::sketch::Shape;
 use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Part};
@@ -59,6 +60,8 @@ pub struct Unpinned {
     pub entries: Vec<Write>,
     /// A table that says which flows are resident, and has entries already.
     pub by_hand: Option<Name>,
+    /// Size of each helper's sketch, where popular flows are promoted.
+    pub sketch: Shape,
 }
 
 impl Unpinned {
@@ -131,7 +134,7 @@ fn of_app(
         let title = format!("flows of `{}` cannot move", model.name.value);
         Diagnostic::error(codes::NOT_PINNED, title).at(span, why.to_string())
     };
-    if pinned.flow_manager.is_none() {
+    if pinned.flow_manager.is_none() && pinned.tables.is_empty() {
         return Err(vec![cannot("all its flows are processed at one place")]);
     }
     if unpinned.has_own_key {
@@ -223,6 +226,7 @@ pub fn flows_of(
         window: promote.window,
         helpers: helpers.iter().map(ports).collect(),
         inside: placement.link_ports(placement.origin()).into_iter().map(|port| port as u32).collect(),
+        sketch: unpinned.sketch,
     });
     let moves = own.into_iter().map(|one| (one.at, one.flow.clone(), one.to)).collect();
     // As the splitter's policy `shard` fills its tables: shard n is at helper n modulo their number, or at the replicas with that number.

@@ -16,6 +16,7 @@ pub mod for_bmv2;
 pub mod functions;
 pub mod groups;
 pub mod handlers;
+pub mod hot;
 pub mod idle;
 pub mod job;
 pub mod jobs;

@@ -7,6 +7,7 @@ use crate::merged;
 use base_diag::{Diagnostic, SourceMap, codes::pin as codes, codes::rack as rack_codes};
 use control_writes::Target;
 use flow_control::shards::Shards as ShardMap;
+use flow_control::sketch::Shape;
 use ir::{Name, Program};
 use ir_fill::Write;
 use ir_keys::{Keys, Reason};
@@ -116,6 +117,7 @@ pub fn program(
         has_own_key: pinning.flow_key.is_some(),
         entries: vec![],
         by_hand: None,
+        sketch: Shape::default(),
     };
     Ok((Arc::new(pinned.program.clone()), pinned, unpinned))
 }

@@ -33,6 +33,7 @@ mod groups;
 mod handlers;
 mod headerless;
 mod hedera;
+mod hot;
 mod hull;
 mod jobs;
 mod landings;

@@ -292,12 +292,16 @@ fn packets_have_the_results_of_one_device_while_flows_move() {
     let count_of = seeds.end - seeds.start;
     for (app, (name, _)) in APPS.iter().enumerate() {
         let (mut packets, mut at_switch, mut done, mut undone, mut refused, mut full) = (0, 0, 0, 0, 0, 0);
+        let mut at_helpers = BTreeMap::from(["nic1", "nic2"].map(|helper| (helper.to_string(), 0)));
         for seed in seeds.clone() {
             let outcome = trial(app, seed).unwrap_or_else(|why| panic!("{name}, seed {seed}: {why}"));
             let moves = &outcome.pinned.moves;
             assert_eq!(moves.len(), 60);
             packets += outcome.packets;
             at_switch += outcome.pinned.at_switch;
+            outcome.pinned.helpers.iter().for_each(|(helper, packets)| {
+                *at_helpers.entry(helper.clone()).or_default() += packets;
+            });
             done += count(moves, "done");
             undone += count(moves, "undone");
             full += count(moves, "undone: the switch is full");
@@ -306,11 +310,15 @@ fn packets_have_the_results_of_one_device_while_flows_move() {
             assert_eq!(ended, 60, "{name}, seed {seed}: {moves:#?}");
         }
         println!(
-            "{name}: {packets} packets, {at_switch} at the switch, {done} moves done, {undone} undone, {refused} refused, full {full} times"
+            "{name}: {packets} packets, {at_switch} at the switch, {at_helpers:?}, {done} moves done, {undone} undone, {refused} refused, full {full} times"
         );
         assert!(
             at_switch > 20 * count_of && done > 5 * count_of as usize && full > 0,
             "{name} does too little"
+        );
+        assert!(
+            at_helpers.values().all(|packets| *packets > 20 * count_of),
+            "{name}: flows are at one helper: {at_helpers:?}"
         );
     }
 }

@@ -4,6 +4,7 @@ use crate::moves::load;
 use base_time::{Duration, Rng, Time};
 use device::Options;
 use device_control::{Popular, Promotion, Resident};
+use flow_control::sketch::Shape;
 use pinned_flows::{Classifier, Flow};
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ impl Rig {
             window: Duration::from_ms(1),
             helpers: HELPERS.map(|port| vec![port]).to_vec(),
             inside: HELPERS.to_vec(),
+            sketch: Shape::default(),
         };
         let (program, keys) = (&unpinned.program, &unpinned.keys);
         let popular = Popular::new(program, keys, Options::default(), &promotion, None);

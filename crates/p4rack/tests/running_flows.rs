@@ -6,7 +6,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use control_writes::Write;
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
-use dataplane_api::Device;
+use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
 use device_control::{Channel, Direct, Event, Maker, Passage, RackSwitch, Served, Splitter};
 use ir::{Name, Program};
@@ -42,8 +42,13 @@ pub(crate) struct Rig<C: Channel> {
 
 impl<C: Channel> Rig<C> {
     pub(crate) fn new(racked: &Racked, channel: C) -> Rig<C> {
+        Rig::with_registry(racked, channel, netfn_registry::all())
+    }
+
+    /// The devices offer these externs.
+    pub(crate) fn with_registry(racked: &Racked, channel: C, registry: Registry) -> Rig<C> {
         let app = &racked.apps[0];
-        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, netfn_registry::all()) };
+        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, registry) };
         let splitter = Splitter::new(maker, app.placement.clone());
         let splitter =
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
@@ -97,11 +102,11 @@ impl<C: Channel> Rig<C> {
         self.take(events);
     }
 
-    fn is_over(&self, ticket: Ticket) -> bool {
+    pub(crate) fn is_over(&self, ticket: Ticket) -> bool {
         self.replies.contains_key(&ticket)
     }
 
-    fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
+    pub(crate) fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
         for _ in 0..100_000 {
             match self.replies.remove(&ticket) {
                 Some(Reply::Done(how)) => return how,
@@ -270,6 +275,8 @@ struct Outcome {
     refused: u64,
     writes: u64,
     packets: u64,
+    /// Hand-overs to each helper.
+    at_helpers: [u64; 2],
 }
 
 impl Outcome {
@@ -280,6 +287,7 @@ impl Outcome {
         self.refused += other.refused;
         self.writes += other.writes;
         self.packets += other.packets;
+        (0..2).for_each(|helper| self.at_helpers[helper] += other.at_helpers[helper]);
     }
 }
 
@@ -356,6 +364,9 @@ fn trial<C: Channel>(
             }
         }
     }
+    for (count, helper) in outcome.at_helpers.iter_mut().zip(rig.rack.devices().skip(1)) {
+        *count = helper.switch().counters().received;
+    }
     if is_exact {
         let states: Vec<_> = rig.rack.devices().map(|target| target.switch().state()).collect();
         let wanted = before.state();
@@ -412,6 +423,7 @@ fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write
         }
         println!("{name}: {sum:?}");
         assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
+        assert!(sum.at_helpers.iter().all(|packets| packets * 10 > sum.packets), "{name}: {sum:?}");
     }
 }
 

@@ -64,6 +64,8 @@ pub enum Refusal {
     Busy,
     /// No flow that has these values is at the switch.
     NotThere,
+    /// The table has no entry for the flow, and misses are the helper's.
+    NoEntry,
     /// The write cannot be done.
     Write(EntryError),
     /// Too many writes are in progress.
@@ -76,7 +78,8 @@ const WRITES: usize = 256;
 /// Names that a pinned program's tables and actions have.
 struct Names {
     pinned: Pinned,
-    flow_manager: Name,
+    /// None of a program with a hot table: the copies of entries alone make a flow resident.
+    flow_manager: Option<Name>,
     resident: Name,
     /// Widths of the parts of a flow's key.
     widths: Vec<u32>,
@@ -118,7 +121,7 @@ impl PinnedFlows {
     ) -> Result<PinnedFlows, Vec<Diagnostic>> {
         let tables = Tables::new(program, keys, pinned, entries, options)?;
         let names = Names {
-            flow_manager: pinned.flow_manager.clone().unwrap_or_default(),
+            flow_manager: pinned.flow_manager.clone(),
             resident: pinned.resident_action.clone().unwrap_or_default(),
             widths: keys.key.parts.iter().map(|part| part.width).collect(),
             pinned: pinned.clone(),
@@ -152,6 +155,9 @@ impl PinnedFlows {
     pub fn promote(&mut self, flow: &Flow) -> Result<(), Refusal> {
         self.check(flow)?;
         self.tables.knows(flow).map_err(|_| Refusal::TooManyPaths)?;
+        if !self.is_worth_it(flow) {
+            return Err(Refusal::NoEntry);
+        }
         if !self.flows.promote(flow, &mut self.tables) {
             return Err(Refusal::Busy);
         }
@@ -210,7 +216,7 @@ impl PinnedFlows {
 
     /// True for the table of the keys of resident flows.
     pub fn is_flow_manager(&self, table: &str) -> bool {
-        self.names.flow_manager == table
+        self.names.flow_manager.as_ref().is_some_and(|name| name == table)
     }
 
     /// True if a copy of the table at the switch has all its entries.
@@ -245,10 +251,11 @@ impl PinnedFlows {
     /// flow at the switch and the time since its last one, `most` flows fit there.
     pub fn window(
         &mut self,
-        reports: Vec<(Flow, u64)>,
+        mut reports: Vec<(Flow, u64)>,
         counted: &dyn Fn(&Flow) -> (u64, Duration),
         most: usize,
     ) {
+        reports.retain(|(flow, _)| self.is_worth_it(flow));
         let mut residents = vec![];
         let mut room = most;
         for (flow, place) in self.flows.at_switch() {
@@ -335,6 +342,12 @@ impl PinnedFlows {
         self.flows.is_at_rest()
     }
 
+    /// True if the switch could process the flow's packets: without a flow manager, those that miss there are the helper's.
+    fn is_worth_it(&self, flow: &Flow) -> bool {
+        let copied = || self.names.pinned.tables.iter().map(|copy| copy.original.clone());
+        self.names.flow_manager.is_some() || !self.tables.misses(flow, &copied().collect::<Vec<_>>())
+    }
+
     fn check(&self, flow: &Flow) -> Result<(), Refusal> {
         let fits = flow.iter().map(|value| value.width()).eq(self.names.widths.iter().copied());
         if fits { Ok(()) } else { Err(Refusal::NotAFlow) }
@@ -397,8 +410,8 @@ impl PinnedFlows {
                 made.iter().map(|write| self.names.at_switch(write)).collect()
             }
             Operation::Remove(_) => vec![],
-            Operation::Admit(flow) => vec![self.names.of_flow(flow, true)],
-            Operation::Expel(flow) => vec![self.names.of_flow(flow, false)],
+            Operation::Admit(flow) => self.names.of_flow(flow, true).into_iter().collect(),
+            Operation::Expel(flow) => self.names.of_flow(flow, false).into_iter().collect(),
             // All helpers have all entries, whichever backs another up.
             Operation::Backups(..) | Operation::Flush(_) => vec![],
             Operation::Primaries(_, write) => {
@@ -445,14 +458,15 @@ impl Names {
         }
     }
 
-    fn of_flow(&self, flow: &Flow, is_there: bool) -> Write<Name> {
+    fn of_flow(&self, flow: &Flow, is_there: bool) -> Option<Write<Name>> {
+        let table = self.flow_manager.clone()?;
         let matches: Vec<Match> = flow.iter().cloned().map(Match::Exact).collect();
         let call = ActionCall { action: self.resident.clone(), args: vec![] };
-        Write::Entry {
-            table: self.flow_manager.clone(),
+        Some(Write::Entry {
+            table,
             key: EntryKey { matches: matches.into(), priority: 0 },
             to: is_there.then(|| Box::new(Entry::new(Run::Action(call)))),
             count: None,
-        }
+        })
     }
 }

@@ -199,8 +199,11 @@ pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     ];
     let sections = all.into_iter().filter(|(_, count, is_left)| *count > 0 && *is_left);
     let mut left: Vec<String> = sections.map(|(name, count, _)| format!("{count} [[{name}]]")).collect();
-    if has_agents && racked.apps.iter().flat_map(|app| &app.pinned).any(promotes) {
-        left.push("`promote`".to_string());
+    for app in racked.apps.iter().flat_map(|app| &app.pinned).filter(|app| has_agents && promotes(app)) {
+        let what = if app.pinned.flow_manager.is_some() { "`promote`" } else { "`@hot`" };
+        if !left.iter().any(|known| known == what) {
+            left.push(what.to_string());
+        }
     }
     let message = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
     (!left.is_empty()).then_some(message)

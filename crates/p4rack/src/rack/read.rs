@@ -5,6 +5,7 @@ use crate::captures;
 use crate::entries::{self, Entries};
 use crate::files::Disk;
 use crate::handlers::{self, Offers};
+use crate::hot;
 use crate::jobs::{self, Jobs};
 use crate::merged::{self, Joined, Sharer, Sharing};
 use crate::pinned::{self, PinnedApp};
@@ -101,11 +102,13 @@ pub(super) fn read(
     for (app, program) in rack.apps.iter().zip(programs) {
         let own = vec![(app.name.value.clone(), Arc::clone(&program))];
         let made = app.pinning.as_ref().map(|pinning| pinned::program(&program, app, pinning)).transpose()?;
-        let (program, mut pinned) = match made {
-            Some((program, pinned, unpinned)) => {
+        let hot = hot::program(&program, app)?;
+        let (program, mut pinned) = match (made, hot) {
+            (Some((program, pinned, unpinned)), _) => {
                 (program, Some(PinnedApp { model: app.clone(), pinned, unpinned, share: None }))
             }
-            None => (program, None),
+            (None, Some((program, pinned))) => (program, Some(pinned)),
+            (None, None) => (program, None),
         };
         let mut entries = match generated(app) {
             Some((_, entries)) => {
