@@ -655,6 +655,25 @@ fn compile_mistakes() {
 }
 
 #[test]
+fn convert_makes_a_program_for_tna() {
+    let out = directory("convert-tna");
+    let program = out.join("forward.p4").display().to_string();
+    let source = "examples/rcp/forward.p4";
+    let converted = p4rack(&["convert", source, "--to", "tna", "-o", &program]);
+    assert!(converted.status.success(), "{}", stderr(&converted));
+    assert!(
+        stderr(&converted).contains("note: packets that the parser rejects are dropped"),
+        "{}",
+        stderr(&converted)
+    );
+    let fits = p4rack(&["fit", &program, "--device", "tofino1"]);
+    assert!(stdout(&fits).contains("ForwardIngress.hosts"), "{}{}", stdout(&fits), stderr(&fits));
+    let refused = p4rack(&["convert", "examples/rcp/rcp.p4", "--to", "tna"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("P4R1803"), "{}", stderr(&refused));
+}
+
+#[test]
 fn convert_makes_a_program_for_v1model() {
     let out = directory("convert");
     let path = |name: &str| out.join(name).display().to_string();

@@ -3,21 +3,23 @@
 use super::Preprocessor;
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, SourceMap};
 use compiler::{Until, compile};
+use ir::Program;
 use p4rack::Disk;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
-use target_v1model::{Converted, convert};
+use target_v1model::Converted;
 
-/// Convert a program for TNA or T2NA to another architecture, so that BMv2 and all other commands can run it
+/// Convert a program for TNA or T2NA to v1model, so that BMv2 and all other commands can run it, or one for v1model to TNA
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack convert switch.p4 --to v1model -o switch_v1model.p4 --entries initial.toml
-  p4rack convert switch.p4 --to v1model -D __TARGET_TOFINO__=2")]
+  p4rack convert switch.p4 --to v1model -D __TARGET_TOFINO__=2
+  p4rack convert part.p4 --to tna -o part_tna.p4")]
 pub struct Args {
-    /// A P4-16 program for TNA or T2NA
+    /// A P4-16 program for TNA or T2NA; for `--to tna` one for v1model
     program: String,
     /// Architecture of the new program
     #[arg(long, value_enum)]
@@ -40,17 +42,42 @@ pub struct Args {
 pub enum To {
     /// v1model, for BMv2
     V1model,
+    /// TNA, for a Tofino 1
+    Tna,
+}
+
+/// The new program.
+struct New {
+    text: String,
+    notes: Vec<String>,
+    /// Entries that give registers their initial values.
+    entries: String,
+}
+
+impl New {
+    fn of(program: &Program, args: &Args) -> Result<New, Vec<Diagnostic>> {
+        Ok(match args.to {
+            To::V1model => {
+                let converted = target_v1model::convert(program)?;
+                let notes = notes(&converted, args.entries.is_some());
+                New { notes, entries: entries(&converted), text: converted.text }
+            }
+            To::Tna => {
+                let converted = target_tna::convert(program)?;
+                New { text: converted.text, notes: converted.notes, entries: String::new() }
+            }
+        })
+    }
 }
 
 /// Exit status 1 if the program has an error or cannot be converted, or a file cannot be written.
 pub fn run(args: &Args) -> ExitCode {
-    let To::V1model = args.to;
     let mut map = SourceMap::new();
     let compiled = compile(&args.program, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     let mut found = compiled.diagnostics;
     let converted = compiled
         .program
-        .and_then(|program| convert(&program).map_err(|problems| found.extend(problems)).ok());
+        .and_then(|program| New::of(&program, args).map_err(|problems| found.extend(problems)).ok());
     if args.format == Format::Text {
         output::diagnostics_text(&found, &map);
     }
@@ -65,19 +92,18 @@ pub fn run(args: &Args) -> ExitCode {
     if args.format == Format::Text || args.output.as_os_str() != "-" {
         files.push((&args.output, converted.text.clone()));
     }
-    files.extend(args.entries.as_ref().map(|path| (path, entries(&converted))));
+    files.extend(args.entries.as_ref().map(|path| (path, converted.entries.clone())));
     for (path, text) in files {
         if let Err(why) = output::write(path, text.as_bytes(), &sources) {
             report!("p4rack: {why}");
             return ExitCode::FAILURE;
         }
     }
-    let notes = notes(&converted, args.entries.is_some());
     match args.format {
-        Format::Text => notes.iter().for_each(|note| report!("note: {note}")),
+        Format::Text => converted.notes.iter().for_each(|note| report!("note: {note}")),
         Format::Json => output::json(&json!({
             "diagnostics": output::diagnostics_json(&found, &map),
-            "notes": notes,
+            "notes": converted.notes,
             "program": converted.text,
         })),
     }

@@ -1,0 +1,152 @@
+//! Constructs that have no counterpart in TNA.
+
+use crate::checksums;
+use crate::convert::METADATA;
+use base_diag::codes::tna::CONVERT;
+use base_diag::{Diagnostic, Span};
+use ir::{
+    Arch, Block, Call, Callee, ControlId, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type,
+    visit,
+};
+
+/// Fields of the metadata with the same meaning on both architectures.
+const FIELDS: [&str; 4] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp"];
+/// Fields that decide about copies.
+const GROUP: &str = "mcast_grp";
+/// Extern functions that the new program has, too.
+const FUNCTIONS: [&str; 1] = ["mark_to_drop"];
+/// Extern objects that the new program has, too.
+const OBJECTS: [&str; 4] = ["register", "counter", "packet_in", "packet_out"];
+
+/// True if the control of a stage does anything.
+pub(crate) fn has_code(program: &Program, stage: &Stage) -> bool {
+    match stage.kind {
+        StageKind::Control(id) => {
+            program.control(id).body.stmts.iter().any(|stmt| does_anything(program, stmt))
+        }
+        _ => true,
+    }
+}
+
+fn does_anything(program: &Program, stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Block(block) => block.stmts.iter().any(|stmt| does_anything(program, stmt)),
+        StmtKind::Call(Call { callee: Callee::Control(id), .. }) => {
+            program.control(*id).body.stmts.iter().any(|stmt| does_anything(program, stmt))
+        }
+        _ => true,
+    }
+}
+
+/// Refuses a program that cannot be converted.
+pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+    let Arch::V1Model(_) = &program.arch else {
+        let is =
+            program.arch.name().map_or("an architecture of its own".to_string(), |name| format!("`{name}`"));
+        let error = Diagnostic::error(CONVERT, "only programs for v1model can be converted to TNA");
+        return Err(vec![error.note(format!("this one is for {is}"))]);
+    };
+    let mut uses = Uses { program, found: checksums::check(program), group: None };
+    uses.blocks();
+    for instance in &program.instances {
+        let object = program.extern_object(instance.object).name.as_str();
+        if !OBJECTS.contains(&object) && !instance.name.starts_with('$') {
+            uses.found.push(refused(
+                &format!("`{object}`"),
+                instance.span,
+                "an object that TNA does not have in this form",
+            ));
+        }
+    }
+    let egress = program.stage("egress").filter(|stage| has_code(program, stage));
+    if let (Some(span), Some(_)) = (uses.group, egress) {
+        uses.found.push(refused("egress after multicast", span, "each copy would pass egress"));
+    }
+    if uses.found.is_empty() { Ok(()) } else { Err(uses.found) }
+}
+
+pub(crate) fn refused(what: &str, span: Span, label: &str) -> Diagnostic {
+    Diagnostic::error(CONVERT, format!("{what} cannot be converted to TNA")).at(span, label)
+}
+
+struct Uses<'a> {
+    program: &'a Program,
+    found: Vec<Diagnostic>,
+    /// The first place where a multicast group is set.
+    group: Option<Span>,
+}
+
+impl Uses<'_> {
+    fn blocks(&mut self) {
+        let program = self.program;
+        for parser in &program.parsers {
+            for state in &parser.states {
+                self.stmts(&state.stmts);
+                if let ir::Transition::Select(select) = &state.transition {
+                    select.exprs.iter().for_each(|e| self.expr(e));
+                }
+            }
+        }
+        // Checksums have rules of their own.
+        let is_other = |id: usize| !checksums::controls(program).contains(&Some(ControlId::from(id)));
+        for (_, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
+            self.block(&control.body);
+            control.actions.iter().for_each(|action| self.block(&action.body));
+            control.tables.iter().flat_map(|t| &t.keys).for_each(|key| self.expr(&key.expr));
+        }
+        program.functions.iter().for_each(|function| self.block(&function.body));
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.stmts(&block.stmts);
+    }
+
+    fn stmts(&mut self, stmts: &[Stmt]) {
+        visit::calls(stmts, &mut |call| self.call(call));
+        for stmt in stmts {
+            self.stmt(stmt);
+            visit::blocks(stmt, &mut |block| visit::stmts(block, &mut |stmt| self.stmt(stmt)));
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::Assign(place, _) | StmtKind::AssignOp(_, place, _) = &stmt.kind
+            && self.metadata(place) == Some(GROUP)
+        {
+            self.group.get_or_insert(stmt.span);
+        }
+        visit::exprs(stmt, &mut |e| self.expr(e));
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        visit::subexprs(expr, &mut |e| {
+            let field = self.metadata(e).filter(|field| !FIELDS.contains(field)).map(str::to_string);
+            if let Some(field) = field {
+                self.found.push(refused(
+                    &format!("`{field}`"),
+                    e.span,
+                    "TNA has no such metadata, or with another meaning",
+                ));
+            }
+        });
+    }
+
+    /// The field of v1model's metadata.
+    fn metadata(&self, expr: &Expr) -> Option<&str> {
+        let ExprKind::Field(base, index) = &expr.kind else { return None };
+        let Type::Named(id) = base.ty else { return None };
+        let is_metadata = self.program.type_decl(id).name == METADATA;
+        let field = self.program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
+        Some(field.name.as_str())
+    }
+
+    fn call(&mut self, call: &Call) {
+        let Callee::ExternFunction(id) = call.callee else { return };
+        let function = &self.program.extern_functions[id.index()];
+        let name = function.name.as_str();
+        // `mark_to_drop()` does not say whose metadata it is.
+        if !FUNCTIONS.contains(&name) || call.args.is_empty() {
+            self.found.push(refused(&format!("`{name}`"), call.span, "a function of v1model"));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The conversion on one screen.
+
+use crate::check::{check, has_code};
+use crate::checksums;
+use crate::externs::replace_externs;
+use crate::frame::frame;
+use base_diag::Diagnostic;
+use base_diag::codes::tna::CONVERT;
+use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
+
+/// A program for TNA.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Converted {
+    /// Source of the program.
+    pub text: String,
+    /// Differences from the original, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// The metadata of v1model, which becomes metadata of the program.
+pub(crate) const METADATA: &str = "standard_metadata_t";
+
+/// Converts a program for v1model.
+pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
+    check(program)?;
+    let found = target_p4::check(program);
+    if !found.is_empty() {
+        return Err(found);
+    }
+    ir_lower::check_inlining(program)?;
+    let has_egress = program.stage("egress").is_some_and(|stage| has_code(program, stage));
+    let mut program = program.clone();
+    program.arch = Arch::Tna(1);
+    program.annotations.clear();
+    if exits(&program) {
+        // An `exit` would leave the blocks of TNA, too.
+        let _ = ir_lower::hoist_effects(&mut program);
+        let _ = ir_lower::eliminate_exits(&mut program);
+    }
+    let has_sums = checksums::has_updates(&program);
+    checksums::replace(&mut program);
+    replace_externs(&mut program);
+    // No field of it is read: `error` is no type of metadata on Tofino.
+    for decl in program.types.iter_mut().filter(|decl| decl.name == METADATA) {
+        if let TypeKind::Struct(fields) = &mut decl.kind {
+            fields.iter_mut().for_each(|field| field.annotations.clear());
+            fields.iter_mut().filter(|f| f.ty == Type::Error).for_each(|field| field.ty = Type::Bit(8));
+        }
+    }
+    let Some(text) = frame(&target_p4::print(&program), has_egress, has_sums) else {
+        return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
+    };
+    let notes = vec![
+        "packets that the parser rejects are dropped on Tofino; v1model passes them to ingress".to_string(),
+        "a register can be read and written once for each packet on Tofino: `p4rack check --device tofino1` \
+         reports further accesses"
+            .to_string(),
+    ];
+    Ok(Converted { text, notes })
+}
+
+fn exits(program: &Program) -> bool {
+    let mut found = false;
+    let bodies = program
+        .controls
+        .iter()
+        .flat_map(|control| control.actions.iter().map(|action| &action.body).chain([&control.body]));
+    bodies.chain(program.functions.iter().map(|function| &function.body)).for_each(|body| {
+        visit::stmts(body, &mut |stmt| found |= matches!(stmt.kind, StmtKind::Exit));
+    });
+    found
+}

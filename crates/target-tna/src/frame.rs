@@ -1,0 +1,133 @@
+//! The blocks of TNA around those of the program.
+
+use crate::apart::Apart;
+
+/// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
+pub(crate) fn frame(printed: &str, has_egress: bool, has_sums: bool) -> Option<String> {
+    let apart = Apart::of(printed, "V1Switch");
+    let [parser, _, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
+    let types = apart.parameter_types(parser);
+    let [_, headers, user, ..] = &types[..] else { return None };
+    let mut body = apart.body.to_string();
+    if body.contains("mark_to_drop(") {
+        body = with_drop(&body);
+    }
+    let (egress_part, egress_code) = if has_egress {
+        (
+            format!("    @name(\".{egress}\") {egress}() egress_part;\n"),
+            "
+            meta.standard.egress_spec = 0;
+            egress_part.apply(hdr, meta.user, meta.standard);
+            if (meta.standard.egress_spec == 511) {
+                dprsr.drop_ctl = 1;
+            }",
+        )
+    } else {
+        (String::new(), "")
+    };
+    let (sums_part, sums_code) = if has_sums {
+        (
+            format!("    @name(\".{sums}\") {sums}() sums_part;\n"),
+            format!("        {user} user = meta.user;\n        sums_part.apply(hdr, user);\n"),
+        )
+    } else {
+        (String::new(), String::new())
+    };
+    let name = |name: &str| apart.fresh(name);
+    let [all, none, pipe] = [name("TofinoMetadata"), name("TofinoNothing"), name("pipe")];
+    let [ip, ig, id] = [name("TofinoParser"), name("TofinoIngress"), name("TofinoDeparser")];
+    let [ep, eg, ed] = [name("TofinoEgressParser"), name("TofinoEgress"), name("TofinoEgressDeparser")];
+    let added = format!(
+        "
+struct {all} {{
+    {user} user;
+    standard_metadata_t standard;
+}}
+
+struct {none} {{
+}}
+
+parser {ip}(packet_in packet, out {headers} hdr, out {all} meta, out ingress_intrinsic_metadata_t ig) {{
+    @name(\".{parser}\") {parser}() parser_part;
+
+    state start {{
+        packet.extract(ig);
+        packet.advance(PORT_METADATA_SIZE);
+        meta.standard.ingress_port = ig.ingress_port;
+        parser_part.apply(packet, hdr, meta.user, meta.standard);
+        transition accept;
+    }}
+}}
+
+control {ig}(inout {headers} hdr, inout {all} meta, in ingress_intrinsic_metadata_t ig,
+        in ingress_intrinsic_metadata_from_parser_t prsr,
+        inout ingress_intrinsic_metadata_for_deparser_t dprsr,
+        inout ingress_intrinsic_metadata_for_tm_t tm) {{
+    @name(\".{ingress}\") {ingress}() ingress_part;
+{egress_part}
+    apply {{
+        ingress_part.apply(hdr, meta.user, meta.standard);
+        tm.bypass_egress = 1;
+        if (meta.standard.mcast_grp != 0) {{
+            tm.mcast_grp_a = meta.standard.mcast_grp;
+        }} else if (meta.standard.egress_spec == 511) {{
+            dprsr.drop_ctl = 1;
+        }} else {{
+            meta.standard.egress_port = meta.standard.egress_spec;
+            tm.ucast_egress_port = meta.standard.egress_spec;{egress_code}
+        }}
+    }}
+}}
+
+control {id}(packet_out packet, inout {headers} hdr, in {all} meta,
+        in ingress_intrinsic_metadata_for_deparser_t dprsr) {{
+    @name(\".{deparser}\") {deparser}() deparser_part;
+{sums_part}
+    apply {{
+{sums_code}        deparser_part.apply(packet, hdr);
+    }}
+}}
+
+parser {ep}(packet_in packet, out {none} hdr, out {none} meta, out egress_intrinsic_metadata_t eg) {{
+    state start {{
+        packet.extract(eg);
+        transition accept;
+    }}
+}}
+
+control {eg}(inout {none} hdr, inout {none} meta, in egress_intrinsic_metadata_t eg,
+        in egress_intrinsic_metadata_from_parser_t prsr,
+        inout egress_intrinsic_metadata_for_deparser_t dprsr,
+        inout egress_intrinsic_metadata_for_output_port_t port) {{
+    apply {{
+    }}
+}}
+
+control {ed}(packet_out packet, inout {none} hdr, in {none} meta,
+        in egress_intrinsic_metadata_for_deparser_t dprsr) {{
+    apply {{
+    }}
+}}
+
+Pipeline({ip}(), {ig}(), {id}(), {ep}(), {eg}(), {ed}()) {pipe};
+
+Switch({pipe}) main;
+"
+    );
+    Some(body + &added)
+}
+
+/// `mark_to_drop` as a function after the declaration of the metadata.
+fn with_drop(body: &str) -> String {
+    const DROP: &str = "
+void mark_to_drop(inout standard_metadata_t standard_metadata) {
+    standard_metadata.egress_spec = 511;
+    standard_metadata.mcast_grp = 0;
+}
+";
+    let after = body
+        .find("struct standard_metadata_t {")
+        .and_then(|at| body[at..].find("}\n").map(|end| at + end + 2));
+    let (first, rest) = body.split_at(after.unwrap_or(0));
+    format!("{first}{DROP}{rest}")
+}

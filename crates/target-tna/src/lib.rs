@@ -1,0 +1,21 @@
+//! Programs for v1model as programs for TNA, so that a Tofino can run them.
+//!
+//! ```text
+//! v1model   parser ─> ingress ─> traffic manager ─> egress ─> deparser
+//! TNA       TofinoParser: parser ─> TofinoIngress: ingress, choice of the port, egress ─> TofinoDeparser: deparser ─> traffic manager
+//! ```
+//!
+//! The blocks of the program stay as they are, with their tables' names, and blocks for TNA apply them. `egress` runs before the traffic manager,
+//! which is the same for a packet with one destination; the packet then bypasses the egress pipeline.
+//!
+//! **Invariant**: for the same entries, the new program sends the same packets, and has the same registers and counters, except
+//! for packets that the parser rejects: a Tofino drops them. A construct for which this cannot be had is refused with its place.
+
+mod apart;
+mod check;
+mod checksums;
+mod convert;
+mod externs;
+mod frame;
+
+pub use convert::{Converted, convert};
