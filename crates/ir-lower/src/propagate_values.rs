@@ -89,7 +89,7 @@ pub(crate) fn in_control(
     pass.stmts(&mut body.stmts);
     if into == Into::Tables {
         let sites = std::mem::take(&mut pass.sites);
-        pass.into_tables(&sites, actions, tables);
+        pass.in_tables(&sites, actions, tables);
     }
     pass.changed
 }
@@ -228,7 +228,7 @@ struct Propagate<'a> {
 
 impl Propagate<'_> {
     /// Replaces what is known at all `sites` of tables in their keys and actions.
-    fn into_tables(
+    fn in_tables(
         &mut self,
         sites: &BTreeMap<TableId, BTreeMap<VarId, Expr>>,
         actions: &mut [Action],
