@@ -210,7 +210,7 @@ fn an_epoch_that_is_over_is_passed_over() {
     assert_eq!(a.merge(&merge(0, 7)), []);
 }
 
-/// Its messages are counted anew, and so is what it has not named.
+/// The messages are counted anew, and so is what it has not named.
 #[test]
 fn a_new_incarnation_names_all_that_it_was_sent() {
     let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));

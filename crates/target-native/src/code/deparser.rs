@@ -26,7 +26,7 @@ const GROUP: usize = 4;
 struct Emit<'a> {
     header: HeaderAt<'a>,
     shape: &'a Shape,
-    /// Its place in the scratch memory.
+    /// Place in the scratch memory.
     scratch: i32,
 }
 

@@ -9,7 +9,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     name: "fig7",
     about: "The group changes from server 1 to server 2 at 14 s: flow sets 1 and 2 stay at server 1, sets 3 and 4 (from 15 s) go to server 2; set 1 ends at 31 s.",
     set: "four sets of 40 flows, a million packets a second each; one packet stands for 250. Means of the seconds from ... to. Links of 10 to 60 ms, as a packet is 2.5 ms of a flow: changes take longer than in a rack.",
-    leaves_out: "the second change, which moves set 2 to the switch: hot flows are not connected to groups yet. Paper: about 1 million packets a second for each set, total nearly flat.",
+    leaves_out: "the second change, which moves set 2 to the switch. Paper: about 1 million packets a second for each set, total nearly flat.",
     run,
 };
 
