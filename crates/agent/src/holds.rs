@@ -45,3 +45,21 @@ fn now() -> u64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_piece_is_kept() {
+        let mut holds = Holds::default();
+        holds.look();
+        let begun = now();
+        while now() < begun + 2_000_000 {}
+        holds.note("work");
+        holds.note("work");
+        let (work, held) = holds.by_work().next().expect("one kind");
+        assert_eq!((work, held.pieces), ("work", 2));
+        assert!(held.longest_us >= 2_000, "{}", held.longest_us);
+    }
+}

@@ -184,3 +184,36 @@ fn what_has_come_in_leaves_before_the_end() {
     assert_eq!(received, left + dropped);
     assert_eq!(sum(&counted, "frames_lost_total"), 0);
 }
+
+/// Nobody takes frames from port 2, which has room for 16.
+#[test]
+fn what_a_full_port_loses_is_counted_there() {
+    const FRAMES: u64 = 200;
+    let _alone = alone();
+    let ((inside, mut outside), (full, mut sink)) = (cable(8), cable(16));
+    let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, full)], ..setup });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut client = connect(address).await;
+        let _stream = stream(&mut client, 1).await;
+        let ids = ids(&mut client).await;
+        write(&mut client, 1, ids, "INSERT", 2).await;
+    });
+    for _ in 0..FRAMES {
+        while !outside.send(&frame()) {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+    stop.send(()).unwrap();
+    let counted = switch.join().unwrap();
+    let left = std::iter::from_fn(|| sink.receive()).count() as u64;
+    let lost = |place: &str| {
+        let at = |metric: &&Metric| {
+            metric.name == "frames_lost_total" && metric.labels.iter().any(|(_, value)| value == place)
+        };
+        counted.iter().filter(at).map(|metric| metric.value).sum::<u64>()
+    };
+    let received = sum(&counted, "frames_received_total");
+    assert!(received >= FRAMES - 8, "{received}");
+    assert_eq!((lost("ports"), lost("the queue of frames")), (received - left, 0));
+}

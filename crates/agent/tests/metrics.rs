@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use agent::{Setup, Switch, cable};
+use agent::{Limits, Setup, Switch, cable};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::channel;
@@ -15,6 +15,12 @@ fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
+/// The value of a metric without labels.
+fn value(answer: &str, name: &str) -> u64 {
+    let line = answer.lines().find_map(|line| line.strip_prefix(&format!("p4rack_{name} ")));
+    line.unwrap_or_else(|| panic!("no {name}: {answer}")).parse().unwrap()
+}
+
 #[test]
 fn metrics_are_served_and_nothing_else() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -23,14 +29,29 @@ fn metrics_are_served_and_nothing_else() {
     let (inside, _outside) = cable(1);
     let switch = std::thread::spawn(move || {
         let setup = Setup { metrics: Some(free), cables: vec![(1, inside)], ..Setup::new(Switch::One(None)) };
+        let limits = Limits { connections: 4, ..setup.limits };
+        let setup = Setup { limits, ..setup };
         agent::run_until(|| async { drop(stopped.await) }, setup, |at| bound.send(at).unwrap()).map(drop)
     });
-    address.recv().unwrap();
+    let address = address.recv().unwrap();
     let answer = get(free, "/metrics");
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     assert!(answer.contains("content-type: text/plain; version=0.0.4"), "{answer}");
     assert!(answer.contains("# TYPE p4rack_streams gauge\np4rack_streams 0\n"), "{answer}");
     assert!(get(free, "/").starts_with("HTTP/1.1 404"));
+    // Three of one address: each further one costs one that is idle its place.
+    let silent: Vec<TcpStream> = (0..6).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let counted = loop {
+        let answer = get(free, "/metrics");
+        let now = ["connections", "connections_ended_total", "connections_refused_total"];
+        let now = now.map(|name| value(&answer, name));
+        if now[0] + now[1] == 6 {
+            break now;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    assert_eq!(counted, [3, 3, 0]);
+    drop(silent);
     stop.send(()).unwrap();
     switch.join().unwrap().unwrap();
 }

@@ -50,11 +50,15 @@ fn what_is_refused_changes_no_group() {
     group(&mut client);
     let alone = vec![Value::I32(7), map(&[600]), map(&[])];
     assert_eq!(call(&mut client, "bm_mc_node_create", alone), Some(Value::I32(1)));
+    // Link aggregation group 1 has never been set.
+    let both = vec![Value::I32(0), map(&[1]), map(&[1, 2])];
+    assert_eq!(call(&mut client, "bm_mc_node_update", both), None);
     let before = (switch.read(GROUPS), dump(&mut client));
     assert!(before.0.contains(r#"port: "\001""#) && before.0.contains(r#"port: "\006""#), "{}", before.0);
     let refused = |code| Some(Value::Struct(vec![(1, Value::I32(code))]));
     for (method, arguments, code) in [
         ("bm_mc_set_lag_membership", vec![Value::I16(2), map(&[600])], 5),
+        ("bm_mc_set_lag_membership", vec![Value::I16(1), map(&[600])], 5),
         ("bm_mc_set_lag_membership", vec![Value::I16(256), map(&[1])], 5),
         ("bm_mc_node_update", vec![Value::I32(0), map(&[600]), map(&[2])], 5),
         ("bm_mc_node_update", vec![Value::I32(0), map(&[1]), map(&[256])], 5),

@@ -144,7 +144,6 @@ impl Admission {
             }
         }
         is_guest |= clients.len() + rules.reserve >= rules.connections;
-        is_guest |= crowd(&clients, address) >= rules.per_address;
         let id = self.0.next.fetch_add(1, Ordering::Relaxed);
         let activity = Activity { is_guest, has_called: false, calls: 0, streams: 0, made: 0, last: now };
         let client = Arc::new(Client {

@@ -146,6 +146,15 @@ mod tests {
     }
 
     #[test]
+    fn addresses_have_three_quarters_and_operators_an_eighth() {
+        let of = |connections| {
+            let rules = Rules::calls(Limits { connections, ..Limits::default() });
+            (rules.connections, rules.per_address, rules.reserve)
+        };
+        assert_eq!([256, 1000, 16, 1].map(of), [(256, 192, 16), (1000, 750, 16), (16, 12, 2), (4, 3, 1)]);
+    }
+
+    #[test]
     fn few_files_leave_few_connections() {
         assert_eq!(Limits::default().within(usize::MAX).connections, 256);
         assert_eq!(Limits::default().within(256).connections, 192);

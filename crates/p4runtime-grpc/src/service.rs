@@ -312,3 +312,36 @@ impl P4Runtime for Front {
         self.ask(client(request.extensions()).as_ref(), Command::Capabilities).await.map(Response::new)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Budget;
+    use crate::command::queue;
+    use crate::limits::Limits;
+    use p4runtime_proto::p4::v1::ForwardingPipelineConfig;
+
+    /// A client that reads no answers keeps the texts of programs that the device has replaced.
+    #[tokio::test]
+    async fn a_text_that_is_not_sent_takes_memory() {
+        let (front, commands) = queue(8, Limits::default(), Budget::of(100_000));
+        let owner = std::thread::spawn(move || {
+            for _ in 0..3 {
+                let asked = commands.recv().expect("a command");
+                let Command::GetConfig(_, reply) = asked.take() else { panic!("another command") };
+                let config = ForwardingPipelineConfig {
+                    p4_device_config: vec![b'a'; 60_000].into(),
+                    ..Default::default()
+                };
+                let _ = reply.send(Ok(GetForwardingPipelineConfigResponse { config: Some(config) }));
+            }
+        });
+        let ask = || front.get_forwarding_pipeline_config(Request::new(Default::default()));
+        let first = ask().await.expect("there is memory");
+        let refused = ask().await.expect_err("there is none beside it");
+        assert_eq!(refused.code(), tonic::Code::ResourceExhausted);
+        drop(first);
+        assert!(ask().await.is_ok());
+        owner.join().expect("three commands");
+    }
+}

@@ -127,6 +127,67 @@ fn the_last_ones_open_no_streams() {
     assert_eq!(ended(&clients), [4, 5]);
 }
 
+/// A connection of the reserve that opens a stream when there is room is one of the others from then on.
+#[test]
+fn one_of_the_last_that_finds_room_stays() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..4).filter_map(|n| all.admit(at(n), now)).collect();
+    let last = [4, 5].map(|n| all.admit(at(n), now + 5 * S).unwrap());
+    all.sweep(now + 11 * S);
+    assert_eq!((ended(&clients), ended(&last)), (vec![0, 1, 2, 3], vec![]));
+    let _stream = last[0].call(true, 8, 8).unwrap();
+    all.sweep(now + 40 * S);
+    assert_eq!(ended(&last), [1]);
+}
+
+/// Another connection of an address that has its share does not replace one of another address: it is refused and counted.
+#[test]
+fn who_is_refused_is_counted() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = [1, 1, 1, 1, 2, 2].into_iter().filter_map(|n| all.admit(at(n), now)).collect();
+    let _calls: Vec<_> = clients.iter().map(|client| client.call(false, 8, 8).unwrap()).collect();
+    assert!(all.admit(at(1), now + S).is_none());
+    assert_eq!((ended(&clients), all.turned_away()), (vec![], (1, 0)));
+}
+
+/// Connections to the metrics address and of Thrift have called when something has been answered.
+#[test]
+fn an_answer_shows_that_a_connection_is_used() {
+    let (all, now) = (admission(), Instant::now());
+    let clients: Vec<_> = (0..2).filter_map(|n| all.admit(at(n), now)).collect();
+    clients[0].answered();
+    all.sweep(now + 11 * S);
+    assert_eq!(ended(&clients), [1]);
+}
+
+/// Connections and errors, as the system gives them.
+struct Listens(Mutex<Vec<io::Result<IpAddr>>>);
+
+impl Accepts for Listens {
+    type Stream = tokio::io::DuplexStream;
+
+    async fn next(&self) -> io::Result<(tokio::io::DuplexStream, IpAddr)> {
+        let next = lock(&self.0).pop();
+        Ok((tokio::io::duplex(1).0, next.expect("it is asked no more")?))
+    }
+}
+
+/// Without files for another connection an idle one makes room, and a connection that has ended before it was accepted costs nobody one.
+#[tokio::test]
+async fn whoever_is_idle_makes_room_if_there_are_no_files() {
+    const NO_MORE_FILES: i32 = 24;
+    for (error, makes_room) in [
+        (io::Error::from_raw_os_error(NO_MORE_FILES), true),
+        (io::ErrorKind::ConnectionAborted.into(), false),
+    ] {
+        let all = admission();
+        let idle = [all.admit(at(1), Instant::now()).unwrap()];
+        let listens = Listens(Mutex::new(vec![Ok(at(2)), Err(error)]));
+        assert_eq!(all.accept(&listens).await.client.address(), at(2));
+        assert_eq!(ended(&idle), if makes_room { vec![0] } else { vec![] });
+    }
+}
+
 #[test]
 fn who_does_nothing_is_ended_in_time() {
     let (all, now) = (admission(), Instant::now());
