@@ -162,7 +162,7 @@ impl<'a> Code<'a, '_> {
         let headers = self.layout.headers.len();
         if !self.ahead {
             let is_touched = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
-            self.if_rare(is_touched, |code| {
+            self.when(is_touched, |code| {
                 roles.iter().for_each(|node| code.clear_homes(node));
                 let no = code.number(types::I8, 0);
                 code.b.ins().store(PLAIN, no, code.frame, touched);
@@ -175,24 +175,12 @@ impl<'a> Code<'a, '_> {
             let all = 0x0101_0101_0101_0101_u64;
             let all = self.number(types::I64, all);
             let away = self.b.ins().icmp(IntCC::NotEqual, are_home, all);
-            self.if_rare(away, |code| {
+            self.when(away, |code| {
                 (at as usize..headers.min(at as usize + 8)).for_each(|header| code.go_home(header));
                 code.b.ins().store(PLAIN, all, code.frame, at_home + at);
             });
         }
         roles.iter().for_each(|node| self.reset(node, true));
-    }
-
-    /// Runs code only if `cond` holds.
-    fn if_rare(&mut self, cond: Value, code: impl FnOnce(&mut Self)) {
-        let [then, on] = [(); 2].map(|()| self.b.create_block());
-        self.b.ins().brif(cond, then, &[], on, &[]);
-        self.b.seal_block(then);
-        self.b.switch_to_block(then);
-        code(self);
-        self.b.ins().jump(on, &[]);
-        self.b.seal_block(on);
-        self.b.switch_to_block(on);
     }
 
     /// Something may be written at the home of a header from now on.

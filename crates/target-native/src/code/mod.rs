@@ -274,6 +274,18 @@ impl<'a, 'b> Code<'a, 'b> {
         Ok(())
     }
 
+    /// Runs code only if `cond` holds.
+    pub(crate) fn when(&mut self, cond: Value, code: impl FnOnce(&mut Self)) {
+        let [then, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.ins().brif(cond, then, &[], on, &[]);
+        self.b.seal_block(then);
+        self.b.switch_to_block(then);
+        code(self);
+        self.b.ins().jump(on, &[]);
+        self.b.seal_block(on);
+        self.b.switch_to_block(on);
+    }
+
     /// Jumps to `block` if `cond` holds.
     pub(crate) fn leave_if(&mut self, cond: Value, block: Block, args: &[Value]) {
         let on = self.b.create_block();

@@ -77,15 +77,10 @@ impl<'a> Code<'a, '_> {
     fn request_frame(&mut self) {
         let end = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, requests) as i32);
         let requests = self.b.ins().icmp(IntCC::UnsignedLessThan, self.packet, end);
-        let [request, on] = [(); 2].map(|()| self.b.create_block());
-        self.b.ins().brif(requests, request, &[], on, &[]);
-        self.b.seal_block(request);
-        self.b.switch_to_block(request);
-        let later = self.b.ins().iadd_imm_s(self.packet, (REQUESTED * size_of::<Packet>()) as i64);
-        self.b.ins().call(self.calls.request, &[later]);
-        self.b.ins().jump(on, &[]);
-        self.b.seal_block(on);
-        self.b.switch_to_block(on);
+        self.when(requests, |code| {
+            let later = code.b.ins().iadd_imm_s(code.packet, (REQUESTED * size_of::<Packet>()) as i64);
+            code.b.ins().call(code.calls.request, &[later]);
+        });
     }
 
     /// A loop over packets, one after the other. `is_whole`: frames are requested.
