@@ -85,6 +85,14 @@ async fn write(client: &mut Client, election: u64, (table, forward): (u32, u32),
     client.write(request).await.unwrap();
 }
 
+/// A controller comes, says that frames for the address 07 go to port 2, and leaves.
+async fn forward(address: SocketAddr) {
+    let mut client = connect(address).await;
+    let _stream = stream(&mut client, 1).await;
+    let ids = ids(&mut client).await;
+    write(&mut client, 1, ids, "INSERT", 2).await;
+}
+
 fn frame() -> Vec<u8> {
     [vec![0, 0, 0, 0, 0, 7], vec![2, 0, 0, 0, 0, 1], vec![8, 0], vec![0; 46]].concat()
 }
@@ -162,10 +170,7 @@ fn what_has_come_in_leaves_before_the_end() {
     let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, drain)], ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut client = connect(address).await;
-        let _stream = stream(&mut client, 1).await;
-        let ids = ids(&mut client).await;
-        write(&mut client, 1, ids, "INSERT", 2).await;
+        forward(address).await;
         while !outside.send(&frame()) {}
         // One of those that come after the entry.
         while sink.receive().is_none() {
@@ -194,10 +199,7 @@ fn what_a_full_port_loses_is_counted_there() {
     let (address, stop, switch) = start(|setup| Setup { cables: vec![(1, inside), (2, full)], ..setup });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut client = connect(address).await;
-        let _stream = stream(&mut client, 1).await;
-        let ids = ids(&mut client).await;
-        write(&mut client, 1, ids, "INSERT", 2).await;
+        forward(address).await;
     });
     for _ in 0..FRAMES {
         while !outside.send(&frame()) {
