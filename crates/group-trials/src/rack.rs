@@ -39,6 +39,9 @@ const LINK: u32 = 1;
 /// The longest delay of a link, in ticks of a microsecond.
 const LONGEST_DELAY: u64 = 6;
 
+/// Calls that wait for so long are dropped.
+const OLD: Duration = Duration::from_us(1000);
+
 type Result<T> = std::result::Result<T, String>;
 
 /// The printed programs of a switch and its servers, and the whole program.
@@ -161,6 +164,8 @@ pub struct Rack<'p> {
     pub doubles: bool,
     /// Calls and answers that came twice.
     pub doubled: (u64, u64),
+    /// Frames from other servers and instructions wait for longer than calls may.
+    pub waits: bool,
 }
 
 impl<'p> Rack<'p> {
@@ -188,6 +193,7 @@ impl<'p> Rack<'p> {
             expected: vec![],
             doubles: false,
             doubled: (0, 0),
+            waits: false,
         };
         for member in members {
             rack.start(*member)?;
@@ -211,7 +217,7 @@ impl<'p> Rack<'p> {
             idle: Duration::from_us(400),
             is_stateless: false,
             limits,
-            max_age: None,
+            max_age: Some(Duration::from_us(500)),
         };
         let front = Front::new(settings, &device);
         self.servers.insert(me, Server { front, device });
@@ -262,9 +268,14 @@ impl<'p> Rack<'p> {
 
     fn at_server(&mut self, at: Member, frame: Option<Vec<u8>>) {
         let now = self.time();
+        let wire = &self.programs.edge.wire;
+        let is_call = |frame: &Vec<u8>| {
+            matches!(wire.read(at, frame.clone()), Read::Frame(Frame::Packet { hop: Hop::First { .. }, .. }))
+        };
+        let waited = if self.waits && !frame.as_ref().is_some_and(is_call) { OLD } else { Duration::ZERO };
         let Some(Server { front, device }) = self.servers.get_mut(&at) else { return };
         let outputs = match frame {
-            Some(frame) => front.process(device, LINK, frame, Duration::ZERO, now),
+            Some(frame) => front.process(device, LINK, frame, waited, now),
             None => front.run_timers(device, now),
         };
         let reports = front.take_reports();

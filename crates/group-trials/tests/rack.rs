@@ -112,6 +112,23 @@ fn a_group_that_changes_does_what_one_device_does() {
     assert!(hops > 100 && packets > 1000, "{hops} extra hops, {packets} packets");
 }
 
+/// Calls have a greatest age, which other servers' frames and instructions do not have.
+#[test]
+fn frames_between_servers_are_never_too_old() {
+    let programs = programs(&|text| text);
+    let mut hops = 0;
+    for seed in features::seeds(2, 100) {
+        let mut rack = Rack::new(&programs, &[Member(0), Member(1)], seed).expect("it starts");
+        rack.waits = true;
+        let (rack, _) = run_in(rack, 3000, false).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert_eq!(difference(&rack), None, "seed {seed}");
+        let (more, drops) = rack.extra_hops_and_drops();
+        assert_eq!(drops, 0, "seed {seed}");
+        hops += more;
+    }
+    assert!(hops > 60, "{hops} extra hops");
+}
+
 #[test]
 fn the_death_of_a_server_costs_its_own_flows_alone() {
     let programs = programs(&|text| text);
