@@ -12,6 +12,11 @@ const MISS: &str = "if (!t.apply().hit) { look(q, r); }";
 
 /// The program with another annotation, other properties and keys of its table, and another body of ingress.
 fn of(annotations: &str, table: &str, body: &str) -> Result<Option<Hot>, Vec<Diagnostic>> {
+    // An action that ends the packet is there only where it is asked for.
+    let (leave, in_table) = match body.contains("leave") || table.contains("leave") {
+        true => ("action leave() { exit; }", "leave;"),
+        false => ("", ""),
+    };
     let source = format!(
         "#include <v1model.p4>
 header h_t {{ bit<8> a; bit<8> b; }}
@@ -29,8 +34,8 @@ control I(inout headers_t hdr, inout meta_t meta, inout standard_metadata_t std)
     request_t q; response_t r; bool found;
     direct_counter(CounterType.packets) counts;
     action mark(bit<8> b) {{ hdr.h.b = b; }}
-    action leave() {{ exit; }}
-    {annotations} table t {{ actions = {{ mark; leave; NoAction; }} {table} }}
+    {leave}
+    {annotations} table t {{ actions = {{ mark; {in_table} NoAction; }} {table} }}
     {annotations} table unused {{ key = {{ hdr.h.b : exact; }} actions = {{ NoAction; }} }}
     apply {{ {body} }}
 }}
