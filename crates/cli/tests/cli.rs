@@ -674,6 +674,50 @@ fn convert_makes_a_program_for_tna() {
 }
 
 #[test]
+fn split_writes_the_program_of_a_device_for_a_tofino() {
+    let out = directory("split-tna");
+    let folder = out.display().to_string();
+    let split = p4rack(&["split", "examples/fat-tree/figure-7", "-o", &folder, "--tna", "edge-0-1"]);
+    assert!(split.status.success(), "{}", stderr(&split));
+    assert!(
+        stderr(&split).contains("note: edge-0-1.tna.p4: packets that the parser rejects"),
+        "{}",
+        stderr(&split)
+    );
+    let program = out.join("edge-0-1.tna.p4").display().to_string();
+    let fits = p4rack(&["fit", &program, "--device", "tofino1"]);
+    assert!(fits.status.success(), "{}", stderr(&fits));
+    assert!(stdout(&fits).contains("of 12 stages"), "{}", stdout(&fits));
+    assert!(stdout(&fits).contains("FirewallIngress.neighbours"), "{}", stdout(&fits));
+    let refused = p4rack(&["split", "examples/firewall", "-o", &folder, "--tna", "tor"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        stderr(&refused).contains("P4R1803") && stderr(&refused).contains("tor.p4:"),
+        "{}",
+        stderr(&refused)
+    );
+    let unknown = p4rack(&["split", "examples/firewall", "-o", &folder, "--tna", "s9"]);
+    assert!(stderr(&unknown).contains("devices with a program: s1, s2, tor"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn merge_writes_the_merged_program_for_a_tofino() {
+    let out = directory("merge-tna");
+    let folder = out.join("merged").display().to_string();
+    let programs = ["merge", "examples/lab/bridge.p4", "examples/lab/router.p4", "-o", &folder, "--tna"];
+    let merged = p4rack(&[&programs[..], &["--class", "bridge=ipv4.dst == 10.0.0.1"]].concat());
+    assert!(merged.status.success(), "{}{}", stdout(&merged), stderr(&merged));
+    assert!(stdout(&merged).contains("merged.tna.p4: frames have at least 60 bytes"), "{}", stdout(&merged));
+    let program = out.join("merged/merged.tna.p4").display().to_string();
+    let fits = p4rack(&["fit", &program, "--device", "tofino1"]);
+    assert!(fits.status.success(), "{}", stderr(&fits));
+    // Ports of TCP may follow options of IPv4, up to a length that not every frame has.
+    let refused = p4rack(&[&programs[..], &["--class", "bridge=tcp"]].concat());
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("does not have the length of a packet"), "{}", stderr(&refused));
+}
+
+#[test]
 fn convert_makes_a_program_for_v1model() {
     let out = directory("convert");
     let path = |name: &str| out.join(name).display().to_string();

@@ -77,6 +77,7 @@ mod spares;
 mod support;
 mod texts;
 mod ticks;
+mod tofino_parts;
 mod value_externs;
 mod variants;
 mod whole_metadata;

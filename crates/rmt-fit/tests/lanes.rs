@@ -158,6 +158,8 @@ fn lanes_take_the_measured_stages() {
 #[test]
 fn bits_that_the_parser_sets_apart_are_packed_as_the_stages_need_them() {
     assert_eq!(stages(24, Lanes::Headers, States::Each, Leave::Alone), 7);
+    // One container for all would take nine, which a chip has.
+    assert_eq!(stages(8, Lanes::Headers, States::Each, Leave::Alone), 3);
     // States that always follow each other are one.
     assert_eq!(stages(24, Lanes::Headers, States::Chain, Leave::Alone), 25);
     // All of a stack are one field, however they are parsed.

@@ -1,7 +1,7 @@
 //! Constructs that have no counterpart in TNA.
 
-use crate::checksums;
 use crate::convert::METADATA;
+use crate::{checksums, direct_counters, hashes};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{
@@ -16,7 +16,7 @@ const GROUP: &str = "mcast_grp";
 /// Extern functions that the new program has, too.
 const FUNCTIONS: [&str; 1] = ["mark_to_drop"];
 /// Extern objects that the new program has, too.
-const OBJECTS: [&str; 4] = ["register", "counter", "packet_in", "packet_out"];
+const OBJECTS: [&str; 5] = ["register", "counter", "direct_counter", "packet_in", "packet_out"];
 
 /// True if the control of a stage does anything.
 pub(crate) fn has_code(program: &Program, stage: &Stage) -> bool {
@@ -46,7 +46,8 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
         let error = Diagnostic::error(CONVERT, "only programs for v1model can be converted to TNA");
         return Err(vec![error.note(format!("this one is for {is}"))]);
     };
-    let mut uses = Uses { program, found: checksums::check(program), group: None };
+    let mut uses = Uses { program, found: checksums::check(program), group: None, in_control: false };
+    uses.found.extend(direct_counters::check(program));
     uses.blocks();
     for instance in &program.instances {
         let object = program.extern_object(instance.object).name.as_str();
@@ -69,11 +70,22 @@ pub(crate) fn refused(what: &str, span: Span, label: &str) -> Diagnostic {
     Diagnostic::error(CONVERT, format!("{what} cannot be converted to TNA")).at(span, label)
 }
 
+/// The field of v1model's metadata that an expression reads.
+pub(crate) fn metadata<'p>(program: &'p Program, expr: &Expr) -> Option<&'p str> {
+    let ExprKind::Field(base, index) = &expr.kind else { return None };
+    let Type::Named(id) = base.ty else { return None };
+    let is_metadata = program.type_decl(id).name == METADATA;
+    let field = program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
+    Some(field.name.as_str())
+}
+
 struct Uses<'a> {
     program: &'a Program,
     found: Vec<Diagnostic>,
     /// The first place where a multicast group is set.
     group: Option<Span>,
+    /// Tables and objects can be declared here.
+    in_control: bool,
 }
 
 impl Uses<'_> {
@@ -89,11 +101,13 @@ impl Uses<'_> {
         }
         // Checksums have rules of their own.
         let is_other = |id: usize| !checksums::controls(program).contains(&Some(ControlId::from(id)));
+        self.in_control = true;
         for (_, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
             self.block(&control.body);
             control.actions.iter().for_each(|action| self.block(&action.body));
             control.tables.iter().flat_map(|t| &t.keys).for_each(|key| self.expr(&key.expr));
         }
+        self.in_control = false;
         program.functions.iter().for_each(|function| self.block(&function.body));
     }
 
@@ -111,7 +125,7 @@ impl Uses<'_> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         if let StmtKind::Assign(place, _) | StmtKind::AssignOp(_, place, _) = &stmt.kind
-            && self.metadata(place) == Some(GROUP)
+            && metadata(self.program, place) == Some(GROUP)
         {
             self.group.get_or_insert(stmt.span);
         }
@@ -120,30 +134,32 @@ impl Uses<'_> {
 
     fn expr(&mut self, expr: &Expr) {
         visit::subexprs(expr, &mut |e| {
-            let field = self.metadata(e).filter(|field| !FIELDS.contains(field)).map(str::to_string);
-            if let Some(field) = field {
-                self.found.push(refused(
-                    &format!("`{field}`"),
-                    e.span,
-                    "TNA has no such metadata, or with another meaning",
-                ));
+            if let Some(field) = metadata(self.program, e).filter(|field| !FIELDS.contains(field)) {
+                let label = match field {
+                    "packet_length" => "the ingress of a Tofino does not have the length of a packet",
+                    "ingress_global_timestamp" => {
+                        "the clock of a Tofino counts nanoseconds, and it cannot divide"
+                    }
+                    _ => "TNA has no such metadata, or with another meaning",
+                };
+                self.found.push(refused(&format!("`{field}`"), e.span, label));
             }
         });
-    }
-
-    /// The field of v1model's metadata.
-    fn metadata(&self, expr: &Expr) -> Option<&str> {
-        let ExprKind::Field(base, index) = &expr.kind else { return None };
-        let Type::Named(id) = base.ty else { return None };
-        let is_metadata = self.program.type_decl(id).name == METADATA;
-        let field = self.program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
-        Some(field.name.as_str())
     }
 
     fn call(&mut self, call: &Call) {
         let Callee::ExternFunction(id) = call.callee else { return };
         let function = &self.program.extern_functions[id.index()];
         let name = function.name.as_str();
+        if hashes::is_hash(self.program, call) {
+            let elsewhere = || refused("this `hash`", call.span, "only controls can compute it");
+            self.found.extend(if self.in_control {
+                hashes::check(self.program, call)
+            } else {
+                Some(elsewhere())
+            });
+            return;
+        }
         // `mark_to_drop()` does not say whose metadata it is.
         if !FUNCTIONS.contains(&name) || call.args.is_empty() {
             self.found.push(refused(&format!("`{name}`"), call.span, "a function of v1model"));

@@ -1,9 +1,9 @@
 //! The conversion on one screen.
 
 use crate::check::{check, has_code};
-use crate::checksums;
 use crate::externs::replace_externs;
 use crate::frame::frame;
+use crate::{checksums, direct_counters, hashes, lengths};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -22,14 +22,15 @@ pub(crate) const METADATA: &str = "standard_metadata_t";
 
 /// Converts a program for v1model.
 pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
-    check(program)?;
-    let found = target_p4::check(program);
+    let mut program = program.clone();
+    let has_lengths = lengths::decide(&mut program);
+    check(&program)?;
+    let found = target_p4::check(&program);
     if !found.is_empty() {
         return Err(found);
     }
-    ir_lower::check_inlining(program)?;
-    let has_egress = program.stage("egress").is_some_and(|stage| has_code(program, stage));
-    let mut program = program.clone();
+    ir_lower::check_inlining(&program)?;
+    let has_egress = program.stage("egress").is_some_and(|stage| has_code(&program, stage));
     program.arch = Arch::Tna(1);
     program.annotations.clear();
     if exits(&program) {
@@ -39,6 +40,8 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     }
     let has_sums = checksums::has_updates(&program);
     checksums::replace(&mut program);
+    hashes::replace(&mut program);
+    direct_counters::replace(&mut program);
     replace_externs(&mut program);
     // No field of it is read: `error` is no type of metadata on Tofino.
     for decl in program.types.iter_mut().filter(|decl| decl.name == METADATA) {
@@ -50,12 +53,18 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     let Some(text) = frame(&target_p4::print(&program), has_egress, has_sums) else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
-    let notes = vec![
+    let mut notes = vec![
         "packets that the parser rejects are dropped on Tofino; v1model passes them to ingress".to_string(),
         "a register can be read and written once for each packet on Tofino: `p4rack check --device tofino1` \
          reports further accesses"
             .to_string(),
     ];
+    if has_lengths {
+        notes.push(
+            "frames have at least 60 bytes; comparisons of `packet_length` that this decides are left out"
+                .to_string(),
+        );
+    }
     Ok(Converted { text, notes })
 }
 

@@ -15,7 +15,10 @@ mod apart;
 mod check;
 mod checksums;
 mod convert;
+mod direct_counters;
 mod externs;
 mod frame;
+mod hashes;
+mod lengths;
 
 pub use convert::{Converted, convert};

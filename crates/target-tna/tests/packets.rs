@@ -91,6 +91,39 @@ fn sums() -> String {
         .replace(&control("Compute"), &with("Compute", update))
 }
 
+/// Hashes of data that are no whole bytes, a direct counter, and lengths.
+fn hashes() -> String {
+    whole(
+        "register<bit<32>>(64) cells;
+    direct_counter(CounterType.packets_and_bytes) hits;
+    action send(bit<9> port) { std.egress_spec = port; hits.count(); }
+    action drop() { mark_to_drop(std); }
+    action mark(bit<9> port, bit<8> value) { std.egress_spec = port; hdr.first.op = value; }
+    table route { key = { hdr.first.at : exact; } actions = { send; mark; drop; @defaultonly NoAction; } counters = hits; default_action = NoAction(); }
+    action part(bit<16> base) { hash(hdr.first.value, HashAlgorithm.crc16, base, { hdr.next.more, hdr.first.at[3:0], hdr.first.value[11:0], 5w3 }, 16w256); }
+    table parts { key = { hdr.first.op : exact; } actions = { part; NoAction; } default_action = part(7); }
+    apply {
+        bit<32> index;
+        bit<8> low;
+        std.egress_spec = 3;
+        route.apply();
+        hash(index, HashAlgorithm.crc32, 32w0, { hdr.first.at, hdr.first.value[10:0] ++ 1w1, meta.mark[6:0] }, 32w64);
+        cells.read(meta.sum, index);
+        cells.write(index, meta.sum + 1);
+        hash(meta.sum, HashAlgorithm.crc32, 32w5, { hdr.first.op, { hdr.first.value } }, 64w0x100000000);
+        hash(low, HashAlgorithm.xor16, meta.sum[7:0], hdr.first, 16w1024);
+        parts.apply();
+        hash(meta.mark, HashAlgorithm.crc32, 8w9, { hdr.first.op }, 8w1);
+        hdr.added.setValid();
+        hdr.added.more = meta.sum[31:16] ^ meta.sum[15:0] ^ (bit<16>)(low ++ meta.mark);
+        if (std.packet_length < 60 || std.packet_length <= 59) { mark_to_drop(std); }
+        if (std.packet_length >= 60 && std.packet_length > 40) { hdr.first.at = 0; }
+    }",
+        "apply { }",
+    )
+    .replace("select(hdr.first.op) { 7: next;", "select(hdr.first.op, std.packet_length) { (1, _): next; (7, 8 .. 0xffffffff): next;")
+}
+
 fn rendered(found: &[Diagnostic], map: &SourceMap) -> String {
     found.iter().map(|one| render(one, map, Style::Plain)).collect()
 }
@@ -121,11 +154,11 @@ fn sorted(mut outputs: Vec<Output>) -> Vec<Output> {
     outputs
 }
 
-/// Frames of at least the length of all headers, of which most have small bytes.
-fn frames(count: usize) -> Vec<Vec<u8>> {
+/// Frames of at least so many bytes, of which most have small bytes.
+fn frames(count: usize, least: u64) -> Vec<Vec<u8>> {
     let mut rng = Rng::new(3);
     let mut frame = |_| {
-        let length = rng.between(6, 30);
+        let length = rng.between(least, least + 24);
         (0..length).map(|at| if at < 2 { rng.between(0, 8) } else { rng.between(0, 255) } as u8).collect()
     };
     (0..count).map(&mut frame).collect()
@@ -133,7 +166,7 @@ fn frames(count: usize) -> Vec<Vec<u8>> {
 
 #[test]
 fn packets_registers_and_counters() {
-    for (name, text) in [("all", all()), ("groups", groups()), ("sums", sums())] {
+    for (name, text) in [("all", all()), ("groups", groups()), ("sums", sums()), ("hashes", hashes())] {
         let (converted, mut first, mut second) = both(&text);
         for switch in [&mut first, &mut second] {
             for group in 1..4 {
@@ -153,7 +186,7 @@ fn packets_registers_and_counters() {
         }
         let mut now = Time::ZERO;
         let mut sent = 0;
-        for (at, frame) in frames(1500).into_iter().enumerate() {
+        for (at, frame) in frames(1500, if name == "hashes" { 60 } else { 6 }).into_iter().enumerate() {
             now += Duration::from_us(3);
             let port = 1 + at as dataplane_api::Port % 4;
             let outputs = [&mut first, &mut second].map(|s| sorted(s.process(port, &frame, now)));
@@ -161,7 +194,19 @@ fn packets_registers_and_counters() {
             assert_eq!(outputs[0], outputs[1], "{name}: {frame:02x?}\n{converted}");
         }
         assert!(sent > 500, "{name}: {sent}");
-        if name != "groups" {
+        if name == "hashes" {
+            for entry in 0..6 {
+                let counts =
+                    [&first, &second].map(|s| s.counter_read("MyIngress.hits", entry).expect("an entry"));
+                assert_eq!(counts[0], counts[1], "{entry}");
+                assert!(counts[0].packets > 50, "{entry}: {counts:?}");
+            }
+            for cell in 0..64 {
+                let cells =
+                    [&first, &second].map(|s| s.register_value("MyIngress.cells", cell).expect("a cell"));
+                assert_eq!(cells[0], cells[1], "{cell}");
+            }
+        } else if name != "groups" {
             for cell in 0..16 {
                 let sums =
                     [&first, &second].map(|s| s.register_value("MyIngress.sums", cell).expect("a cell"));
@@ -192,7 +237,18 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     let ingress = |body: &str| refusal(&whole(&format!("apply {{ {body} }}"), "apply { }"));
     let of = |what: &str, label: &str| format!("error[P4R1803]: {what} cannot be converted to TNA: {label}");
     let field = "TNA has no such metadata, or with another meaning";
-    assert_eq!(ingress("meta.sum = std.packet_length;"), of("`packet_length`", field));
+    let length = "the ingress of a Tofino does not have the length of a packet";
+    for use_of in ["meta.sum = std.packet_length;", "if (std.packet_length < 61) { meta.mark = 1; }"] {
+        assert_eq!(ingress(use_of), of("`packet_length`", length));
+    }
+    let selected = groups()
+        .replace("select(hdr.first.op) { 7: next;", "select(std.packet_length) { 61 .. 0xffffffff: next;");
+    assert_eq!(refusal(&selected), of("`packet_length`", length));
+    let clock = "the clock of a Tofino counts nanoseconds, and it cannot divide";
+    assert_eq!(
+        ingress("meta.sum = (bit<32>)std.ingress_global_timestamp;"),
+        of("`ingress_global_timestamp`", clock)
+    );
     assert_eq!(
         ingress("if (hdr.first.op == 1) { meta.sum = (bit<32>)std.deq_qdepth; }"),
         of("`deq_qdepth`", field)
@@ -211,4 +267,58 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     assert_eq!(refusal(&read), of("`checksum_error`", field));
     let copies = groups().replace("apply { }\n}\nV1Switch", "apply { hdr.first.value = 1; }\n}\nV1Switch");
     assert_eq!(refusal(&copies), of("egress after multicast", "each copy would pass egress"));
+}
+
+#[test]
+fn hashes_and_direct_counters_that_a_tofino_cannot_have_are_refused() {
+    let of = |what: &str, label: &str| format!("error[P4R1803]: {what} cannot be converted to TNA: {label}");
+    let hash = |algorithm: &str, max: &str| {
+        let call = format!("hash(meta.sum, HashAlgorithm.{algorithm}, 32w0, {{ hdr.first.op }}, {max});");
+        refusal(&whole(&format!("apply {{ {call} }}"), "apply { }"))
+    };
+    let divide = of("this `hash`", "a Tofino cannot divide: `max` has to be a power of two");
+    assert_eq!(hash("crc32", "32w100"), divide);
+    assert_eq!(hash("crc32", "(bit<32>)hdr.first.value"), divide);
+    let algorithms = of("this `hash`", "TNA has `crc16`, `crc32` and `xor16`, without parameters set later");
+    assert_eq!(hash("crc32_custom", "32w16"), algorithms);
+    assert_eq!(hash("identity", "32w16"), algorithms);
+    let odd = whole(
+        "apply { hash(meta.sum, HashAlgorithm.crc32, 32w0, { hdr.next.more[10:0], 5w3 }, 32w16); }",
+        "apply { }",
+    );
+    let bytes = "fields of one header are no whole bytes: without the header, other bits would be hashed";
+    assert_eq!(refusal(&odd), of("this `hash`", bytes));
+    let elsewhere = groups().replace(
+        "control MyIngress(",
+        "bit<32> of(in bit<8> op) { bit<32> sum; hash(sum, HashAlgorithm.crc32, 32w0, { op }, 32w16); return sum; }
+control MyIngress(",
+    );
+    let elsewhere =
+        elsewhere.replace("if (hdr.first.at == 1)", "meta.sum = of(hdr.first.op); if (hdr.first.at == 1)");
+    assert_eq!(refusal(&elsewhere), of("this `hash`", "only controls can compute it"));
+
+    let counted = |actions: &str, more: &str| {
+        refusal(&whole(
+            &format!(
+                "direct_counter(CounterType.packets) hits; action send() {{ std.egress_spec = 1; }}
+    table route {{ key = {{ hdr.first.op : exact; }} actions = {{ {actions} }} counters = hits; default_action = send(); }}
+    {more}"
+            ),
+            "apply { }",
+        ))
+    };
+    assert_eq!(
+        counted("send; NoAction;", "apply { route.apply(); }"),
+        of(
+            "the direct counter of `route` with action `NoAction`",
+            "an entry may run it, and it cannot count: `@defaultonly` says that none does"
+        )
+    );
+    let shared =
+        of("the direct counter of `route` with action `send`", "other tables or statements run it, too");
+    assert_eq!(counted("send;", "apply { route.apply(); send(); }"), shared);
+    let second =
+        "table other { key = { hdr.first.at : exact; } actions = { send; } default_action = send(); }
+    apply { route.apply(); other.apply(); }";
+    assert_eq!(counted("send;", second), shared);
 }

@@ -1,6 +1,7 @@
 //! `p4rack merge`
 
 use super::Preprocessor;
+use super::convert::to_tna;
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, SourceMap, Span};
@@ -38,6 +39,9 @@ pub struct Args {
     parsers: Parsers,
     #[command(flatten)]
     preprocessor: Preprocessor,
+    /// Also write the merged program for a Tofino 1, as TNA source: NAME.tna.p4
+    #[arg(long, requires = "output")]
+    tna: bool,
     /// Output directory, created if missing; without it, only the summary is printed
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -85,7 +89,7 @@ pub fn run(args: &Args) -> ExitCode {
         [path] if is_rack(path) => of_rack(args, path, &mut map, &mut warnings),
         programs => of_programs(args, programs, &mut map, &mut warnings),
     };
-    let devices = match made {
+    let devices = match made.and_then(|devices| for_tofino(args, devices, &mut map)) {
         Ok(devices) => devices,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -107,6 +111,22 @@ pub fn run(args: &Args) -> ExitCode {
         })),
     }
     ExitCode::SUCCESS
+}
+
+/// Adds the TNA source of each program to its files, if it is asked for.
+fn for_tofino(
+    args: &Args,
+    mut devices: Vec<Device>,
+    map: &mut SourceMap,
+) -> Result<Vec<Device>, Vec<Diagnostic>> {
+    for device in devices.iter_mut().filter(|_| args.tna) {
+        let name = format!("{}.p4", device.name);
+        let Some((_, text)) = device.files.iter().find(|(file, _)| *file == name) else { continue };
+        let (text, notes) = to_tna(&name, text, map)?;
+        device.files.push((format!("{}.tna.p4", device.name), text));
+        device.sharing.notes.extend(notes.into_iter().map(|note| format!("{}.tna.p4: {note}", device.name)));
+    }
+    Ok(devices)
 }
 
 /// The devices of a rack that several apps share, with the commands that fill them.

@@ -1,13 +1,15 @@
 //! `p4rack split`
 
+use super::convert::to_tna;
 use crate::ExitCode;
 use crate::output::{self, Format};
-use base_diag::SourceMap;
+use base_diag::{Diagnostic, SourceMap, codes};
 use ir_footprint::overhead;
 use ir_split::{CallEnd, Placement, RuntimeName, SectionInfo, SectionKind};
 use p4rack::pinned::PinnedApp;
 use p4rack::{Racked, SplitApp, rack};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   p4rack split examples/slice -o out
   p4rack split examples/slice/plain.toml -o out --overhead
+  p4rack split examples/firewall -o out --tna tor
   p4rack split examples/slice --print-after section")]
 pub struct Args {
     /// RACK.toml, or its directory
@@ -29,6 +32,9 @@ pub struct Args {
     /// Format of the table entries
     #[arg(long = "for", value_enum, value_name = "SWITCH", default_value = "bmv2")]
     target: Target,
+    /// Also write the program of this device for a Tofino 1, as TNA source: DEVICE.tna.p4. May be repeated
+    #[arg(long, value_name = "DEVICE", requires = "output")]
+    tna: Vec<String>,
     /// Also print the cost of the code that p4rack adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
@@ -63,9 +69,18 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
+    let converted = match for_tofino(&racked, &args.tna, &mut map) {
+        Ok(converted) => converted,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
     let mut warnings = racked.warnings.clone();
     if let Some(directory) = &args.output {
-        if let Err(error) = write(&racked, directory, args.target) {
+        let mut written = write(&racked, directory, args.target);
+        for (device, text, _) in &converted {
+            let path = directory.join(format!("{device}.tna.p4"));
+            written = written.and_then(|()| output::write(&path, text.as_bytes(), &racked.sources));
+        }
+        if let Err(error) = written {
             report!("p4rack: {error}");
             return ExitCode::FAILURE;
         }
@@ -77,6 +92,9 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&racked.blocks.text());
             output::print(&summary(&racked));
+            for (device, _, notes) in &converted {
+                notes.iter().for_each(|note| report!("note: {device}.tna.p4: {note}"));
+            }
             if args.overhead {
                 output::print(&format!(
                     "\n{}",
@@ -95,10 +113,41 @@ pub fn run(args: &Args) -> ExitCode {
             if !racked.blocks.blocks.is_empty() {
                 json["blocks"] = racked.blocks.json();
             }
+            if !converted.is_empty() {
+                let notes = |(device, _, notes): &(String, String, Vec<String>)| json!({ "device": device, "notes": notes });
+                json["tna"] = converted.iter().map(notes).collect();
+            }
             output::json(&json);
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The programs of these devices as TNA source: name of the device, text, differences.
+fn for_tofino(
+    racked: &Racked,
+    devices: &[String],
+    map: &mut SourceMap,
+) -> Result<Vec<(String, String, Vec<String>)>, Vec<Diagnostic>> {
+    let mut converted = vec![];
+    for name in devices {
+        let placed: Vec<_> = racked.parts().filter(|placed| placed.name == name).collect();
+        let [placed] = &placed[..] else {
+            let title = match placed.len() {
+                0 => format!("no device `{name}` has a program"),
+                number => format!("`{name}` has {number} programs"),
+            };
+            let known: BTreeSet<&str> = racked.parts().map(|placed| placed.name).collect();
+            let known = known.into_iter().collect::<Vec<_>>().join(", ");
+            return Err(vec![
+                Diagnostic::error(codes::tna::CONVERT, title)
+                    .note(format!("devices with a program: {known}")),
+            ]);
+        };
+        let (text, notes) = to_tna(&format!("{name}.p4"), placed.text, map)?;
+        converted.push((name.clone(), text, notes));
+    }
+    Ok(converted)
 }
 
 /// Prints the results of steps, also for an app that a later step refuses.
