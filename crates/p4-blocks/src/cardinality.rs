@@ -140,16 +140,16 @@ fn epoch_of(inputs: &[u128]) -> u128 {
 
 /// A value of a window: 0 in any other one.
 #[derive(Clone, Copy, Default)]
-struct Windowed {
+struct Windowed<T> {
     epoch: u128,
-    value: u64,
+    value: T,
 }
 
-impl Windowed {
+impl<T: Default> Windowed<T> {
     /// The value in a window, to change.
-    fn in_window(&mut self, epoch: u128) -> &mut u64 {
+    fn in_window(&mut self, epoch: u128) -> &mut T {
         if self.epoch != epoch {
-            *self = Windowed { epoch, value: 0 };
+            *self = Windowed { epoch, value: T::default() };
         }
         &mut self.value
     }
@@ -182,20 +182,25 @@ fn rows(range: RangeInclusive<u64>, mantissa: u32, estimate: impl Fn(u128) -> u6
 
 /// Estimates of numbers by their leading bits: what [`rows`] says, made as they are asked for.
 struct LookUp {
+    cells: u64,
     mantissa: u32,
+    /// The estimate for a number of cells and twice the number that is looked up.
+    estimate: fn(u64, u128) -> u64,
     known: BTreeMap<u64, u64>,
 }
 
 impl LookUp {
-    fn new(values: &Values) -> LookUp {
-        LookUp { mantissa: values.small("mantissa"), known: BTreeMap::new() }
+    fn new(values: &Values, estimate: fn(u64, u128) -> u64) -> LookUp {
+        let (cells, mantissa) = (values.get("cells"), values.small("mantissa"));
+        LookUp { cells, mantissa, estimate, known: BTreeMap::new() }
     }
 
-    fn get(&mut self, number: u64, estimate: impl Fn(u128) -> u64) -> u64 {
+    fn get(&mut self, number: u64) -> u64 {
         let Some(top) = number.checked_ilog2() else { return 0 };
         let open = top.saturating_sub(self.mantissa - 1);
         let least = number >> open << open;
-        *self.known.entry(least).or_insert_with(|| estimate(2 * u128::from(least) + (1 << open) - 1))
+        let estimate = || (self.estimate)(self.cells, 2 * u128::from(least) + (1 << open) - 1);
+        *self.known.entry(least).or_insert_with(estimate)
     }
 }
 
@@ -301,8 +306,8 @@ cardinality = sum;
 }
 
 struct BitmapModel {
-    cells: Vec<Windowed>,
-    occupied: Windowed,
+    cells: Vec<Windowed<u64>>,
+    occupied: Windowed<u64>,
     key: u32,
     estimates: LookUp,
 }
@@ -310,7 +315,7 @@ struct BitmapModel {
 impl BitmapModel {
     fn new(values: &Values) -> BitmapModel {
         let cells = vec![Windowed::default(); values.get("cells") as usize];
-        let (key, estimates) = (values.small("key"), LookUp::new(values));
+        let (key, estimates) = (values.small("key"), LookUp::new(values, linear));
         BitmapModel { cells, occupied: Windowed::default(), key, estimates }
     }
 }
@@ -322,7 +327,7 @@ impl Model for BitmapModel {
         let known = std::mem::replace(self.cells[index].in_window(epoch), 1);
         let occupied = self.occupied.in_window(epoch);
         *occupied += 1 - known;
-        vec![self.estimates.get(*occupied, |twice| linear(count as u64, twice)).into()]
+        vec![self.estimates.get(*occupied).into()]
     }
 }
 
@@ -481,10 +486,9 @@ if (count != 0) {{ estimates.apply(); }}
 }
 
 struct HyperLogLogModel {
-    ranks: Vec<Windowed>,
-    /// Difference of the sum of 2^-rank from its value when all ranks were 0.
-    missing: Windowed,
-    occupied: Windowed,
+    ranks: Vec<Windowed<u32>>,
+    /// Number of occupied cells, and difference of the sum of 2^-rank from its value when all ranks were 0.
+    totals: Windowed<(u64, u64)>,
     key: u32,
     starts: LookUp,
     estimates: LookUp,
@@ -492,33 +496,25 @@ struct HyperLogLogModel {
 
 impl HyperLogLogModel {
     fn new(values: &Values) -> HyperLogLogModel {
-        HyperLogLogModel {
-            ranks: vec![Windowed::default(); values.get("cells") as usize],
-            missing: Windowed::default(),
-            occupied: Windowed::default(),
-            key: values.small("key"),
-            starts: LookUp::new(values),
-            estimates: LookUp::new(values),
-        }
+        let ranks = vec![Windowed::default(); values.get("cells") as usize];
+        let (starts, estimates) = (LookUp::new(values, start), LookUp::new(values, harmonic));
+        HyperLogLogModel { ranks, totals: Windowed::default(), key: values.small("key"), starts, estimates }
     }
 }
 
 impl Model for HyperLogLogModel {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let (cells, epoch) = (self.ranks.len() as u64, epoch_of(inputs));
+        let (cells, epoch) = (self.ranks.len(), epoch_of(inputs));
         let hash = hash::of(inputs[0], self.key, 0, 1);
         let rank = (hash >> cells.ilog2()).leading_zeros() - cells.ilog2() + 1;
-        let known = self.ranks[hash as usize % cells as usize].in_window(epoch);
-        let (missing, occupied) = (self.missing.in_window(epoch), self.occupied.in_window(epoch));
+        let known = self.ranks[hash as usize % cells].in_window(epoch);
+        let (occupied, missing) = self.totals.in_window(epoch);
         *occupied += u64::from(*known == 0);
-        if u64::from(rank) > *known {
-            *missing += share(*known as u32) - share(rank);
-            *known = rank.into();
+        if rank > *known {
+            *missing += share(*known) - share(rank);
+            *known = rank;
         }
-        if *occupied == 0 {
-            return vec![0];
-        }
-        let start = self.starts.get(*occupied, |twice| start(cells, twice));
-        vec![self.estimates.get(start - *missing, |twice| harmonic(cells, twice)).into()]
+        let is_empty = *occupied == 0;
+        vec![if is_empty { 0 } else { self.estimates.get(self.starts.get(*occupied) - *missing).into() }]
     }
 }

@@ -3,6 +3,7 @@
 //! `rows` arrays of `columns` cells. Each row adds to the cell that a hash of the key chooses; the least of the cells is the estimate.
 
 use crate::block::any;
+use crate::hash::Rows;
 use crate::parameters::Kind;
 use crate::{Access, Block, Body, Cost, Hash, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
@@ -48,7 +49,7 @@ pub(crate) static PLAIN: Block = Block {
     ports,
     p4: |values| rows(values, PLAIN_ROW),
     exact: |values| keyed(values, "sum = known |+| amount;"),
-    model: |values| Box::new(Sketch::new(values, Rule::Plain)),
+    model: |values| Box::new(Plain(Rows::new(values, values.small("rows")))),
     cost,
     not_for_tna: None,
 };
@@ -66,7 +67,7 @@ pub(crate) static CONSERVATIVE: Block = Block {
     ports,
     p4: |values| rows(values, CONSERVATIVE_ROW),
     exact: |values| keyed(values, "sum = known |+| amount;"),
-    model: |values| Box::new(Sketch::new(values, Rule::Conservative)),
+    model: |values| Box::new(Conservative(Rows::new(values, values.small("rows")))),
     // A row needs the estimate of the rows before it.
     cost: |values| Cost { stages: 1 + 2 * values.small("rows"), ..cost(values) },
     not_for_tna: None,
@@ -88,7 +89,10 @@ pub(crate) static DECAY: Block = Block {
     },
     p4: decay,
     exact: exact_decay,
-    model: |values| Box::new(Sketch::new(values, Rule::Decay { epoch_bits: values.small("epoch") })),
+    model: |values| {
+        let [rows, epoch_bits] = ["rows", "epoch"].map(|name| values.small(name));
+        Box::new(Decay { rows: Rows::new(values, rows), epoch_bits })
+    },
     cost: |values| {
         let plain = cost(values);
         let cells = values.get("rows") * values.get("columns");
@@ -235,62 +239,47 @@ estimate = sum;
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Rule {
-    Plain,
-    Conservative,
-    Decay { epoch_bits: u32 },
-}
+struct Plain(Rows<u32>);
 
-/// The model of all three.
-pub(crate) struct Sketch {
-    /// Count and epoch.
-    rows: Vec<Vec<(u32, u32)>>,
-    key: u32,
-    rule: Rule,
-}
-
-impl Sketch {
-    pub(crate) fn new(values: &Values, rule: Rule) -> Sketch {
-        let row = vec![(0, 0); values.get("columns") as usize];
-        Sketch { rows: vec![row; values.get("rows") as usize], key: values.small("key"), rule }
-    }
-
-    /// The cells of a key, one of each row.
-    fn cells(&mut self, key: u128) -> impl Iterator<Item = &mut (u32, u32)> {
-        let (bits, count) = (self.key, self.rows.len() as u32);
-        self.rows.iter_mut().enumerate().map(move |(row, cells)| {
-            let index = hash::of(key, bits, row as u32, count) as usize % cells.len();
-            &mut cells[index]
-        })
-    }
-}
-
-impl Sketch {
-    /// The estimate, with nothing added.
-    pub(crate) fn estimate(&mut self, key: u128) -> u32 {
-        self.cells(key).map(|(sum, _)| *sum).min().unwrap_or(0)
-    }
-}
-
-impl Model for Sketch {
+impl Model for Plain {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let [key, amount, ..] = *inputs else { return vec![] };
-        let (rule, now, amount, mut estimate) =
-            (self.rule, inputs[inputs.len() - 1] as u32, amount as u32, u32::MAX);
-        for (sum, epoch) in self.cells(key) {
-            let more = sum.saturating_add(amount);
-            match rule {
-                Rule::Plain => *sum = more,
-                Rule::Conservative => *sum = (*sum).max(more.min(estimate)),
-                Rule::Decay { epoch_bits } => {
-                    let age = now.wrapping_sub(*epoch) & ((1 << epoch_bits) - 1);
-                    *sum = sum.checked_shr(age).unwrap_or(0).saturating_add(amount);
-                    *epoch = now;
-                }
-            }
-            estimate = estimate.min(if rule == Rule::Conservative { more } else { *sum });
-        }
+        let sums = self.0.cells(inputs[0]).map(|sum| {
+            *sum = sum.saturating_add(inputs[1] as u32);
+            *sum
+        });
+        vec![sums.min().unwrap_or(0).into()]
+    }
+}
+
+struct Conservative(Rows<u32>);
+
+impl Model for Conservative {
+    fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
+        let estimate = self.0.cells(inputs[0]).fold(u32::MAX, |estimate, sum| {
+            let least = estimate.min(sum.saturating_add(inputs[1] as u32));
+            *sum = least.max(*sum);
+            least
+        });
         vec![estimate.into()]
+    }
+}
+
+struct Decay {
+    /// Count and epoch.
+    rows: Rows<(u32, u32)>,
+    epoch_bits: u32,
+}
+
+impl Model for Decay {
+    fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
+        let [key, amount, now] = *inputs else { return vec![] };
+        let (amount, now, epochs) = (amount as u32, now as u32, (1 << self.epoch_bits) - 1);
+        let sums = self.rows.cells(key).map(|(sum, epoch)| {
+            let age = now.wrapping_sub(*epoch) & epochs;
+            *sum = sum.checked_shr(age).unwrap_or(0).saturating_add(amount);
+            *epoch = now;
+            *sum
+        });
+        vec![sums.min().unwrap_or(0).into()]
     }
 }

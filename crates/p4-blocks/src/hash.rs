@@ -2,6 +2,8 @@
 //!
 //! A CRC is linear: with different constants in front of the key, keys that collide in one hash would collide in all.
 
+use crate::Values;
+
 /// The key as data of hash `index` of `count`, as a P4 expression.
 pub(crate) fn expression(key: &str, bits: u32, index: u32, count: u32) -> String {
     match turned_by(bits, index, count) {
@@ -19,6 +21,29 @@ pub(crate) fn of(key: u128, bits: u32, index: u32, count: u32) -> u32 {
 
 fn turned_by(bits: u32, index: u32, count: u32) -> u32 {
     (index * bits / count) | u32::from(index > 0)
+}
+
+/// Cells of the same number in each row; a key has one in each, by the hash of the row.
+pub(crate) struct Rows<T> {
+    rows: Vec<Vec<T>>,
+    key: u32,
+}
+
+impl<T: Clone + Default> Rows<T> {
+    /// For a block with these `columns` and bits of its `key`.
+    pub(crate) fn new(values: &Values, rows: u32) -> Rows<T> {
+        let row = vec![T::default(); values.get("columns") as usize];
+        Rows { rows: vec![row; rows as usize], key: values.small("key") }
+    }
+
+    /// The cells of a key.
+    pub(crate) fn cells(&mut self, key: u128) -> impl Iterator<Item = &mut T> {
+        let (bits, count) = (self.key, self.rows.len() as u32);
+        self.rows.iter_mut().zip(0..).map(move |(row, number)| {
+            let index = of(key, bits, number, count) as usize % row.len();
+            &mut row[index]
+        })
+    }
 }
 
 /// CRC-32/ISO-HDLC.

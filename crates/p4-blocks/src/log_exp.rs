@@ -255,7 +255,7 @@ pub(crate) fn exact_quotient(values: &Values) -> Body {
 }
 
 /// The model of both.
-pub(crate) struct LogExp {
+struct LogExp {
     bits: u32,
     mantissa: u32,
     steps: u32,
@@ -264,7 +264,7 @@ pub(crate) struct LogExp {
 }
 
 impl LogExp {
-    pub(crate) fn new(values: &Values, divides: bool) -> LogExp {
+    fn new(values: &Values, divides: bool) -> LogExp {
         let [bits, mantissa, steps] = ["bits", "mantissa", "fraction"].map(|name| values.small(name));
         LogExp { bits, mantissa, steps, divides: divides.then(|| point_steps(values)) }
     }
@@ -273,22 +273,17 @@ impl LogExp {
         let open = value.ilog2().saturating_sub(self.mantissa - 1);
         log_of(value >> open << open, open, self.bits, self.steps)
     }
-
-    /// Product or quotient.
-    pub(crate) fn of(&self, a: u128, b: u128) -> u64 {
-        let most = (1 << self.steps) - 1;
-        let sum = match (a, b, self.divides) {
-            (_, 0, Some(_)) => return u64::MAX >> (64 - self.bits),
-            (0, ..) | (_, 0, _) => return 0,
-            (a, b, None) => Some(self.log(a) + self.log(b)),
-            (a, b, Some(point)) => (self.log(a) + point).checked_sub(self.log(b)),
-        };
-        sum.map_or(0, |sum| power_of(sum.min(most), self.bits, self.steps))
-    }
 }
 
 impl Model for LogExp {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        vec![self.of(inputs[0], inputs[1]).into()]
+        let sum = match (inputs[0], inputs[1], self.divides) {
+            (_, 0, Some(_)) => return vec![u128::MAX >> (128 - self.bits)],
+            (0, ..) | (_, 0, _) => return vec![0],
+            (a, b, None) => Some(self.log(a) + self.log(b)),
+            (a, b, Some(point)) => (self.log(a) + point).checked_sub(self.log(b)),
+        };
+        let most = (1 << self.steps) - 1;
+        vec![sum.map_or(0, |sum| power_of(sum.min(most), self.bits, self.steps)).into()]
     }
 }

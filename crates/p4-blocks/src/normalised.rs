@@ -272,34 +272,6 @@ fn placed(leading: &str, at: u32, mantissa: u32, bits: u32) -> String {
     format!("(((bit<{wide}>){leading} + {wide}w{}) >> {drop})[{}:0]", 1u64 << (drop - 1), bits - 1)
 }
 
-/// The model of both.
-pub(crate) struct Normalised {
-    bits: u32,
-    mantissa: u32,
-    point: u64,
-    divides: bool,
-}
-
-impl Normalised {
-    pub(crate) fn new(values: &Values, divides: bool) -> Normalised {
-        let [bits, mantissa] = ["bits", "mantissa"].map(|name| values.small(name));
-        Normalised { bits, mantissa, point: values.get("point"), divides }
-    }
-
-    /// Product or quotient.
-    pub(crate) fn of(&self, a: u128, b: u128) -> u64 {
-        let (steps, most) = (self.mantissa + GUARD, u64::MAX >> (64 - self.bits));
-        match (a, b, self.divides) {
-            (_, 0, true) => return most,
-            (0, ..) | (_, 0, _) => return 0,
-            _ => {}
-        }
-        let [a, b] = [a, b].map(|operand| log_steps(operand, self.mantissa));
-        let sum = if self.divides { a - b + ((self.point as i64) << steps) } else { a + b };
-        value_of(sum + (1 << steps), self.mantissa, self.bits)
-    }
-}
-
 /// The logarithm of an operand, in steps.
 pub(crate) fn log_steps(value: u128, mantissa: u32) -> i64 {
     let top = value.ilog2();
@@ -319,8 +291,31 @@ pub(crate) fn value_of(sum: i64, mantissa: u32, bits: u32) -> u64 {
     }
 }
 
+/// The model of both.
+struct Normalised {
+    bits: u32,
+    mantissa: u32,
+    point: u64,
+    divides: bool,
+}
+
+impl Normalised {
+    fn new(values: &Values, divides: bool) -> Normalised {
+        let [bits, mantissa] = ["bits", "mantissa"].map(|name| values.small(name));
+        Normalised { bits, mantissa, point: values.get("point"), divides }
+    }
+}
+
 impl Model for Normalised {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        vec![self.of(inputs[0], inputs[1]).into()]
+        let steps = self.mantissa + GUARD;
+        match (inputs[0], inputs[1], self.divides) {
+            (_, 0, true) => return vec![u128::MAX >> (128 - self.bits)],
+            (0, ..) | (_, 0, _) => return vec![0],
+            _ => {}
+        }
+        let [a, b] = [inputs[0], inputs[1]].map(|operand| log_steps(operand, self.mantissa));
+        let sum = if self.divides { a - b + ((self.point as i64) << steps) } else { a + b };
+        vec![value_of(sum + (1 << steps), self.mantissa, self.bits).into()]
     }
 }

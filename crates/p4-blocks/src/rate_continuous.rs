@@ -152,22 +152,18 @@ impl Rates {
 impl Model for Rates {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
         let (now, steps, mantissa) = (inputs[1] as u32, self.mantissa + GUARD, self.mantissa);
-        let one = 1i64 << steps;
-        let turn = (i64::from(now & ((1 << self.half_life) - 1)) << steps) >> self.half_life;
-        let weight = match inputs[2] {
+        // A value times 2 to a number of steps.
+        let scaled = |value: u128, by: i64, bits| match value {
             0 => 0,
-            amount => {
-                value_of(log_steps(amount, mantissa) + one * (1 + i64::from(POINT)) + turn, mantissa, WEIGHT)
-            }
+            _ => value_of(log_steps(value, mantissa) + (1 << steps) + by, mantissa, bits),
         };
+        let turn = (i64::from(now & ((1 << self.half_life) - 1)) << steps) >> self.half_life;
+        let weight = scaled(inputs[2], (i64::from(POINT) << steps) + turn, WEIGHT);
         let current = now >> self.half_life;
         let (held, known) = &mut self.cells[inputs[0] as usize];
         let age = current.wrapping_sub(*known) & (u32::MAX >> self.half_life);
         *held = if age < 32 { *held >> age } else { 0 };
-        let rate = match *held {
-            0 => 0,
-            held => value_of(log_steps(held.into(), mantissa) + one + scale(mantissa) - turn, mantissa, 32),
-        };
+        let rate = scaled((*held).into(), scale(mantissa) - turn, 32);
         (*held, *known) = ((*held + weight).min(u64::MAX >> (64 - HELD)), current);
         vec![rate.into()]
     }

@@ -5,6 +5,7 @@
 
 use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
+use crate::hash::Rows;
 use crate::parameters::Kind;
 use crate::{Access, Block, Body, Cost, Hash, Model, Parameter, Port, Values, hash};
 use std::fmt::Write;
@@ -56,12 +57,7 @@ pub(crate) static MIN_TIMESTAMP: Block = Block {
         apply: "age = now - times.read(item);\ntimes.write(item, now);\n".to_string(),
         ..Body::default()
     },
-    model: |values| {
-        Box::new(Ages {
-            rows: vec![vec![0; values.get("columns") as usize]; values.get("rows") as usize],
-            key: values.small("key"),
-        })
-    },
+    model: |values| Box::new(Ages(Rows::new(values, values.small("rows")))),
     cost: |values| {
         let rows = values.small("rows");
         Cost {
@@ -96,7 +92,10 @@ pub(crate) static FLOWLET: Block = Block {
     },
     p4: flowlet,
     exact: exact_flowlet,
-    model: |values| Box::new(Flowlets::new(values)),
+    model: |values| {
+        let [routes, timeout] = ["routes", "timeout"].map(|name| values.small(name));
+        Box::new(Flowlets { rows: Rows::new(values, 2), routes, timeout })
+    },
     cost: |values| Cost {
         state_bits: 2 * values.get("columns") * (32 + u64::from(values.get("routes").ilog2())),
         hashes: 2,
@@ -184,45 +183,28 @@ bursts.write(item, now ++ route);
     }
 }
 
-struct Ages {
-    rows: Vec<Vec<u32>>,
-    key: u32,
-}
+struct Ages(Rows<u32>);
 
 impl Model for Ages {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let (now, key, count) = (inputs[1] as u32, self.key, self.rows.len() as u32);
-        let age = self.rows.iter_mut().zip(0..).map(|(row, number)| {
-            let index = hash::of(inputs[0], key, number, count) as usize % row.len();
-            now.wrapping_sub(std::mem::replace(&mut row[index], now))
-        });
-        vec![age.max().unwrap_or(0).into()]
+        let now = inputs[1] as u32;
+        let ages = self.0.cells(inputs[0]).map(|time| now.wrapping_sub(std::mem::replace(time, now)));
+        vec![ages.max().unwrap_or(0).into()]
     }
 }
 
 struct Flowlets {
     /// Time and part of the route.
-    rows: [Vec<(u32, u32)>; 2],
-    key: u32,
+    rows: Rows<(u32, u32)>,
     routes: u32,
     timeout: u32,
-}
-
-impl Flowlets {
-    fn new(values: &Values) -> Flowlets {
-        let row = || vec![(0, 0); values.get("columns") as usize];
-        let [key, routes, timeout] = ["key", "routes", "timeout"].map(|name| values.small(name));
-        Flowlets { rows: [row(), row()], key, routes, timeout }
-    }
 }
 
 impl Model for Flowlets {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
         let (now, wish) = (inputs[1] as u32, inputs[2] as u32);
         let (mut route, mut begins) = (0u32, false);
-        for (row, number) in self.rows.iter_mut().zip(0..) {
-            let index = hash::of(inputs[0], self.key, number, 2) as usize % row.len();
-            let (time, part) = &mut row[index];
+        for (time, part) in self.rows.cells(inputs[0]) {
             if now.wrapping_sub(*time) > self.timeout {
                 *part = wish.wrapping_sub(route) % self.routes;
                 begins = true;
