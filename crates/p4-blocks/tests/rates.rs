@@ -24,12 +24,14 @@ fn relative(model: &mut dyn Model, interval: u32, events: u64) -> f64 {
 }
 
 #[test]
-fn the_continuous_meter_is_right_from_1_to_10_000_events_for_each_interval() {
-    let meter = find("rate-continuous").expect("a block");
-    let values = meter.with(&[("interval", 20), ("cells", 2)]).expect("possible");
-    for events in [1, 3, 31, 105, 839, 10_000] {
-        let relative = relative(&mut *(meter.model)(&values), 20, events);
-        assert!((relative - 1.0).abs() < 0.05, "{events} events: {relative:.3} of the truth");
+fn both_meters_are_right_from_1_to_10_000_events_for_each_interval() {
+    for name in ["rate-interval", "rate-continuous"] {
+        let meter = find(name).expect("a block");
+        let values = meter.with(&[("interval", 20), ("cells", 2)]).expect("possible");
+        for events in [1, 3, 31, 105, 839, 10_000] {
+            let relative = relative(&mut *(meter.model)(&values), 20, events);
+            assert!((relative - 1.0).abs() < 0.05, "{name}, {events} events: {relative:.3} of the truth");
+        }
     }
 }
 

@@ -202,3 +202,74 @@ impl Chosen {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_diag::codes::plan::NO_FIT;
+    use std::collections::BTreeSet;
+
+    const INCLUDES: [&str; 3] = [
+        "p4rack/blocks/number-of-keys/error=5%,flows=5000,as=Senders.p4",
+        "p4rack/blocks/number-of-keys/error=5%,flows=5000,as=Receivers.p4",
+        "p4rack/blocks/number-of-keys/error=10%,flows=5000,as=Ports.p4",
+    ];
+
+    fn diagnostics() -> Vec<Diagnostic> {
+        vec![Diagnostic::error(NO_FIT, "it does not fit")]
+    }
+
+    /// Names of the blocks at these places, as a note has them.
+    fn names_at(places: [usize; INCLUDES.len()]) -> String {
+        let variants = Variants::default();
+        assert!(INCLUDES.iter().all(|name| variants.builtin(name).is_some()));
+        let _ = variants.combinations();
+        let places = INCLUDES.iter().map(|name| name.to_string()).zip(places).collect();
+        names(&Variants { places, ..variants }).join(" and ")
+    }
+
+    type Attempts = Vec<[usize; INCLUDES.len()]>;
+
+    /// Tries combinations of blocks for all includes; `attempt` gets the number of the attempt. Also returns the places of all attempts.
+    fn tried(attempt: impl Fn(usize) -> Result<(), Refused>) -> (Result<Chosen, Vec<Diagnostic>>, Attempts) {
+        let mut attempts = vec![];
+        let found = first_that_fits(|variants| {
+            assert!(INCLUDES.iter().all(|name| variants.builtin(name).is_some()));
+            attempts.push(INCLUDES.map(|name| variants.places.get(name).copied().unwrap_or(0)));
+            attempt(attempts.len())
+        });
+        (found.map(|((), chosen)| chosen), attempts)
+    }
+
+    #[test]
+    fn combinations_near_the_first_choices_come_first() {
+        let (found, attempts) = tried(|_| Err(Refused::Devices(diagnostics())));
+        let sums: Vec<usize> = attempts.iter().map(|places| places.iter().sum()).collect();
+        assert!(sums.is_sorted() && sums[..5] == [0, 1, 1, 1, 2], "{attempts:?}");
+        let distinct: BTreeSet<_> = attempts.iter().collect();
+        assert_eq!(distinct.len(), attempts.len(), "{attempts:?}");
+        // The error is that of the first combination, with the reasons of the next ones.
+        let found = found.expect_err("none fits");
+        let [only] = &found[..] else { panic!("{found:#?}") };
+        let mut notes: Vec<String> = attempts[1..=MANY]
+            .iter()
+            .map(|places| format!("with {}: it does not fit", names_at(*places)))
+            .collect();
+        notes.push(format!("{} more combinations of blocks do not fit", attempts.len() - 1 - MANY));
+        assert_eq!(only.notes, notes);
+    }
+
+    /// Wrong input of a later combination, such as a size that a table cannot have, is a reason against that combination.
+    #[test]
+    fn a_later_combination_may_be_wrong_input() {
+        let (found, attempts) = tried(|number| match number {
+            1 => Err(Refused::Devices(diagnostics())),
+            2 => Err(Refused::Input(diagnostics())),
+            _ => Ok(()),
+        });
+        assert_eq!((found.expect("the third fits").refused.len(), attempts.len()), (2, 3));
+        // But not with the first: then the input is wrong whatever the blocks.
+        let (found, attempts) = tried(|_| Err(Refused::Input(diagnostics())));
+        assert_eq!((found.expect_err("it is wrong").len(), attempts.len()), (1, 1));
+    }
+}

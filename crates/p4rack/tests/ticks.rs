@@ -58,3 +58,46 @@ fn the_part_that_has_the_ports_has_the_ticks() {
         .unwrap_or_else(|failure| panic!("{}", failure.describe()));
     assert!(tried.hops > 0, "{tried:?}");
 }
+
+/// A part that treats the frame of a tick wrongly, and nothing else, is noticed: ticks are among the packets of a proof.
+#[test]
+fn a_proof_draws_ticks() {
+    let is_equal = |then: &str, tick: &str| {
+        let case = |then: &str| {
+            let ingress = format!("@region(\"R\") {{ hdr.h.b = hdr.h.b + 1; {then} }} std.egress_spec = 2;");
+            let text = support::small_program("", &ingress, "");
+            let text = text.replace("V1Switch(", &format!("{tick}\nV1Switch("));
+            support::case(support::compile_text(&text, &mut SourceMap::new()), support::placement(&["R"]))
+        };
+        let case = ir_prove::Case { parts: case(then).parts, ..case("") };
+        ir_prove::prove(&case, &ir_prove::Effort::default()).is_ok()
+    };
+    let tick = "@tick(\"50us\", 301, \"9d02\")";
+    let wrong = "if (std.ingress_port == 301 && hdr.h.a == 0x9d) { hdr.h.b = 0; }";
+    assert!(is_equal("", tick));
+    assert!(!is_equal(wrong, tick));
+    // No other packet shows it.
+    assert!(is_equal(wrong, ""));
+}
+
+#[test]
+fn a_program_with_ticks_is_not_merged_with_others() {
+    let text = support::small_program("", "std.egress_spec = 2;", "");
+    let without = support::compile_text(&text, &mut SourceMap::new());
+    let ticks = text.replace("V1Switch(", "@tick(\"50us\", 7, \"0102\")\nV1Switch(");
+    let with = support::compile_text(&ticks, &mut SourceMap::new());
+    let app = |name: &str, program, class: Option<&str>| ir_merge::App {
+        name: name.into(),
+        program,
+        class: class.map(|class| traffic_classes::Class::read(class).expect("a class")),
+        priority: None,
+        has_regions: false,
+        shares_parser: false,
+    };
+    assert!(ir_merge::merge(&[app("a", &without, Some("port == 1")), app("b", &without, None)]).is_ok());
+    let found = ir_merge::merge(&[app("a", &with, Some("port == 1")), app("b", &without, None)]);
+    let found = found.expect_err("it has ticks");
+    let [only] = &found[..] else { panic!("{found:#?}") };
+    assert_eq!(only.title, "`a` cannot be merged with other programs");
+    assert!(only.notes[0].contains("`@tick`"), "{only:?}");
+}

@@ -44,7 +44,9 @@ impl Operator {
             let message = |update| StreamMessageRequest { update: Some(update) };
             say.send(message(Said::Arbitration(claim))).await.map_err(|_| closed())?;
             let mut heard = switch.stream_channel(ReceiverStream::new(said)).await?.into_inner();
-            let (mut timers, mut sent): (Vec<Interval>, u64) = (vec![], 0);
+            // The first arbitration update says that the claim is granted: time begins then, once.
+            while !check(heard.message().await?.ok_or_else(closed)?.update)? {}
+            let (mut timers, mut sent): (Vec<Interval>, u64) = (ticks.iter().map(timer).collect(), 0);
             while most.is_none_or(|most| sent < most) {
                 tokio::select! {
                     at = next(&mut timers) => {
@@ -53,10 +55,7 @@ impl Operator {
                         sent += 1;
                     }
                     update = heard.message() => {
-                        // The first answer says that the claim is granted.
-                        if check(update?.ok_or_else(closed)?.update)? && timers.is_empty() {
-                            timers = ticks.iter().map(timer).collect();
-                        }
+                        check(update?.ok_or_else(closed)?.update)?;
                     }
                 }
             }
@@ -97,5 +96,30 @@ fn check(update: Option<Heard>) -> Result<bool, Status> {
         },
         Some(Heard::Error(error)) => Err(Status::invalid_argument(error.message)),
         _ => Ok(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten periods late: one tick for all of them, and not ten.
+    #[test]
+    fn a_late_tick_stands_for_all_that_were_missed() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let period = Duration::from_millis(20);
+        let (begun, ready) = runtime.block_on(async {
+            let mut timer = timer(&SentTick { period, packet: PacketOut::default() });
+            tokio::time::sleep(10 * period).await;
+            let begun = Instant::now();
+            let mut ready = 0;
+            while poll_fn(|cx| Poll::Ready(timer.poll_tick(cx).is_ready())).await {
+                ready += 1;
+            }
+            (begun, ready)
+        });
+        // More only if asking took so long.
+        let most = 2 + begun.elapsed().as_millis() / period.as_millis();
+        assert!(ready >= 1 && ready <= most, "{ready} of at most {most}");
     }
 }

@@ -76,3 +76,26 @@ fn metadata(fields: &[(u32, u32)], header: &[u8]) -> Vec<PacketMetadata> {
     let mut value = |bits: u32| reader.read(bits).map_or(vec![], |bits| bits.to_canonical_bytes());
     fields.iter().map(|(id, bits)| PacketMetadata { metadata_id: *id, value: value(*bits) }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_is_a_packet_with_its_header_as_metadata() {
+        let args = Args {
+            program: concat!(env!("CARGO_MANIFEST_DIR"), "/tests/agents/tick.p4").to_string(),
+            preprocessor: Preprocessor { define: vec![], undefine: vec![], include: vec![] },
+            device_id: 1,
+            role: String::new(),
+            count: None,
+        };
+        let read = read(&args);
+        let Ok([SentTick { period, packet }]) = read.as_deref() else { panic!("one tick") };
+        assert_eq!(*period, Duration::from_millis(3));
+        assert_eq!(packet.payload, [0xc0, 0xff, 0xee]);
+        let metadata: Vec<(u32, &[u8])> =
+            packet.metadata.iter().map(|field| (field.metadata_id, field.value.as_slice())).collect();
+        assert_eq!(metadata, [(1, &[1, 1][..]), (2, &[2])]);
+    }
+}
