@@ -155,19 +155,19 @@ impl Edges {
             && to_it.all(|(one, target)| one.keeper.as_ref().is_some_and(|keeper| is_unused(keeper, target)))
     }
 
-    /// Devices in the order in which a write reaches them: each group after the one before is done. First those that no edge leads to, then targets that are not in use,
-    /// then those in use (ExoPlane's switch, backups, primaries): no packet at a spare sees less than one that has been at the device before it.
-    /// Shards have no such order: each of their devices is in use at some edge.
-    pub(crate) fn phases(&self, devices: impl Iterator<Item = usize>) -> [BTreeSet<usize>; 3] {
-        let mut phases = [BTreeSet::new(), BTreeSet::new(), BTreeSet::new()];
-        for device in devices {
-            let mut to_it =
-                self.all.iter().filter_map(|one| Some((one, one.edge.target(device)?))).peekable();
-            let is_target = to_it.peek().is_some();
-            let is_used = to_it.any(|(one, target)| one.used.contains(target));
-            phases[usize::from(is_target) + usize::from(is_used)].insert(device);
+    /// The place of a device in the order in which a write reaches them, where packets come to what is written over the edges `leading`, or over any. First those that no edge
+    /// leads to, then targets that are not in use, then those in use (ExoPlane's switch, backups, primaries): no packet at a spare sees less than one that has been
+    /// at the device before it. Without `leading`, shards have no such order: each of their devices is in use at some edge.
+    pub(crate) fn phase(&self, device: usize, leading: Option<&BTreeSet<usize>>) -> usize {
+        let target = |one: &Watched| one.edge.target(device);
+        let is_used = |(at, one): (usize, &Watched)| {
+            leading.is_none_or(|leading| leading.contains(&at))
+                && target(one).is_some_and(|target| one.used.contains(target))
+        };
+        match self.all.iter().any(|one| target(one).is_some()) {
+            false => 0,
+            true => 1 + usize::from(self.all.iter().enumerate().any(is_used)),
         }
-        phases
     }
 
     /// All edges, for people.

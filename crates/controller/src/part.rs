@@ -4,7 +4,7 @@ use crate::edge::Edge;
 use failover::Side;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
-use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
+use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, TableEntry, Update, entity::Entity as Kind};
 use p4runtime_server::{Ahead, Status};
 use p4runtime_store::{Described, Numbers};
 use state_modes::{Merge, Mode};
@@ -40,6 +40,9 @@ pub trait Planner {
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status>;
 }
 
+/// For each entry of a table: the edges, by their places in [`Rollout::edges`], over which packets may come to it. None: over any.
+pub type EdgesTo = Arc<dyn Fn(&TableEntry) -> Option<BTreeSet<usize>> + Send + Sync>;
+
 /// The links between devices, each from both ends.
 pub type Wires = BTreeMap<(usize, u32), (usize, u32)>;
 
@@ -63,6 +66,8 @@ pub struct Rollout {
     pub wires: Wires,
     /// Edges with spares.
     pub edges: Vec<Edge>,
+    /// Edges that lead to an entry; none if the program has no shards.
+    pub edges_to: Option<EdgesTo>,
     /// How the copies of each counter and register on several devices relate, by the object's id; of a direct counter by its table's.
     pub modes: BTreeMap<u32, Mode>,
     /// Ids of counters whose copies are merged at an interval; the copies of others are added up when they are read.
@@ -171,6 +176,14 @@ impl Rollout {
     /// A device's name.
     pub(crate) fn name(&self, device: usize) -> &str {
         self.parts.get(device).and_then(Option::as_ref).map_or("?", |part| &part.name)
+    }
+
+    /// The edges over which packets may come to what an update writes, if not over any.
+    pub(crate) fn edges_to(&self, update: &Update) -> Option<BTreeSet<usize>> {
+        match update.entity.as_ref()?.entity.as_ref()? {
+            Kind::TableEntry(entry) if !entry.is_default_action => self.edges_to.as_ref()?(entry),
+            _ => None,
+        }
     }
 
     /// Devices that have the entity's object.

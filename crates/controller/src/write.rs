@@ -6,7 +6,9 @@
 use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, cells_of};
 use crate::desired::Plans;
+use crate::edges::Edges;
 use crate::merge_calls;
+use crate::order::Steps;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
@@ -18,7 +20,7 @@ use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
 use state_journal::Notes;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
@@ -86,15 +88,6 @@ struct Terms<'r> {
     at_once: bool,
 }
 
-impl Batch {
-    /// Does nothing at these devices.
-    fn leave_out(&mut self, devices: &BTreeSet<usize>) {
-        self.forth.retain(|device, _| !devices.contains(device));
-        self.back.retain(|device, _| !devices.contains(device));
-        self.of.retain(|device, _| !devices.contains(device));
-    }
-}
-
 enum Ended {
     /// As far as the desired state allows it.
     Done(Outcomes),
@@ -115,14 +108,13 @@ struct Batch {
     outcomes: Outcomes,
     /// Changes of the desired state.
     undo: Vec<Change>,
-    forth: Spread,
-    /// In the order of `forth`.
-    back: Spread,
+    steps: Steps,
     /// Values for merged objects: no device refuses them, so they come last.
     merged: Totals,
-    /// For each element of `forth`, the positions of its updates in the request.
-    of: BTreeMap<usize, Vec<usize>>,
 }
+
+/// A step of a batch, a device, and what it has answered.
+type Answered = (usize, usize, Answer);
 
 /// Does updates, in numbers; those that have none are refused.
 async fn transact<P: Planner>(
@@ -139,7 +131,7 @@ async fn transact<P: Planner>(
         before = repair::gather(shared, rollout, queries, &absent).await?;
     }
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
-    batch.leave_out(&absent);
+    batch.steps.leave_out(&absent);
     let merged = std::mem::take(&mut batch.merged);
     let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await?;
     if let (Ended::Done(_), false, Some(rollout)) = (&ended, merged.is_empty(), &running) {
@@ -156,13 +148,12 @@ async fn transfer<P: Planner>(
     terms: Terms<'_>,
     updates: usize,
 ) -> Result<Ended, Status> {
-    if batch.forth.is_empty() {
+    if batch.steps.is_empty() {
         return Ok(Ended::Done(batch.outcomes));
     }
     let origin = running.map(|rollout| rollout.origin);
     // One device does few updates at once.
-    let is_long = batch.forth.len() > 1 || batch.forth.values().any(|list| list.len() > SLICE);
-    let holds = terms.at_once && is_long;
+    let holds = terms.at_once && batch.steps.is_longer_than(SLICE);
     if let (true, Some(origin)) = (holds, origin)
         && let Err(status) = shared.hold(origin).await
     {
@@ -170,40 +161,38 @@ async fn transfer<P: Planner>(
         undo(shared, batch.undo).await?;
         return Err(status);
     }
-    let mut forth = std::mem::take(&mut batch.forth);
-    let phases = shared.state().edges.phases(forth.keys().copied());
-    let (mut answers, mut before) = (vec![], before);
-    for devices in phases {
-        let asks =
-            devices.into_iter().filter_map(|device| Some((device, Ask::Write(forth.remove(&device)?))));
+    let (mut answers, mut before): (Vec<Answered>, _) = (vec![], before);
+    for step in 0..batch.steps.len() {
+        let asks = batch.steps.take_forth(step).into_iter();
+        let asks = asks.map(|(device, updates)| (device, Ask::Write(updates)));
         let mut answered = shared.ask_all(asks.collect()).await;
         for (device, answer) in answered.iter_mut().filter(|(_, answer)| *answer == Answer::Lost) {
             let mut state = shared.state();
             if state.edges.is_out(*device) {
                 state.stale(*device, "it does not answer", before.remove(device).unwrap_or_default());
                 *answer = Answer::Done;
-                batch.back.remove(device);
+                batch.steps.leave_out(&[*device].into());
             }
         }
         let goes_on = answered.iter().all(|(_, answer)| *answer == Answer::Done);
-        answers.extend(answered);
+        answers.extend(answered.into_iter().map(|(device, answer)| (step, device, answer)));
         if !goes_on {
             break;
         }
     }
-    let mut all_done = answers.iter().all(|(_, answer)| *answer == Answer::Done);
+    let mut all_done = answers.iter().all(|(.., answer)| *answer == Answer::Done);
     if let (true, true, Some(origin)) = (all_done, holds, origin)
         && !shared.is_held(origin).await
     {
         // Packets may have seen some of it.
         all_done = false;
         let why = "the device lost its controller: frames were admitted before all devices were done";
-        answers.push((origin, Answer::Refused(Status::new(Code::Aborted, why))));
+        answers.push((usize::MAX, origin, Answer::Refused(Status::new(Code::Aborted, why))));
     }
-    let mut spent = (vec![], Spread::new());
+    let mut spent = (vec![], Steps::default());
     let ended = match all_done {
         true => {
-            spent = (batch.undo, batch.back);
+            spent = (batch.undo, batch.steps);
             Ok(Ended::Done(batch.outcomes))
         }
         false => roll_back(shared, running, batch, before, answers, updates).await,
@@ -212,7 +201,7 @@ async fn transfer<P: Planner>(
         shared.release(origin).await;
     }
     shared.discard(spent.0).await;
-    for list in spent.1.into_values() {
+    for list in spent.1.into_back() {
         shared.discard(list).await;
     }
     ended
@@ -307,12 +296,13 @@ async fn desire<P: Planner>(
             shared.pause().await;
         }
         let mut state = shared.state();
+        let state = &mut *state;
         for update in slice {
             if batch.outcomes.failed() && terms.all_or_nothing {
                 batch.outcomes.not_tried();
                 continue;
             }
-            desire_one(&mut state.server, running, (update, index), terms, &mut batch);
+            desire_one((&mut state.server, &state.edges), running, (update, index), terms, &mut batch);
             index += 1;
         }
     }
@@ -320,7 +310,7 @@ async fn desire<P: Planner>(
     if batch.outcomes.failed() && terms.all_or_nothing {
         undo(shared, std::mem::take(&mut batch.undo)).await?;
         batch.outcomes.rolled_back();
-        batch.forth.clear();
+        batch.steps = Steps::default();
         batch.merged.clear();
     }
     Ok(batch)
@@ -328,7 +318,7 @@ async fn desire<P: Planner>(
 
 /// Does one update, in the order of the request, to the desired state.
 fn desire_one<P: Planner>(
-    server: &mut Server<Plans<P>>,
+    (server, edges): (&mut Server<Plans<P>>, &Edges),
     running: Option<&Arc<Rollout>>,
     (update, index): (&Lowered<'_>, usize),
     terms: Terms<'_>,
@@ -348,13 +338,14 @@ fn desire_one<P: Planner>(
     batch.outcomes.note(Ok(()));
     let Some(rollout) = running else { return };
     batch.merged.extend(update.entity.iter().flat_map(|entity| cells_of(rollout, entity)));
-    spread(rollout, update, &mut batch.forth);
+    let (mut forth, mut undone) = (Spread::new(), Spread::new());
+    spread(rollout, update, &mut forth);
     for update in back.unwrap_or_default() {
-        spread(rollout, &update, &mut batch.back);
+        spread(rollout, &update, &mut undone);
     }
-    for (device, list) in &batch.forth {
-        batch.of.entry(*device).or_default().resize(list.len(), index);
-    }
+    // While packets are kept out, they see no order.
+    let leading = if terms.at_once { None } else { rollout.edges_to(update) };
+    batch.steps.add((index, update.r#type()), (forth, undone), leading.as_ref(), edges);
 }
 
 /// Rolls back: a device failed, so undoes the writes of the others and of the desired state.
@@ -363,38 +354,34 @@ async fn roll_back<P: Planner>(
     running: Option<&Arc<Rollout>>,
     mut batch: Batch,
     mut before: Found,
-    answers: Vec<(usize, Answer)>,
+    answers: Vec<Answered>,
     updates: usize,
 ) -> Result<Ended, Status> {
     let Some(rollout) = running else { return Ok(Ended::Done(batch.outcomes)) };
     let mut outcomes = Outcomes::default();
     let (mut guilty, mut cause) = (0, None);
-    let mut asks = vec![];
+    let mut asks = Spread::new();
     let mut unknown = vec![];
-    for (device, answer) in answers {
-        match answer {
-            Answer::Done => {
-                // The device has executed all its writes: undo them, the last one first.
-                let mut list = batch.back.remove(&device).unwrap_or_default();
-                list.reverse();
-                asks.push((device, Ask::Write(list)));
-            }
-            other => {
-                // A refusal has changed nothing on its device; without an answer, the device may or may not have executed the write.
-                if is_unknown(&other) {
-                    unknown.push(device);
-                }
-                if cause.is_none() {
-                    let at = first_error(&other);
-                    guilty = batch.of.get(&device).and_then(|of| of.get(at)).copied().unwrap_or(0);
-                    cause = Some(refusal(rollout.name(device), &other));
-                }
-            }
+    for (step, device, answer) in answers.iter().filter(|(.., answer)| *answer != Answer::Done) {
+        // A refusal has changed nothing on its device; without an answer, the device may or may not have executed the write.
+        if is_unknown(answer) {
+            unknown.push(*device);
+        }
+        if cause.is_none() {
+            guilty = batch.steps.place(*step, *device, first_error(answer)).unwrap_or(0);
+            cause = Some(refusal(rollout.name(*device), answer));
+        }
+    }
+    // Devices have executed all writes of these steps: undo them, the last one first.
+    for (step, device, _) in answers.iter().rev().filter(|(.., answer)| *answer == Answer::Done) {
+        if !unknown.contains(device) {
+            asks.entry(*device).or_default().extend(batch.steps.take_back(*step, *device).into_iter().rev());
         }
     }
     // The desired state comes first: a device that is repaired meanwhile then gets the state without the write.
     undo(shared, std::mem::take(&mut batch.undo)).await?;
-    let undone = shared.ask_all(asks).await;
+    let asks = asks.into_iter().map(|(device, updates)| (device, Ask::Write(updates)));
+    let undone = shared.ask_all(asks.collect()).await;
     unknown
         .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));

@@ -12,6 +12,7 @@ mod change;
 mod data;
 mod device_config;
 mod entity_ids;
+mod entry_edges;
 mod fill;
 mod flow_moves;
 mod flow_writes;

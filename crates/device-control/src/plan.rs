@@ -1,5 +1,6 @@
 //! The planner of the [`controller`]: from a whole program and a placement to the program of each device.
 
+use super::entry_edges::edges_to;
 use super::known::lock;
 use super::{Known, Maker, Offered, refusal};
 use base_diag::SourceMap;
@@ -170,7 +171,7 @@ fn rollout_of(
     let Offered { info, plain, numbers, initial } = offered?;
     super::room(&plain, memory)?;
     let cookie = cookie_of(whole);
-    let mut edges = vec![];
+    let (mut edges, mut leading) = (vec![], vec![]);
     let limits = EdgeLimits { thresholds: placement.thresholds, hold_down };
     let devices = parts.into_iter().zip(texts).zip(&placement.devices).enumerate();
     let origin = placement.origin().0 as usize;
@@ -180,6 +181,7 @@ fn rollout_of(
             // A session with a packet length is accepted only if each device can cut its clones.
             cuts_clones &= part.linkage.truncates_clones;
             edges.extend(edges_of(at, &part, limits)?);
+            leading.extend(part.linkage.edges.iter().map(|edge| (edge.regions.clone(), edge.shards.clone())));
             let mut part = make_part(name, &part.program, &part.linkage, text, &info)?;
             part.config.cookie = Some(cookie);
             Ok(Some(part))
@@ -189,6 +191,7 @@ fn rollout_of(
     let parts: Vec<_> = parts.collect::<Result<_, _>>()?;
     let (modes, wires) = (modes(whole, &plain), wires(placement));
     let merged_counters = merged_counters(whole, &plain);
+    let edges_to = edges_to(whole, &plain, &leading);
     Ok(Rollout {
         info,
         plain,
@@ -199,6 +202,7 @@ fn rollout_of(
         parts,
         wires,
         edges,
+        edges_to,
         modes,
         merged_counters,
         cuts_clones,

@@ -1,5 +1,6 @@
 //! Tables, actions and calls.
 
+use crate::formula::Value;
 use crate::input::{Input, Inputs};
 use crate::keys::Place;
 use crate::known::{Known, Origin, Path, Root, leaves};
@@ -123,7 +124,9 @@ impl Walk<'_> {
                 if function.name == "random" && !function.user {
                     inputs.insert(Input::Random);
                 }
-                self.results(call, &directions, &inputs);
+                let is_hash = function.name == "hash" && !function.user;
+                let value = if is_hash { self.hash(call).map(Value::Hash) } else { None };
+                self.results(call, &directions, &Origin { value, ..Origin::of(inputs.clone()) });
                 inputs
             }
             Callee::Method(instance, method) => {
@@ -142,7 +145,7 @@ impl Walk<'_> {
                 if ir_state::access_of(program, *instance, *method) != Access::None {
                     inputs.insert(Input::State(name));
                 }
-                self.results(call, &directions, &inputs);
+                self.results(call, &directions, &Origin::of(inputs.clone()));
                 inputs
             }
             // An object that came as a parameter: which one is not looked up.
@@ -150,7 +153,7 @@ impl Walk<'_> {
                 let directions = vec![Direction::InOut; call.args.len()];
                 let mut inputs = self.given(call, &directions, vars);
                 inputs.insert(Input::Unknown);
-                self.results(call, &directions, &inputs);
+                self.results(call, &directions, &Origin::of(inputs.clone()));
                 inputs
             }
         }
@@ -168,7 +171,7 @@ impl Walk<'_> {
     }
 
     /// The call's results depend on its inputs. The standard metadata as a whole is only given to mark the packet.
-    fn results(&mut self, call: &Call, directions: &[Direction], inputs: &Inputs) {
+    fn results(&mut self, call: &Call, directions: &[Direction], origin: &Origin) {
         for (arg, direction) in call.args.iter().zip(directions) {
             let Some(arg) = arg else { continue };
             if arg.ty == self.roots.standard || !matches!(direction, Direction::Out | Direction::InOut) {
@@ -177,10 +180,10 @@ impl Walk<'_> {
             match self.place(arg) {
                 Some(path) => {
                     for (leaf, _) in leaves(self.program, &path, &arg.ty) {
-                        self.set(leaf, Origin::of(inputs.clone()));
+                        self.set(leaf, origin.clone());
                     }
                 }
-                None => self.add(arg, inputs),
+                None => self.add(arg, &origin.inputs),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Inputs of every place at one point of the program.
 
+use crate::formula::Value;
 use crate::input::{Input, Inputs};
 use ir::{Program, Type};
 use std::collections::BTreeMap;
@@ -27,6 +28,8 @@ pub struct Origin {
     pub inputs: Inputs,
     /// The value is that of the only input, unchanged.
     pub is_copy: bool,
+    /// How the value is worked out of the inputs, where that is known.
+    pub value: Option<Value>,
 }
 
 /// Inputs of the leaves that were written.
@@ -48,17 +51,25 @@ impl Path {
 impl Origin {
     /// A value worked out of these inputs.
     pub fn of(inputs: Inputs) -> Origin {
-        Origin { inputs, is_copy: false }
+        Origin { inputs, ..Origin::default() }
     }
 
     /// The input itself.
     pub fn copy(input: Input) -> Origin {
-        Origin { inputs: Inputs::from([input]), is_copy: true }
+        Origin { inputs: Inputs::from([input]), is_copy: true, value: None }
+    }
+
+    /// The input that the value is a copy of.
+    pub fn copied(&self) -> Option<&Input> {
+        self.inputs.first().filter(|_| self.is_copy)
     }
 
     /// The value is this or the other one.
     pub fn join(&mut self, other: &Origin) {
         self.is_copy &= other.is_copy && self.inputs == other.inputs;
+        if self.value != other.value {
+            self.value = None;
+        }
         self.inputs.extend(other.inputs.iter().cloned());
     }
 }
@@ -88,6 +99,11 @@ impl Known {
     /// The leaf depends on these inputs from here on.
     pub fn set(&mut self, leaf: Path, origin: Origin) {
         self.0.insert(leaf, origin);
+    }
+
+    /// The leaves that were written.
+    pub fn written(&self) -> impl Iterator<Item = &Path> {
+        self.0.keys()
     }
 
     /// The place is as at the start again.

@@ -16,15 +16,19 @@
 mod again;
 mod annotations;
 mod calls;
+mod formula;
 mod input;
 mod keys;
 mod known;
 mod roots;
+mod shards;
 mod text;
 mod union_key;
 mod values;
 mod walk;
 
+pub use formula::{Choice, Hash, Hashed, Part as HashedPart, Test};
 pub use input::{Input, Inputs};
 pub use keys::{Affinity, Key, Keyed, Keys, Obstacle, Place, Reason, keys};
+pub use shards::{Sharding, shardings};
 pub use union_key::{Part, ShardKey, Source, Step, UnionKey};

@@ -1,6 +1,7 @@
 //! A walk over the stages of a program that notes the inputs of each key.
 
 use crate::again::{Again, again};
+use crate::formula::Hash;
 use crate::input::{Input, Inputs};
 use crate::keys::{Key, Place};
 use crate::known::{Known, Origin, Path, Root, leaves};
@@ -35,6 +36,8 @@ pub struct Walk<'p> {
     pub found: BTreeMap<(Place, u32), Key>,
     /// Inputs of all conditions, by place.
     pub conditions: BTreeMap<Span, Inputs>,
+    /// Fields with the number of a packet's shard, by their places in the metadata: the hash that is written there, if all writes are of the same one.
+    pub numbers: BTreeMap<Vec<u32>, Option<Hash>>,
 }
 
 /// The running call.
@@ -66,6 +69,7 @@ impl<'p> Walk<'p> {
             left: STATEMENTS,
             found: BTreeMap::new(),
             conditions: BTreeMap::new(),
+            numbers: BTreeMap::new(),
         };
         let mut is_again = false;
         loop {
@@ -217,8 +221,9 @@ impl<'p> Walk<'p> {
     pub(crate) fn set(&mut self, leaf: Path, mut origin: Origin) {
         if !self.under.is_empty() {
             origin.inputs.extend(self.under.iter().cloned());
-            origin.is_copy = false;
+            origin = Origin::of(origin.inputs);
         }
+        self.note_number(&leaf, &origin);
         self.known.set(leaf, origin);
     }
 
@@ -280,8 +285,12 @@ impl<'p> Walk<'p> {
                 self.extracted(header);
             }
             StmtKind::If(condition, yes, no) => {
+                let test = self.test(condition);
                 self.condition(condition, vars);
-                self.one_of([yes, no].into_iter(), true, vars);
+                match test {
+                    Some(test) => self.choose(&test, (yes, no), vars),
+                    None => self.one_of([yes, no].into_iter(), true, vars),
+                }
             }
             StmtKind::Block(block) => self.block(block, vars),
             StmtKind::For { init, cond, update, body } => {
@@ -389,7 +398,7 @@ impl<'p> Walk<'p> {
 
     pub(crate) fn note(&mut self, place: Place, at: u32, text: &str, ty: &Type, origin: Origin, span: Span) {
         let width = self.program.bits(ty).unwrap_or(0) as u32;
-        let copy_of = origin.inputs.first().filter(|_| origin.is_copy).cloned();
+        let copy_of = origin.copied().cloned();
         let new = Key { text: text.into(), width, inputs: Inputs::new(), copy_of: copy_of.clone(), span };
         let key = self.found.entry((place, at)).or_insert(new);
         key.inputs.extend(origin.inputs);

@@ -158,6 +158,8 @@ pub struct Edge {
     pub number: u64,
     /// The regions that it leads to.
     pub regions: Vec<Name>,
+    /// The shards that it leads; none if it leads all packets.
+    pub shards: Option<Vec<u64>>,
     /// The preferred device and its spares, each with the port that leads there.
     pub targets: Vec<(DeviceIndex, u64)>,
 }

@@ -192,7 +192,12 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
         return Err(wrong("this is no operator".to_string()).help(format!("write {}", known.join(", "))));
     };
     match (sharing(program, object), mode) {
-        (Some(StateMode::Sum | StateMode::PerEntry), Mode::Merged(Merge::Add)) => Ok(Some(*mode)),
+        (Some(StateMode::Sum), Mode::Merged(Merge::Add)) => Ok(Some(*mode)),
+        // Their copies add up when they are read, but a device that fails takes its counts with it.
+        (Some(StateMode::PerEntry), Mode::Merged(Merge::Add)) => Err(wrong(format!("this is a {}", object.name))
+            .note("its cells are entries, and devices have no common numbers for these")
+            .note("without the annotation, its copies are added up when they are read")
+            .help("leave it out, or count in a counter, whose index each entry has as an argument")),
         (Some(StateMode::Sum | StateMode::PerEntry), _) => {
             Err(wrong(format!("a {} adds up", object.name)).help("leave it out, or write `@merge(\"add\")`"))
         }

@@ -141,15 +141,35 @@ fn a_device_is_out_at_all_edges_or_not() {
 #[test]
 fn the_switch_comes_first_and_devices_in_use_last() {
     let mut edges = edges();
-    let all = |edges: &Edges| {
-        edges.phases([0, 1, 2].into_iter()).map(|phase| phase.into_iter().collect::<Vec<_>>())
-    };
-    assert_eq!(all(&edges), [vec![0], vec![1, 2], vec![]], "nothing is known");
+    let all = |edges: &Edges| [0, 1, 2].map(|device| edges.phase(device, None));
+    assert_eq!(all(&edges), [0, 1, 1], "nothing is known");
     read(&mut edges, 0, 0, 0, 1);
-    assert_eq!(all(&edges), [vec![0], vec![2], vec![1]]);
+    assert_eq!(all(&edges), [0, 2, 1]);
     uses(&mut edges, [1, 0, 0, 2, 2]);
-    assert_eq!(all(&edges), [vec![0], vec![1], vec![2]]);
-    assert_eq!(all(&Edges::default()), [vec![0, 1, 2], vec![], vec![]], "without edges all at once");
+    assert_eq!(all(&edges), [0, 1, 2]);
+    assert_eq!(all(&Edges::default()), [0, 0, 0], "without edges all at once");
+}
+
+/// Each of the two devices is in use at one of the edges: only the edge that leads to an entry says in which order they get it.
+#[test]
+fn the_order_is_that_of_the_edges_which_lead_to_an_entry() {
+    let mut edges = Edges::default();
+    edges.fill(&[edge(), Edge { number: 1, targets: vec![2, 1], ..edge() }]);
+    let cells = |number: u64| {
+        let of = Edge { number, ..edge() };
+        [(1, 0), (2, 0), (3, 0), (4, 1), (5, 1)].map(|(register, value)| of.write(register, value).entity)
+    };
+    let found: Vec<Entity> = cells(0).into_iter().chain(cells(1)).flatten().collect();
+    edges.read(0, &found);
+    let all = |leading: &[usize]| {
+        let leading = leading.iter().copied().collect();
+        [0, 1, 2, 3].map(|device| edges.phase(device, Some(&leading)))
+    };
+    assert_eq!(all(&[0]), [0, 2, 1, 0]);
+    assert_eq!(all(&[1]), [0, 1, 2, 0]);
+    assert_eq!(all(&[0, 1]), [0, 2, 2, 0]);
+    assert_eq!(all(&[]), [0, 1, 1, 0], "no packet comes to it");
+    assert_eq!([0, 1, 2].map(|device| edges.phase(device, None)), [0, 2, 2]);
 }
 
 /// A controller that knows nothing takes no entries from a device that may lack writes.

@@ -95,6 +95,7 @@ impl Planner for Rack {
             origin: 0,
             wires: BTreeMap::new(),
             edges: vec![],
+            edges_to: None,
             cuts_clones: true,
         })
     }

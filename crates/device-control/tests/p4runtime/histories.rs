@@ -1,19 +1,23 @@
 //! Histories of writes and packets at a region with a spare, while devices hang, restart and lose their ports: controller, agents and devices as they are, over links and a
 //! control network that take their time and lose messages. Each flow has an entry that a controller writes again and again; one order of these writes has to explain
-//! what the flow's packets saw (`flow_control::history`). Wrong agents show that faults are found.
+//! what the flow's packets saw (`flow_control::history`). Wrong agents show that faults are found; so does a controller that does not know which edge leads to an entry, where
+//! flows are divided among helpers, each of which is in use at some edges.
 
-use crate::setup::{arbitration, compiled_text, maker, with_spare, write_request};
-use crate::spares::{PROGRAM, ids};
+use crate::setup::{arbitration, compiled_text, maker, sharded, with_spare, write_request};
+use crate::spares::{self, ids_of};
 use base_time::{Duration, Rng, Time};
 use controller::{
-    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Reply, Ticket, Timing, Wires,
+    Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Planner, RegionMap, Reply, Rollout,
+    Ticket, Timing, Wires,
 };
 use device_control::{AgentEdges, Maker, Splitter, wires};
 use failover::Thresholds;
 use flow_control::history::{Place, Read, Writes};
-use p4runtime_proto::p4::v1::{Update, entity::Entity as Kind};
-use p4runtime_server::StreamId;
+use ir_split::Placement;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update, entity::Entity as Kind};
+use p4runtime_server::{Status, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 const TIMING: Timing = Timing {
     drain: Duration::from_ms(100),
@@ -29,16 +33,83 @@ const TOR: usize = 0;
 const NIC: usize = 1;
 const SPARE: usize = 2;
 
-/// Ports of the switch that lead to the device and to its spare, and where packets come in and leave.
-const TO: [u32; 2] = [11, 12];
+/// The switch reaches device `n` by port `FIRST + n`.
+const FIRST: u32 = 10;
+/// Where packets come in and leave.
 const IN: u32 = 1;
 const OUT: u32 = 2;
 
-const FLOWS: u8 = 4;
 /// Result of a packet whose flow has no entry.
 const MISS: u8 = 7;
-/// Between two packets.
-const GAP: Duration = Duration::from_ms(2);
+
+pub const SHARDED: &str = include_str!("../../../ir-split/testdata/split/sharded_replicas.p4");
+
+/// Devices, program and flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Setup {
+    /// A device and its spare.
+    Spare,
+    /// Three devices that divide the flows. The controller knows which edge leads to an entry, or not.
+    Shards { knows: bool },
+}
+
+impl Setup {
+    fn program(self) -> &'static str {
+        match self {
+            Setup::Spare => spares::PROGRAM,
+            Setup::Shards { .. } => SHARDED,
+        }
+    }
+
+    fn placement(self) -> Placement {
+        match self {
+            Setup::Spare => with_spare(),
+            Setup::Shards { .. } => sharded(),
+        }
+    }
+
+    /// Addresses of flows. In shards, none is zero: it is not known of zero whether the header is there.
+    fn flows(self) -> Range<u8> {
+        match self {
+            Setup::Spare => 0..4,
+            Setup::Shards { .. } => 1..9,
+        }
+    }
+
+    /// Between two packets.
+    fn gap(self) -> Duration {
+        match self {
+            Setup::Spare => Duration::from_ms(2),
+            Setup::Shards { .. } => Duration::from_ms(1),
+        }
+    }
+
+    /// Least time between two faults. A packet at a backup has to come before the backup has the write that the last packet at the device saw.
+    fn pause(self) -> Duration {
+        match self {
+            Setup::Spare => Duration::from_ms(600),
+            Setup::Shards { .. } => Duration::from_ms(300),
+        }
+    }
+}
+
+/// Plans for a controller that may not know which edge leads to an entry.
+struct Plans {
+    splitter: Splitter,
+    knows_edges: bool,
+}
+
+impl Planner for Plans {
+    fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status> {
+        let rollout = self.splitter.plan(config, epoch)?;
+        let edges_to = rollout.edges_to.clone().filter(|_| self.knows_edges);
+        Ok(Rollout { edges_to, ..rollout })
+    }
+
+    fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status> {
+        self.splitter.replace(map)
+    }
+}
 
 /// How agents lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,7 +153,8 @@ struct Flow {
 }
 
 struct Rig {
-    controller: Controller<Splitter>,
+    setup: Setup,
+    controller: Controller<Plans>,
     agents: Vec<Agent<Maker>>,
     wires: Wires,
     /// The table of the flows' entries, and its action.
@@ -107,9 +179,9 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(seed: u64, lie: Lie) -> Rig {
-        let maker = Maker { own: Some(compiled_text(PROGRAM)), ..maker() };
-        let mut placement = with_spare();
+    fn new(seed: u64, setup: Setup, lie: Lie) -> Rig {
+        let maker = Maker { own: Some(compiled_text(setup.program())), ..maker() };
+        let mut placement = setup.placement();
         // Round trips take up to 2 ms.
         placement.thresholds = Thresholds { ask_after: 1_000, patience: 10_000, ..placement.thresholds };
         let agents = placement.devices.iter().map(|_| Agent::new(Maker { own: None, ..maker.clone() }));
@@ -122,11 +194,15 @@ impl Rig {
             undone: vec![],
         };
         let mut rig = Rig {
+            setup,
             agents: agents.collect(),
             wires: wires(&placement),
-            ids: ids(),
+            ids: ids_of(setup.program()),
             controller: Controller::new(
-                Splitter::new(maker, placement).hold_down(Duration::from_ms(50)),
+                Plans {
+                    splitter: Splitter::new(maker, placement).hold_down(Duration::from_ms(50)),
+                    knows_edges: setup != Setup::Shards { knows: false },
+                },
                 1,
                 0,
                 TIMING,
@@ -141,7 +217,7 @@ impl Rig {
             hangs: BTreeSet::new(),
             lie,
             has_started: false,
-            flows: (0..FLOWS).map(flow).collect(),
+            flows: setup.flows().map(flow).collect(),
             inside: BTreeMap::new(),
             packets: 0,
             failed_writes: 0,
@@ -249,12 +325,12 @@ impl Rig {
             }
             Event::Frame(device, port, frame) => self.frame(device, port, &frame),
             Event::Packet => {
-                let flow = self.rng.below(u64::from(FLOWS)) as u8;
+                let flow = self.rng.below(self.flows.len() as u64) as u8;
                 self.packets += 1;
                 self.inside.insert(self.packets, (flow, self.now));
-                let frame = [&[flow, 2][..], &self.packets.to_be_bytes()].concat();
+                let frame = [&[self.address(flow), 2][..], &self.packets.to_be_bytes()].concat();
                 self.frame(TOR, IN, &frame);
-                self.after(GAP, Event::Packet);
+                self.after(self.setup.gap(), Event::Packet);
             }
             Event::Tick => {
                 let (now, down) = (self.now, &self.down);
@@ -270,7 +346,7 @@ impl Rig {
             Event::Write(flow) => self.write(flow),
             Event::Fault => {
                 self.fault();
-                let next = Duration::from_ms(600) + self.some(Duration::from_s(1));
+                let next = self.setup.pause() + self.some(Duration::from_s(1));
                 self.after(next, Event::Fault);
             }
             Event::Answers(device) => drop(self.hangs.remove(&device)),
@@ -301,6 +377,10 @@ impl Rig {
         }
     }
 
+    fn address(&self, flow: u8) -> u8 {
+        self.setup.flows().start + flow
+    }
+
     fn is_of_flow(&self, update: &Update) -> bool {
         let kind = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
         matches!(kind, Some(Kind::TableEntry(entry)) if entry.table_id == self.ids.0)
@@ -310,7 +390,7 @@ impl Rig {
     fn frame(&mut self, device: usize, port: u32, frame: &[u8]) {
         let Some(target) = self.agents[device].target() else { return };
         for out in target.process(port, frame, self.now) {
-            let link = if device == TOR { out.port } else { TO[device - 1] };
+            let link = if device == TOR { out.port } else { FIRST + device as u32 };
             match self.wires.get(&(device, out.port)).copied() {
                 Some((next, entry)) if !self.down.contains(&link) => {
                     self.send((device, out.port), Duration::from_ms(1), Event::Frame(next, entry, out.frame));
@@ -325,7 +405,7 @@ impl Rig {
     fn left(&mut self, frame: &[u8]) {
         let number = u32::from_be_bytes([frame[2], frame[3], frame[4], frame[5]]);
         let (flow, begin) = self.inside.remove(&number).expect("it leaves once");
-        assert_eq!(frame[0], flow);
+        assert_eq!(frame[0], self.address(flow));
         self.flows[usize::from(flow)].reads.push(Read { value: frame[1], begin, end: self.now });
     }
 
@@ -335,7 +415,7 @@ impl Rig {
             self.down.remove(&port);
         } else {
             self.down.insert(port);
-            let helper = TO.iter().position(|to| *to == port).expect("a helper is there") + 1;
+            let helper = (port - FIRST) as usize;
             let is_on_it = |event: &Event| matches!(event, Event::Frame(device, entry, _) if *device == helper || (*device, *entry) == (TOR, port));
             self.events.retain(|_, event| !is_on_it(event));
         }
@@ -344,7 +424,16 @@ impl Rig {
     }
 
     fn fault(&mut self) {
-        let helper = if self.rng.chance(2, 3) { NIC } else { SPARE };
+        let helper = match self.setup {
+            Setup::Spare => {
+                if self.rng.chance(2, 3) {
+                    NIC
+                } else {
+                    SPARE
+                }
+            }
+            Setup::Shards { .. } => self.rng.below(3) as usize + 1,
+        };
         // Longer than a look at the edges.
         let lasts = Duration::from_ms(60) + self.some(Duration::from_ms(200));
         match self.rng.below(3) {
@@ -353,8 +442,9 @@ impl Rig {
                 self.after(lasts, Event::Answers(helper));
             }
             1 if self.down.is_empty() => {
-                self.link(TO[helper - 1], false);
-                self.after(lasts, Event::PortUp(TO[helper - 1]));
+                let port = FIRST + helper as u32;
+                self.link(port, false);
+                self.after(lasts, Event::PortUp(port));
             }
             1 => {}
             _ => {
@@ -366,7 +456,7 @@ impl Rig {
     }
 
     fn write(&mut self, flow: u8) {
-        let (table, set) = self.ids;
+        let ((table, set), address) = (self.ids, self.address(flow));
         let one = &mut self.flows[usize::from(flow)];
         let is_there = one.now != MISS;
         let value = if is_there && self.rng.chance(1, 8) {
@@ -382,7 +472,7 @@ impl Rig {
             (false, _) => "INSERT",
         };
         let entry = format!(
-            r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{flow:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{value:03o}" }} }} }} }}"#
+            r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{address:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{value:03o}" }} }} }} }}"#
         );
         let call = Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[&entry])));
         let outputs = self.controller.call(self.now, Ticket(flow.into()), call);
@@ -411,7 +501,7 @@ impl Rig {
         self.after(Duration::ZERO, Event::Tick);
         self.after(Duration::ZERO, Event::Packet);
         self.after(Duration::from_ms(500), Event::Fault);
-        (0..FLOWS).for_each(|flow| self.after(Duration::from_ms(10), Event::Write(flow)));
+        (0..self.flows.len()).for_each(|flow| self.after(Duration::from_ms(10), Event::Write(flow as u8)));
         let until = self.now + time;
         while self.now < until {
             self.step();
@@ -420,7 +510,7 @@ impl Rig {
         let reads = self.flows.iter().map(|flow| flow.reads.len()).sum();
         let writes = self.flows.iter().map(|flow| flow.writes.len()).sum();
         let (packets, failed_writes) = (self.packets as usize, self.failed_writes);
-        assert_eq!(states.len(), 1);
+        assert_eq!(states.len(), if self.setup == Setup::Spare { 1 } else { 6 });
         let check = |(flow, one): (usize, &Flow)| {
             let ended = one.writes.check(&one.reads);
             ended.map_err(|violation| format!("flow {flow}: {violation:?}"))
@@ -440,15 +530,15 @@ struct Ended {
     failed_writes: usize,
 }
 
-fn run(seed: u64, lie: Lie) -> Ended {
-    Rig::new(seed, lie).run(Duration::from_s(8))
+fn run(seed: u64, setup: Setup, lie: Lie) -> Ended {
+    Rig::new(seed, setup, lie).run(Duration::from_s(8))
 }
 
-#[test]
-fn each_flow_is_linearizable_whatever_fails() {
+/// Runs without a violation.
+fn check(setup: Setup) {
     let (mut packets, mut lost) = (0, 0);
     for seed in features::seeds(3, 1000) {
-        let ended = run(seed, Lie::None);
+        let ended = run(seed, setup, Lie::None);
         println!("seed {seed}: {ended:?}");
         assert_eq!(ended.check, Ok(()), "seed {seed}");
         assert!(ended.writes > 100 && ended.failed_writes * 2 < ended.writes, "{ended:?}");
@@ -460,9 +550,28 @@ fn each_flow_is_linearizable_whatever_fails() {
 }
 
 #[test]
+fn each_flow_is_linearizable_whatever_fails() {
+    check(Setup::Spare);
+}
+
+/// Each helper is in use at some edges and backs up others.
+#[test]
+fn each_flow_of_a_shard_is_linearizable_whatever_fails() {
+    check(Setup::Shards { knows: true });
+}
+
+#[test]
 fn wrong_agents_are_found() {
     for lie in [Lie::SpareIsLate, Lie::AllAreLate, Lie::RepairsNothing] {
-        let is_found = (0..12).any(|seed| run(seed, lie).check.is_err());
+        let is_found = (0..12).any(|seed| run(seed, Setup::Spare, lie).check.is_err());
         assert!(is_found, "{lie:?}");
     }
+}
+
+/// Without the edge of an entry, its backup may get a write after the device in use.
+#[test]
+fn writes_to_all_helpers_at_once_are_found() {
+    let found = (0..12).find(|seed| run(*seed, Setup::Shards { knows: false }, Lie::None).check.is_err());
+    println!("seed {found:?}");
+    assert!(found.is_some());
 }

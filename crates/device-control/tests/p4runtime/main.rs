@@ -2,6 +2,7 @@
 
 mod default_members;
 mod entities;
+mod entry_edges;
 mod faults;
 mod group_agents;
 mod groups;

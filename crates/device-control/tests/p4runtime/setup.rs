@@ -113,6 +113,19 @@ pub fn with_spare() -> Placement {
     }
 }
 
+/// A switch and three helpers that divide the flows of the region `R`, each shard with a helper and its backup.
+pub fn sharded() -> Placement {
+    let (tor, helpers) = (DeviceIndex(0), [1, 2, 3].map(DeviceIndex));
+    let site = Site { replicas: 2, ..Site::at(helpers.to_vec(), Policy::Shard) };
+    let link = |nic: DeviceIndex| [((tor, nic), u64::from(10 + nic.0)), ((nic, tor), u64::from(20 + nic.0))];
+    Placement {
+        devices: ["tor", "nic1", "nic2", "nic3"].map(Into::into).to_vec(),
+        sites: [("R".into(), site)].into(),
+        ports: helpers.into_iter().flat_map(link).collect(),
+        ..Placement::whole("tor")
+    }
+}
+
 /// A rack of these devices, whose requests pass a channel.
 pub fn spared_over<C: Channel>(channel: C, maker: Maker, text: &str, hold_down: Duration) -> RackSwitch<C> {
     let maker = Maker { own: Some(compiled_text(text)), ..maker };
@@ -168,7 +181,12 @@ pub fn grouped(maker: Maker, text: &str) -> Bench {
 
 /// The switch of such a rack alone, with its entries.
 pub fn sender(text: &str) -> Bench {
-    let made = compiler::make_parts(&compiled_text(text), &with_spare(), &mut SourceMap::new());
+    sender_of(&compiled_text(text), &with_spare())
+}
+
+/// The switch alone of a rack with this program.
+pub fn sender_of(program: &ir::Program, placement: &Placement) -> Bench {
+    let made = compiler::make_parts(program, placement, &mut SourceMap::new());
     let (_, parts, texts) = made.unwrap_or_else(|found| panic!("{found:#?}"));
     let (Some(part), Some(text)) = (&parts[0], &texts[0]) else { panic!("the switch has a part") };
     let info = p4info::p4info(&part.program).expect("it has a P4Info");

@@ -231,12 +231,15 @@ impl Channel for Silent {
 /// Ids of the program's table and of its action.
 pub fn ids() -> (u32, u32) {
     static IDS: OnceLock<(u32, u32)> = OnceLock::new();
-    *IDS.get_or_init(|| {
-        let info = p4info::p4info(&compiled_text(PROGRAM)).expect("it has a P4Info");
-        let table = info.tables[0].preamble.as_ref().expect("a table").id;
-        let mut actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
-        (table, actions.find(|action| action.name == "In.set").expect("an action").id)
-    })
+    *IDS.get_or_init(|| ids_of(PROGRAM))
+}
+
+/// Ids of a program's only table, and of the action that sets a field.
+pub fn ids_of(program: &str) -> (u32, u32) {
+    let info = p4info::p4info(&compiled_text(program)).expect("it has a P4Info");
+    let table = info.tables[0].preamble.as_ref().expect("a table").id;
+    let mut actions = info.actions.iter().filter_map(|action| action.preamble.as_ref());
+    (table, actions.find(|action| action.name == "In.set").expect("an action").id)
 }
 
 /// A rack with a spare whose devices may be out of reach.

@@ -30,7 +30,11 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
     @soft @sharded register<bit<8>, bit<32>>(4) two_modes;
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` is not allowed here: it has `@sharded` too
     @merge("add") counter<bit<32>>(4, CounterType.packets) well;
+    @merge("add") direct_counter(CounterType.packets) of_entries;
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: this is a direct_counter
+    table known { key = { hdr.h.a: exact; } actions = { NoAction; } counters = of_entries; }
     apply {
+        known.apply();
         no_operator.write(0, 1);
         no_numbers.write(0, true);
         adds_up.count(0);

@@ -43,6 +43,7 @@ impl Planner for Plan {
                 parts: vec![Some(Part::clone(part))],
                 wires: Wires::new(),
                 edges: vec![],
+                edges_to: None,
                 // There is one copy of each object.
                 modes: BTreeMap::new(),
                 merged_counters: BTreeSet::new(),

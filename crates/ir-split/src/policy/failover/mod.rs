@@ -430,6 +430,7 @@ fn fill_leave(g: &mut Generator<'_>, path: &Name, groups: &[Group]) {
             control: path.clone(),
             number: *number,
             regions: regions.into_iter().collect(),
+            shards: group.shards.as_ref().map(|(_, shards)| shards.clone()),
             targets: targets.iter().filter_map(ported).collect(),
         };
         g.linkage.edges.push(edge);

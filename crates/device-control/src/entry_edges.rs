@@ -1,0 +1,160 @@
+//! The edges over which packets come to an entry, where its exact keys fix the shard of its packets (`ir_keys::shardings`).
+//!
+//! ```text
+//! flows  10.0.0.1, 10.0.0.2   shard crc32(0a000001 0a000002) % 6 = 4   edge `nic2`, `nic1`
+//! ```
+
+use base_bits::{BitWriter, Bits};
+use controller::EdgesTo;
+use device::hash::Algorithm;
+use ir::{Name, Program};
+use ir_keys::{Choice, Hash, Hashed, Input, Sharding, Test};
+use p4runtime_proto::p4::config::v1::P4Info;
+use p4runtime_proto::p4::v1::{TableEntry, field_match::FieldMatchType};
+use p4runtime_store::Described;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// An edge: its regions, and the shards that it leads if it does not lead all packets.
+pub(super) type LeadsTo = (Vec<Name>, Option<Vec<u64>>);
+
+/// Most headers of which it is not known whether packets have them.
+const MOST_DOUBTFUL: usize = 4;
+
+/// A table whose entries fix the shards of a region.
+struct Fixed {
+    number: Arc<Number>,
+    /// The keys with the hash's inputs: numbers of fields, and widths.
+    fields: BTreeMap<Input, (u32, u32)>,
+    /// The region's edges by shard, by their places among all.
+    by_shard: BTreeMap<u64, BTreeSet<usize>>,
+    /// Edges that do not lead to the region by shard.
+    others: BTreeSet<usize>,
+}
+
+struct Number {
+    hash: Hash,
+    algorithm: Algorithm,
+}
+
+/// None if no edge leads shards.
+pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Option<EdgesTo> {
+    if edges.iter().all(|(_, shards)| shards.is_none()) {
+        return None;
+    }
+    let mut tables: BTreeMap<u32, Vec<Fixed>> = BTreeMap::new();
+    for Sharding { region, number, tables: fixing } in ir_keys::shardings(whole) {
+        let Some(algorithm) = Algorithm::by_name(&number.algorithm).filter(|of| of.fixed(&[]).is_some())
+        else {
+            continue;
+        };
+        let number = Arc::new(Number { hash: number, algorithm });
+        let (mut by_shard, mut others) = (BTreeMap::<u64, BTreeSet<usize>>::new(), BTreeSet::new());
+        for (at, (regions, shards)) in edges.iter().enumerate() {
+            match shards {
+                // The regions of an edge are divided by one field.
+                Some(shards) if regions.contains(&region) => {
+                    for shard in shards {
+                        by_shard.entry(*shard).or_default().insert(at);
+                    }
+                }
+                _ => {
+                    others.insert(at);
+                }
+            }
+        }
+        for table in &info.tables {
+            let Some(keys) = fixing.get(table.name()) else { continue };
+            let field = |(input, name): (&Input, &Name)| {
+                let field = table.match_fields.iter().find(|field| field.name == **name)?;
+                Some((input.clone(), (field.id, u32::try_from(field.bitwidth).ok()?)))
+            };
+            let Some(fields) = keys.iter().map(field).collect::<Option<BTreeMap<_, _>>>() else { continue };
+            let (number, by_shard, others) = (Arc::clone(&number), by_shard.clone(), others.clone());
+            tables.entry(table.id()).or_default().push(Fixed { number, fields, by_shard, others });
+        }
+    }
+    // An edge leads to the entry if no region's number speaks against it.
+    let edges_to = move |entry: &TableEntry| {
+        let all = tables.get(&entry.table_id)?.iter().map(|fixed| fixed.edges(entry));
+        all.reduce(|some, more| Some(&some? & &more?)).flatten()
+    };
+    Some(Arc::new(edges_to))
+}
+
+impl Fixed {
+    fn edges(&self, entry: &TableEntry) -> Option<BTreeSet<usize>> {
+        let value = |(input, (id, width)): (&Input, &(u32, u32))| {
+            let field = entry.r#match.iter().find(|field| field.field_id == *id)?;
+            let Some(FieldMatchType::Exact(exact)) = &field.field_match_type else { return None };
+            Some((input.clone(), Bits::from_be_bytes(*width, &exact.value)))
+        };
+        let values = self.fields.iter().map(value).collect::<Option<BTreeMap<_, _>>>()?;
+        let shards = self.number.of(&values)?;
+        let mut edges = self.others.clone();
+        for shard in shards {
+            edges.extend(self.by_shard.get(&shard).into_iter().flatten());
+        }
+        Some(edges)
+    }
+}
+
+impl Number {
+    /// The shards of packets with these inputs: a packet without a header has zeros in the keys, too, but what the hash leaves out is missing.
+    fn of(&self, values: &BTreeMap<Input, Bits>) -> Option<BTreeSet<u64>> {
+        let mut headers: BTreeMap<String, bool> = BTreeMap::new();
+        for part in self.hash.parts.iter().filter(|part| part.is_of_header) {
+            if let Hashed::Input(input) = &part.value {
+                *headers.entry(header(input)).or_insert(true) &= values.get(input)?.is_zero();
+            }
+        }
+        let doubtful: Vec<String> =
+            headers.into_iter().filter(|(_, is_zero)| *is_zero).map(|(header, _)| header).collect();
+        if doubtful.len() > MOST_DOUBTFUL {
+            return None;
+        }
+        let subsets = 0_u32..1 << doubtful.len();
+        let missing = |subset: u32| {
+            let of_it = doubtful.iter().enumerate().filter(move |(at, _)| subset & 1 << at != 0);
+            of_it.map(|(_, header)| header.clone()).collect::<BTreeSet<String>>()
+        };
+        subsets.map(|subset| self.without(&missing(subset), values)).collect()
+    }
+
+    fn without(&self, missing: &BTreeSet<String>, values: &BTreeMap<Input, Bits>) -> Option<u64> {
+        let mut data = BitWriter::new();
+        for part in &self.hash.parts {
+            let input = match &part.value {
+                Hashed::Input(input) if part.is_of_header && missing.contains(&header(input)) => continue,
+                Hashed::Input(input) => input,
+                Hashed::Choice(Choice { test, yes, no }) => {
+                    if holds(test, values)? {
+                        yes
+                    } else {
+                        no
+                    }
+                }
+            };
+            data.push(values.get(input)?);
+        }
+        let hashed = self.algorithm.fixed(&data.finish())?;
+        Some((hashed % self.hash.max).wrapping_add(self.hash.base))
+    }
+}
+
+/// The header of a field.
+fn header(input: &Input) -> String {
+    let name = input.to_string();
+    name.rsplit_once('.').map_or(String::new(), |(header, _)| header.to_string())
+}
+
+fn holds(test: &Test, values: &BTreeMap<Input, Bits>) -> Option<bool> {
+    let both = |a: &Input, b: &Input| Some(values.get(a)?.cmp_unsigned(values.get(b)?));
+    Some(match test {
+        Test::Const(value) => *value,
+        Test::Less(a, b) => both(a, b)?.is_lt(),
+        Test::Equal(a, b) => both(a, b)?.is_eq(),
+        Test::And(a, b) => holds(a, values)? && holds(b, values)?,
+        Test::Or(a, b) => holds(a, values)? || holds(b, values)?,
+    })
+}
