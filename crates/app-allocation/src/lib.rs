@@ -22,6 +22,7 @@
 mod allocate;
 mod choose;
 mod distribution;
+mod drift;
 mod margin;
 mod multipliers;
 mod options;
@@ -33,6 +34,7 @@ mod why_not;
 pub use allocate::{Allocation, AppPlan, NoAllocation, Objective, Used, WHOLE, allocate};
 pub use choose::Effort;
 pub use distribution::{BadDistribution, Distribution, MOST_FLOWS, MOST_SKEW, ONE};
+pub use drift::{Drift, WEIGHT};
 pub use margin::{Margin, More, margins};
 pub use options::Limit;
 pub use problem::{Affinity, App, Class, Object, Place, Problem, Quantum, Row};

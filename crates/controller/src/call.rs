@@ -1,7 +1,7 @@
 //! Requests of the northbound side to a controller, and its outputs.
 
 use crate::ask::{Ask, AskId, DeviceId};
-use crate::part::RegionMap;
+use crate::part::{RegionMap, TableSizes};
 use base_time::Duration;
 use control_writes::Crc;
 use p4runtime_proto::p4::v1::{
@@ -97,6 +97,8 @@ pub enum Steer {
     SetQueues(QueueChange),
     /// Move regions to other devices.
     Replace(RegionMap),
+    /// Give tables other sizes; all others have those of the program.
+    Resize(TableSizes),
     /// Keep a device out of use on all edges with spares, or use it again.
     KeepOut {
         /// Name of the device.

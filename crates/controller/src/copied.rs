@@ -60,6 +60,13 @@ impl Rollout {
         merged_id(self, entity).is_some_and(|id| self.having(id).len() > 1)
     }
 
+    /// A register of which several devices have cells of their own.
+    pub(crate) fn divided(&self) -> Option<&str> {
+        let ids = self.info.registers.iter().filter_map(|register| Some(register.preamble.as_ref()?.id));
+        let mut apart = ids.filter(|id| self.merge_of(*id).is_none() && self.having(*id).len() > 1);
+        apart.next().map(|id| self.object_name(id))
+    }
+
     /// Devices that have the thing with this id.
     fn having(&self, id: u32) -> Vec<usize> {
         self.parts().filter(|(_, part)| part.has(id)).map(|(device, _)| device).collect()

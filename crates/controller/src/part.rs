@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Device name by region. Regions not listed run at the origin.
 pub type RegionMap = BTreeMap<String, String>;
 
+/// Entries by table, under its control-plane name. Tables not listed have the program's own sizes.
+pub type TableSizes = BTreeMap<String, u64>;
+
 /// Makes parts of a whole program.
 pub trait Planner {
     /// Makes the program of each device. `epoch` distinguishes this rollout's hand-overs from earlier ones.
@@ -38,6 +41,11 @@ pub trait Planner {
 
     /// Sets the devices of regions from the next plan on. Returns the map that this replaces.
     fn replace(&mut self, map: RegionMap) -> Result<RegionMap, Status>;
+
+    /// Sets the sizes of tables from the next plan on. Returns the sizes that these replace.
+    fn resize(&mut self, _sizes: TableSizes) -> Result<TableSizes, Status> {
+        Err(Status::new(Code::Unimplemented, "tables keep the sizes of their program here"))
+    }
 }
 
 /// For each entry of a table: the edges, by their places in [`Rollout::edges`], over which packets may come to it. None: over any.

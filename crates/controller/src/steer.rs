@@ -3,7 +3,7 @@
 use crate::ask::{Answer, Ask};
 use crate::call::Steer;
 use crate::config::exchange;
-use crate::part::{Planner, RegionMap};
+use crate::part::Planner;
 use crate::repair::reason;
 use crate::task::Shared;
 use crate::thresholds;
@@ -40,7 +40,24 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
             let prepared = shared.state().server.prepare_again(true)?;
             exchange(shared, prepared).await
         }
-        Steer::Replace(map) => replace(shared, map).await,
+        Steer::Replace(map) => {
+            let old = shared.state().server.builder().planner.replace(map)?;
+            let ended = plan_again(shared).await;
+            if ended.is_err() {
+                // The map was that of the plan that runs.
+                drop(shared.state().server.builder().planner.replace(old));
+            }
+            ended
+        }
+        Steer::Resize(sizes) => {
+            keeps_cells(shared)?;
+            let old = shared.state().server.builder().planner.resize(sizes)?;
+            let ended = plan_again(shared).await;
+            if ended.is_err() {
+                drop(shared.state().server.builder().planner.resize(old));
+            }
+            ended
+        }
         Steer::KeepOut { device, ends } => {
             let rollout = shared.state().rollout();
             let at = rollout.as_ref().and_then(|r| r.parts().find(|(_, part)| part.name == device));
@@ -85,18 +102,22 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
 
 /// A plan is replaced like a program: every device has its part of the new plan, and its desired entities, before the
 /// first device runs it, and hand-overs carry a new epoch.
-async fn replace<P: Planner>(shared: &Shared<P>, map: RegionMap) -> Result<(), Status> {
-    let old = shared.state().server.builder().planner.replace(map)?;
-    let prepared = shared.state().server.prepare_again(false);
-    let ended = match prepared {
-        Ok(prepared) => exchange(shared, prepared).await,
-        Err(status) => Err(status),
-    };
-    if ended.is_err() {
-        // The map was that of the plan that runs.
-        drop(shared.state().server.builder().planner.replace(old));
+async fn plan_again<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
+    let prepared = shared.state().server.prepare_again(false)?;
+    exchange(shared, prepared).await
+}
+
+/// A register with cells of its own on each of several devices cannot go to another plan: one value of each cell does.
+fn keeps_cells<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
+    let rollout = shared.state().rollout();
+    match rollout.as_ref().and_then(|rollout| rollout.divided()) {
+        None => Ok(()),
+        Some(name) => {
+            let why =
+                format!("each device has cells of its own of `{name}`, and another plan would mix them");
+            Err(Status::new(Code::FailedPrecondition, why))
+        }
     }
-    ended
 }
 
 fn origin<P: Planner>(shared: &Shared<P>) -> Result<usize, Status> {

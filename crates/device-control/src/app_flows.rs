@@ -166,6 +166,21 @@ impl AppFlows {
         self.room
     }
 
+    /// So many flows fit the switch from now on. What is too much goes to helpers in the next windows.
+    pub(crate) fn set_room(&mut self, room: usize) {
+        self.room = room;
+    }
+
+    /// Flows at the switch, and those on their way to it or from it.
+    pub(crate) fn at_switch(&self) -> usize {
+        self.moves.flows().at_switch().count()
+    }
+
+    /// Packets that have come from outside, if they are counted.
+    pub(crate) fn packets(&self) -> u64 {
+        self.popular().map_or(0, Popular::packets)
+    }
+
     /// The whole program.
     pub fn whole(&self) -> &Program {
         &self.of.whole

@@ -176,7 +176,7 @@ impl OneSwitch {
                     false => self.queues.change(change, now),
                 });
             }
-            Steer::Replace(_) => {
+            Steer::Replace(_) | Steer::Resize(_) => {
                 let why = "this is a single device: it has no plan to replace";
                 return Some(Err(Status::new(Code::Unimplemented, why)));
             }

@@ -7,7 +7,7 @@ use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
 use controller::{
-    Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, Wires, shortest,
+    Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, TableSizes, Wires, shortest,
 };
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
@@ -44,6 +44,8 @@ pub struct Splitter {
     pub maker: Maker,
     /// Device of each region; the first epoch is this placement's.
     pub placement: Placement,
+    /// Sizes of tables, where they are not the program's.
+    sizes: TableSizes,
     /// Devices of this process run the parts: their machine code is made ahead, too.
     pub(super) runs_parts: bool,
     ahead: Arc<Mutex<VecDeque<Planned>>>,
@@ -55,6 +57,7 @@ pub struct Splitter {
 struct Planned {
     text: Bytes,
     sites: BTreeMap<Name, Site>,
+    sizes: TableSizes,
     rollout: Result<Rollout, Status>,
 }
 
@@ -66,6 +69,7 @@ impl Splitter {
             hold_down,
             maker,
             placement,
+            sizes: TableSizes::new(),
             runs_parts: false,
             ahead: Arc::default(),
             first: RefCell::default(),
@@ -80,7 +84,7 @@ impl Splitter {
 
     /// The first plan of the own program, `whole`, has these parts with their sources: they were made by the placement.
     pub fn with_parts(self, whole: &Program, made: Printed) -> Result<Splitter, Status> {
-        let rollout = rollout_of(whole, &self.placement, made, self.limits())?;
+        let rollout = rollout_of(whole, cookie_of(whole), &self.placement, made, self.limits())?;
         Ok(Splitter { first: RefCell::new(Some(rollout)), ..self })
     }
 
@@ -123,7 +127,9 @@ impl Splitter {
     /// The plan for a text that was made ahead, if there is one.
     fn take_planned(&self, text: &[u8]) -> Option<Result<Rollout, Status>> {
         let mut ahead = lock(&self.ahead);
-        let is_it = |planned: &Planned| planned.text == text && planned.sites == self.placement.sites;
+        let is_it = |planned: &Planned| {
+            planned.text == text && planned.sites == self.placement.sites && planned.sizes == self.sizes
+        };
         let at = ahead.iter().position(is_it)?;
         ahead.remove(at).map(|planned| planned.rollout)
     }
@@ -141,13 +147,16 @@ struct Limits {
 /// Splits a program, whatever its P4Info is. `code` keeps the parts' machine code, if that is to be made.
 fn rollout(
     maker: &Maker,
-    placement: &Placement,
+    (placement, sizes): (&Placement, &TableSizes),
     config: &ForwardingPipelineConfig,
     code: Option<&Known>,
     limits: Limits,
 ) -> Result<Rollout, Status> {
     let (mut whole, _) = maker.program(config)?;
     ir_split::landings(Arc::make_mut(&mut whole)).map_err(|problems| refusal("the program", &problems))?;
+    // With tables of any size it is the same program.
+    let cookie = cookie_of(&whole);
+    resize(Arc::make_mut(&mut whole), sizes);
     let mut map = SourceMap::new();
     let (_, parts, texts) = make_parts(&whole, placement, &mut map)
         .map_err(|problems| refusal("the program cannot be split with this placement", &problems))?;
@@ -157,12 +166,20 @@ fn rollout(
             Some((text.as_ref()?.as_bytes(), Arc::clone(&part.as_ref()?.program)))
         }));
     }
-    rollout_of(&whole, placement, (parts, texts), limits)
+    rollout_of(&whole, cookie, placement, (parts, texts), limits)
+}
+
+/// Gives tables these sizes.
+fn resize(program: &mut Program, sizes: &TableSizes) {
+    for table in program.controls.iter_mut().flat_map(|control| &mut control.tables) {
+        table.size = sizes.get(table.control_plane_name.as_str()).copied().or(table.size);
+    }
 }
 
 /// The plan of a program with its parts.
 fn rollout_of(
     whole: &Program,
+    cookie: Cookie,
     placement: &Placement,
     (parts, texts): Printed,
     Limits { memory, hold_down }: Limits,
@@ -170,7 +187,6 @@ fn rollout_of(
     let offered = super::offered(whole).map_err(|problems| refusal("the program has no P4Info", &problems));
     let Offered { info, plain, numbers, initial } = offered?;
     super::room(&plain, memory)?;
-    let cookie = cookie_of(whole);
     let (mut edges, mut leading) = (vec![], vec![]);
     let limits = EdgeLimits { thresholds: placement.thresholds, hold_down };
     let devices = parts.into_iter().zip(texts).zip(&placement.devices).enumerate();
@@ -242,7 +258,10 @@ impl Planner for Splitter {
         let first = self.first.take().filter(|_| epoch == FIRST_EPOCH && is_own);
         let rollout = match first.map(Ok).or_else(|| self.take_planned(&config.p4_device_config)) {
             Some(planned) => planned?,
-            None => rollout(&self.maker, &self.of_epoch(epoch), config, None, self.limits())?,
+            None => {
+                let placement = self.of_epoch(epoch);
+                rollout(&self.maker, (&placement, &self.sizes), config, None, self.limits())?
+            }
         };
         super::agrees(config, &rollout.info)?;
         Ok(rollout)
@@ -263,10 +282,12 @@ impl Planner for Splitter {
             ..ForwardingPipelineConfig::default()
         };
         let (runs_parts, ahead, limits) = (self.runs_parts, Arc::clone(&self.ahead), self.limits());
+        let sizes = self.sizes.clone();
         Some(Box::new(move || {
-            let rollout = rollout(&maker, &placement, &config, runs_parts.then_some(&maker.known), limits);
+            let code = runs_parts.then_some(&maker.known);
+            let rollout = rollout(&maker, (&placement, &sizes), &config, code, limits);
             let mut ahead = lock(&ahead);
-            ahead.push_back(Planned { text: config.p4_device_config, sites, rollout });
+            ahead.push_back(Planned { text: config.p4_device_config, sites, sizes, rollout });
             if ahead.len() > MOST_AHEAD {
                 ahead.pop_front();
             }
@@ -284,6 +305,11 @@ impl Planner for Splitter {
         let name = |device: DeviceIndex| self.placement.devices[device.0 as usize].to_string();
         let first = |site: &Site| site.devices.first().map(|device| name(*device));
         Ok(old.iter().filter_map(|(region, site)| Some((region.to_string(), first(site)?))).collect())
+    }
+
+    fn resize(&mut self, sizes: TableSizes) -> Result<TableSizes, Status> {
+        self.first.take();
+        Ok(std::mem::replace(&mut self.sizes, sizes))
     }
 }
 

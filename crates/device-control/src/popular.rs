@@ -33,6 +33,8 @@ struct Counts {
     helpers: BTreeMap<Port, usize>,
     sketches: Vec<Sketch<Flow>>,
     residents: BTreeMap<Flow, Resident>,
+    /// The app's packets so far.
+    packets: u64,
 }
 
 /// Packets of a flow at the switch.
@@ -69,6 +71,7 @@ impl Popular {
             helpers: ports.flat_map(|(at, ports)| ports.iter().map(move |port| (*port, at))).collect(),
             sketches: helpers.iter().map(|_| Sketch::new(*sketch, 1)).collect(),
             residents: BTreeMap::new(),
+            packets: 0,
         };
         Ok(Popular(Arc::new(Mutex::new(counts))))
     }
@@ -88,6 +91,7 @@ impl Popular {
         if counts.traffic.as_ref().is_some_and(|traffic| !traffic.has(port, frame)) {
             return;
         }
+        counts.packets += 1;
         let flow = counts.classifier.flow(port, frame);
         let name = flow_bytes(&flow);
         let helper = left.find_map(|port| counts.helpers.get(&port));
@@ -104,6 +108,11 @@ impl Popular {
         };
         resident.packets += 1;
         resident.last = now;
+    }
+
+    /// The app's packets so far.
+    pub fn packets(&self) -> u64 {
+        self.counts().packets
     }
 
     /// The window ends; helpers note flows with so many packets in the next one. `at_switch` are the flows there.

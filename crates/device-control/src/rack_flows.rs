@@ -104,7 +104,7 @@ impl RackFlows {
             Call::Start(..)
             | Call::Adopt(..)
             | Call::SetConfig(_)
-            | Call::Steer(_, Steer::Reset | Steer::Replace(_) | Steer::ForgetSaved) => {
+            | Call::Steer(_, Steer::Reset | Steer::Replace(_) | Steer::Resize(_) | Steer::ForgetSaved) => {
                 self.changing.insert(ticket);
                 return Some(call);
             }

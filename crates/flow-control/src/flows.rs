@@ -278,8 +278,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         reports.retain(|(flow, _)| may_move(flow, Place::External));
         let mut residents = window.residents;
         residents.retain(|(flow, ..)| may_move(flow, Place::Resident));
-        let decisions =
-            self.popularity.decide(Window { reports, residents, room: window.room }, &self.limits.costs);
+        let decisions = self.popularity.decide(Window { reports, residents, ..window }, &self.limits.costs);
         for decision in decisions {
             match decision {
                 Decision::Promote(flow) => self.move_in(flow, tables),

@@ -2,7 +2,7 @@
 //!
 //! Once a window, helpers report flows of which they have seen many packets (estimates of a sketch), and the switch
 //! counts the packets of its resident flows exactly. A flow comes in if there is room, or in place of the resident flow
-//! with the fewest packets if it has clearly more than that one. The cost of the writes limits the moves in a window,
+//! with the fewest packets if it has clearly more than that one. Where the switch has lost room, flows that are too many go first. The cost of the writes limits the moves in a window,
 //! and the threshold of the helpers follows, so that about twice as many flows are reported as may move.
 //!
 //! ```text
@@ -26,7 +26,7 @@ pub enum Decision<F> {
         /// Comes to the switch.
         into: F,
     },
-    /// Nothing has come of it for the idle time.
+    /// Nothing has come of it for the idle time, or there is no room for it any more.
     Demote(F),
 }
 
@@ -39,6 +39,8 @@ pub struct Window<F> {
     pub residents: Vec<(F, u64, Duration)>,
     /// Flows for which the switch has room.
     pub room: usize,
+    /// Flows at the switch that have no room there any more.
+    pub over: usize,
 }
 
 /// Costs of moves.
@@ -102,7 +104,12 @@ impl Popularity {
         let mut victims = busy.into_iter();
         let mut room = window.room;
         let mut decisions = vec![];
-        for (flow, estimate) in reports.into_iter().take(budget) {
+        while decisions.len() < budget.min(window.over)
+            && let Some(out) = idle.next().or_else(|| victims.next().map(|(flow, ..)| flow))
+        {
+            decisions.push(Decision::Demote(out));
+        }
+        for (flow, estimate) in reports.into_iter().take(budget - decisions.len()) {
             if room > 0 {
                 room -= 1;
                 decisions.push(Decision::Promote(flow));
@@ -151,7 +158,7 @@ mod tests {
         residents: &[(char, u64, Duration)],
         room: usize,
     ) -> Vec<Decision<char>> {
-        let window = Window { reports: reports.to_vec(), residents: residents.to_vec(), room };
+        let window = Window { reports: reports.to_vec(), residents: residents.to_vec(), room, over: 0 };
         Popularity::new(1).decide(window, &COSTS)
     }
 
@@ -197,6 +204,23 @@ mod tests {
     }
 
     #[test]
+    fn flows_without_room_go_first_the_least_popular_of_them() {
+        let window = |over: usize| Window {
+            reports: vec![('a', 1000)],
+            residents: vec![('r', 30, BUSY), ('s', 10, BUSY), ('t', 40, IDLE), ('u', 20, BUSY)],
+            room: 0,
+            over,
+        };
+        let demoted = |flows: &str| flows.chars().map(Decision::Demote).collect::<Vec<_>>();
+        let decide = |over: usize| Popularity::new(1).decide(window(over), &COSTS);
+        let replaced = Decision::Replace { out: 'r', into: 'a' };
+        assert_eq!(decide(3), [demoted("tsu"), vec![replaced]].concat());
+        assert_eq!(decide(9), demoted("tsur"));
+        let slow = Costs { write: Duration::from_s(9), ..COSTS };
+        assert_eq!(Popularity::new(1).decide(window(3), &slow), demoted("t"), "they cost as any move");
+    }
+
+    #[test]
     fn a_report_of_a_resident_flow_is_not_a_move() {
         assert_eq!(decide(&[('r', 1000)], &[('r', 1, BUSY), ('s', 1, BUSY)], 1), []);
     }
@@ -204,7 +228,12 @@ mod tests {
     #[test]
     fn the_threshold_follows_the_number_of_reports() {
         let mut popularity = Popularity::new(8);
-        let many = |n: u32| Window { reports: (0..n).map(|i| (i, 9)).collect(), residents: vec![], room: 0 };
+        let many = |n: u32| Window {
+            reports: (0..n).map(|i| (i, 9)).collect(),
+            residents: vec![],
+            room: 0,
+            over: 0,
+        };
         popularity.decide(many(21), &COSTS);
         assert_eq!(popularity.threshold(), 16);
         popularity.decide(many(10), &COSTS);

@@ -475,7 +475,7 @@ impl World {
                 let threshold = self.flows.threshold();
                 let reports: Vec<_> = reports.filter(|(_, count)| *count >= threshold).collect();
                 let room = self.faults.flows.saturating_sub(self.flow_table.len());
-                self.flows.window(Window { reports, residents, room }, &mut self.tables);
+                self.flows.window(Window { reports, residents, room, over: 0 }, &mut self.tables);
                 if !self.ended {
                     self.at(Duration::from_ms(100), Event::Window);
                 }

@@ -63,6 +63,7 @@ mod rack_entries;
 mod rack_faults;
 mod rates;
 mod rcp;
+mod replans;
 mod resident_cost;
 mod retransmissions;
 mod routes;

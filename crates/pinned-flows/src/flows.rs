@@ -242,7 +242,7 @@ impl PinnedFlows {
     /// Time since the last packet of each resident flow: those without one for too long are demoted.
     pub fn seen(&mut self, residents: Vec<(Flow, Duration)>) {
         let residents = residents.into_iter().map(|(flow, since)| (flow, 0, since)).collect();
-        let window = Window { reports: vec![], residents, room: usize::MAX };
+        let window = Window { reports: vec![], residents, room: usize::MAX, over: 0 };
         self.flows.window(window, &mut self.tables);
         self.go_on();
     }
@@ -265,7 +265,8 @@ impl PinnedFlows {
                 residents.push((flow.clone(), packets, since));
             }
         }
-        self.flows.window(Window { reports, residents, room }, &mut self.tables);
+        let over = residents.len().saturating_sub(most);
+        self.flows.window(Window { reports, residents, room, over }, &mut self.tables);
         self.go_on();
     }
 

@@ -70,7 +70,7 @@ pub use job::Job;
 pub use legacy::Cable;
 pub use link::{End, Link};
 pub use moves::{Move, Side};
-pub use plan::Planning;
+pub use plan::{Again, Planning};
 pub use rack::Rack;
 pub use read::{read_rack, read_rack_with};
 pub use runtime::Runtime;

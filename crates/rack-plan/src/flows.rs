@@ -7,9 +7,12 @@
 //! ```
 
 use crate::Result;
-use app_allocation::{Affinity, App, Class, Distribution, Object, Place, Problem, Quantum, Row, problem};
+use app_allocation::{
+    Affinity, App, Class, Distribution, Object, Place, Problem, Quantum, Row, WEIGHT, problem,
+};
 use base_diag::codes::plan as codes;
 use base_diag::{Diagnostic, Span};
+use ir::Program;
 use ir_footprint::footprint;
 use ir_split::Split;
 use plan_model::Unit;
@@ -20,9 +23,6 @@ const SRAM: (u64, u64) = (1024, 128);
 
 /// Excess of the most loaded of several helpers over the mean: 85 and more resident flows leave no more (measured over Zipf 0.9 to 0.99).
 const IMBALANCE: u64 = 30_000;
-
-/// Millionths of the traffic.
-const WEIGHT: u64 = 1_000_000;
 
 /// An app whose flows are pinned, split for any number of resident flows.
 pub struct FlowApp<'a> {
@@ -236,14 +236,28 @@ pub fn check_memory(rack: &Rack, split: &Split, place: Span, what: &str) -> Resu
 
 /// Tables of a device: name, bits of an entry, entries.
 fn tables(split: &Split, device: DeviceId) -> Vec<(String, u64, u64)> {
-    let Some(Some(part)) = split.devices.get(device.0 as usize) else { return vec![] };
-    let all = part.program.controls.iter().flat_map(|control| &control.tables);
+    let part = split.devices.get(device.0 as usize).and_then(Option::as_ref);
+    part.map_or(vec![], |part| tables_of(&part.program))
+}
+
+/// Tables of a program: name, bits of an entry, entries.
+fn tables_of(program: &Program) -> Vec<(String, u64, u64)> {
+    let all = program.controls.iter().flat_map(|control| &control.tables);
     let one = |table: &ir::Table| {
         let name = table.control_plane_name.to_string();
-        let entry = footprint::table(&part.program, &name)?.entry_bits;
+        let entry = footprint::table(program, &name)?.entry_bits;
         Some((name, entry, table.size.unwrap_or(crate::rack::DEFAULT_SIZE).max(table.entries.len() as u64)))
     };
     all.filter(|table| !table.keys.is_empty()).filter_map(one).collect()
+}
+
+/// Units of a memory that the tables of a program take.
+pub(crate) fn used(program: &Program, row: &Row) -> u64 {
+    let units = |(_, entry, size): (String, u64, u64)| {
+        let (block, units) = blocks(row, entry);
+        size.div_ceil(block).saturating_mul(units)
+    };
+    tables_of(program).into_iter().map(units).sum()
 }
 
 fn at_switch(rack: &Rack, origin: DeviceId, app: &FlowApp<'_>, row: Option<&Row>) -> Place {
@@ -278,14 +292,9 @@ fn at_helpers(
     };
     let mean = helpers.iter().map(latency).sum::<u64>() / helpers.len().max(1) as u64;
     let row = helpers.first().and_then(|helper| memory(&rack.devices[helper.0 as usize]).ok().flatten());
-    let used = |row: &Row, helper: DeviceId| {
-        let units = |(_, entry, size): (String, u64, u64)| {
-            let (block, units) = blocks(row, entry);
-            size.div_ceil(block).saturating_mul(units)
-        };
-        tables(app.split, helper).into_iter().map(units).sum()
-    };
-    let fixed = row.iter().zip(helpers).map(|(row, helper)| used(row, *helper)).collect();
+    let part = |helper: &DeviceId| app.split.devices.get(helper.0 as usize).and_then(Option::as_ref);
+    let used = |row: &Row, helper: &DeviceId| part(helper).map_or(0, |part| used(&part.program, row));
+    let fixed = row.iter().zip(helpers).map(|(row, helper)| used(row, helper)).collect();
     Place { latency: mean, fixed, objects: vec![] }
 }
 

@@ -5,11 +5,15 @@
 //! 960 blocks ──> plan ──> program of the switch ──> fit? ──> no: bisect between the blocks that fit and those that do not
 //! ```
 //!
+//! Apps that share a switch are one program there, whose tables may take a little more than those of the apps alone: what is more counts as
+//! memory that does not grow.
+//!
 //! Sums of blocks leave out where stages end, which ways a table has, and everything of a program that is no memory.
 
 use crate::Result;
 use crate::flow_plan::{ChipFit, FlowPlan};
-use crate::flows::FlowProblem;
+use crate::flows::{FlowProblem, used};
+use app_allocation::Limit;
 use base_diag::SourceMap;
 use ir::Program;
 use rack_model::Rack;
@@ -22,7 +26,7 @@ pub fn fitting(
     part: &mut dyn FnMut(&FlowPlan) -> Result<Option<Program>>,
 ) -> Result<FlowPlan> {
     let plan = FlowPlan::new(rack, problem.clone())?;
-    let Some(tofino) = &problem.tofino else { return Ok(plan) };
+    let Some(tofino) = &problem.tofino else { return together(rack, problem, plan, part) };
     let mut fit = |plan: &FlowPlan| -> Result<ChipFit> {
         let Some(program) = part(plan)? else { return Ok(ChipFit::Unknown) };
         let lack = rmt_fit::fit(&program, tofino)?.diagnostics(&SourceMap::new()).into_iter().next();
@@ -52,4 +56,32 @@ pub fn fitting(
         Some(tighter) => FlowPlan { fit: ChipFit::Tightened { of, fails: high, why }, ..tighter },
         None => FlowPlan { fit: ChipFit::Never(why), ..plan },
     })
+}
+
+/// The best plan whose apps fit the memory of the switch as one program.
+fn together(
+    rack: &Rack,
+    mut problem: FlowProblem,
+    mut plan: FlowPlan,
+    part: &mut dyn FnMut(&FlowPlan) -> Result<Option<Program>>,
+) -> Result<FlowPlan> {
+    /// Attempts: what is more hardly depends on the number of flows.
+    const MOST: usize = 4;
+    let Some(row) = problem.problem.switch.first().cloned().filter(|_| problem.apps.len() > 1) else {
+        return Ok(plan);
+    };
+    for _ in 0..MOST {
+        let Some(program) = part(&plan)? else { break };
+        let taken = used(&program, &row);
+        if taken <= row.capacity {
+            break;
+        }
+        let planned = plan.allocation.used.iter().find(|used| used.limit == Limit::Switch(0));
+        let more = taken.saturating_sub(planned.map_or(0, |used| used.used)).max(1);
+        let mut apps = problem.problem.apps.iter_mut();
+        let Some(fixed) = apps.find_map(|app| app.at_switch.as_mut().ok()?.fixed.first_mut()) else { break };
+        *fixed += more;
+        plan = FlowPlan::new(rack, problem.clone())?;
+    }
+    Ok(plan)
 }

@@ -16,6 +16,7 @@ use super::edges::Edges;
 use super::groups::Groups;
 use super::merged;
 use super::pinned::{Moving, PinnedApp};
+use super::replans::Replans;
 use base_time::{Duration, Time};
 pub use bring_up::BringUp;
 use controller::{
@@ -52,6 +53,8 @@ pub(super) struct Control {
     pub(super) edges: Edges,
     /// Apps whose flows are pinned.
     pinned: Vec<PinnedApp>,
+    /// Their plans.
+    replans: Vec<Replans>,
     /// Groups of servers.
     pub(super) groups: Groups,
     /// Plans that are yet to come, the first first.
@@ -80,14 +83,16 @@ impl Control {
             .map(|at| at.max(Time::ZERO + self.began) - self.began);
         let replace = self.replaces.front().map(|replace| replace.at);
         let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()?.next_time());
+        let replans = self.replans.iter().filter_map(Replans::next_time);
         let (edges, groups) = (self.edges.next_time(), self.groups.next_time());
-        replace.into_iter().chain(edges).chain(groups).chain(moves).chain(due).min()
+        replace.into_iter().chain(edges).chain(replans).chain(groups).chain(moves).chain(due).min()
     }
 
     /// True if a replacement of the plan or a move of a flow is planned or under way, or a message is in flight.
     pub(super) fn is_busy(&self) -> bool {
         let moves = self.pinned.iter().filter_map(|app| app.moving.as_ref()).any(Moving::is_busy);
-        let is_planned = !self.replaces.is_empty() || self.groups.is_busy() || moves;
+        let plans = !self.replaces.is_empty() || self.replans.iter().any(Replans::is_busy);
+        let is_planned = plans || self.groups.is_busy() || moves;
         is_planned || self.replacing > 0 || self.channel.next_time().is_some()
     }
 
@@ -105,6 +110,9 @@ impl Control {
             let called =
                 calls.into_iter().flat_map(|(ticket, call)| controller.call(now + self.began, ticket, call));
             outputs.extend(called.map(|output| (number, output)));
+        }
+        for replans in &mut self.replans {
+            outputs.extend(replans.calls((now, now + self.began), &mut self.pinned, &mut self.domains));
         }
         outputs
     }
@@ -175,6 +183,7 @@ impl Control {
                 Output::Send(..) | Output::End(..) => {}
             }
         }
+        self.replans.iter_mut().flat_map(Replans::take_told).for_each(|told| emulator.note(told));
         for domain in &mut self.domains {
             let stale: BTreeSet<usize> = domain.controller.stale().keys().map(|device| device.0).collect();
             for device in domain.stale.difference(&stale) {
@@ -187,8 +196,12 @@ impl Control {
         Ok(())
     }
 
-    /// True if the reply is to a call of an app's moves.
+    /// True if the reply is to a call of an app's moves, or of a plan that is made again.
     fn has_moved(&mut self, now: Time, (domain, ticket): (usize, Ticket), reply: &Reply) -> bool {
+        let pinned = &mut self.pinned;
+        if self.replans.iter_mut().any(|replans| replans.replied((domain, ticket), reply, pinned)) {
+            return true;
+        }
         let mut moving = self.pinned.iter_mut().filter_map(|app| app.moving.as_mut());
         moving.any(|moving| moving.replied(now, domain, ticket, reply))
     }

@@ -13,6 +13,7 @@ mod page;
 mod passed;
 mod pinned;
 mod replaced;
+mod replans;
 mod silence;
 mod stages;
 mod switches;

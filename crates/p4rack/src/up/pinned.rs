@@ -22,7 +22,7 @@ const MOST_SHARES: usize = 32;
 
 /// An app whose flows are pinned.
 pub(super) struct PinnedApp {
-    name: String,
+    pub(super) name: String,
     origins: BTreeSet<String>,
     helpers: Vec<String>,
     /// All devices of the app.
@@ -134,7 +134,7 @@ fn passed(app: &SplitApp, of_one: &PinnedOf) -> Option<(usize, Passed)> {
 /// The flows of an app that move.
 pub(super) struct Moving {
     domain: usize,
-    flows: AppFlows,
+    pub(super) flows: AppFlows,
     ended: Vec<MoveReport>,
     /// Moves that have ended and are not listed.
     more: u64,

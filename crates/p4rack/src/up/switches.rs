@@ -8,7 +8,7 @@ use crate::rack::{Placed, Racked, SplitApp};
 use base_diag::Diagnostic;
 use base_diag::codes::rack::NOT_SUPPORTED;
 use base_time::Duration;
-use controller::{Part, Planner, RegionMap, Rollout, Timing, Wires};
+use controller::{Part, Planner, RegionMap, Rollout, TableSizes, Timing, Wires};
 use device_control::{Maker, Splitter, make_part, updates, wires};
 use ir::{InstanceId, Name};
 use ir_fill::Write;
@@ -56,6 +56,16 @@ impl Planner for Plan {
             Plan::Rack(splitter) => splitter.replace(map),
             Plan::Device { .. } => {
                 let why = "each device of this rack is a separate switch: no state moves between them";
+                Err(Status::new(Code::FailedPrecondition, why))
+            }
+        }
+    }
+
+    fn resize(&mut self, sizes: TableSizes) -> Result<TableSizes, Status> {
+        match self {
+            Plan::Rack(splitter) => splitter.resize(sizes),
+            Plan::Device { .. } => {
+                let why = "each device of this rack is a separate switch";
                 Err(Status::new(Code::FailedPrecondition, why))
             }
         }

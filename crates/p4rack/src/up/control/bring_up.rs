@@ -7,6 +7,7 @@ use super::super::groups::Groups;
 use super::super::passed::Passed;
 use super::super::pinned::PinnedApp;
 use super::super::refused;
+use super::super::replans::Replans;
 use super::super::switches::Staged;
 use super::Control;
 use crate::functions;
@@ -105,13 +106,16 @@ impl Control {
         }
         let mut replaces = rack.replaces.clone();
         replaces.sort_by_key(|replace| replace.at);
+        let pinned = PinnedApp::of(racked, &|app| firsts[app])?;
+        let replans = Replans::of(racked, &pinned, &|app| firsts[app]);
         let mut control = Control {
             agents,
             domains,
             channel: Channel::new(&rack),
             began: Duration::ZERO,
             edges: Edges::new(racked),
-            pinned: PinnedApp::of(racked, &|app| firsts[app])?,
+            pinned,
+            replans,
             groups: Groups::new(racked),
             replaces: replaces.into(),
             replacing: 0,
