@@ -293,6 +293,7 @@ fn calls_that_come_twice_count_once() {
     world.wait(20);
     let group = world.agents[SWITCH].show().groups.remove(0);
     assert_eq!((group.sent, group.returned, group.repeated_answers), (120, 120, 120), "{group:?}");
+    assert_eq!(group.servers.iter().map(|server| server.port).collect::<Vec<_>>(), [11, 12, 13]);
     let repeated =
         |server: &Server| server.reasons.iter().find(|dropped| dropped.reason == "repeated").cloned();
     let repeated: u64 = group.servers.iter().filter_map(repeated).map(|dropped| dropped.count).sum();
