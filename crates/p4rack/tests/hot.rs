@@ -489,6 +489,12 @@ fn what_cannot_be_hot_is_refused() {
             "hdr.packet.dst = hdr.packet.dst + 1;\n",
             "its keys are not fields as the parser leaves them",
         ),
+        (
+            "copied",
+            "if (!t.apply().hit) {",
+            "hdr.packet.dst = hdr.packet.src; if (!t.apply().hit) {",
+            "its keys are not fields as the parser leaves them",
+        ),
     ] {
         let found = refused(name, from, to);
         assert!(
