@@ -1,5 +1,6 @@
 //! The thread that owns the switch: it executes commands, one after the other, and work that lanes leave to it.
 
+use crate::full_queues;
 use crate::holds::Holds;
 use crate::memory::Memory;
 use base_time::{Duration, Time};
@@ -467,7 +468,9 @@ impl Owner {
             Command::Show(reply) => {
                 let metrics = device_control::metrics(self.metrics(streams));
                 let ports = self.ports();
-                return drop(reply.send(ShowResponse { metrics, ports, ..self.switch.show() }));
+                let mut shown = ShowResponse { metrics, ports, ..self.switch.show() };
+                full_queues::count(&mut shown);
+                return drop(reply.send(shown));
             }
             Command::Calculations(reply) => {
                 let all = self.switch.calculations().into_iter().map(|of| (of.name, of.algorithm));

@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods)]
 
 mod device;
+mod full_queues;
 mod holds;
 mod memory;
 mod state;

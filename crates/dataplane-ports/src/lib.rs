@@ -47,6 +47,7 @@ pub use cable::{Cable, Carrier, RingSink, RingSource, cable};
 pub use capture::{CaptureSink, CaptureSource};
 pub use control_writes::PortCount;
 pub use lanes::{Lanes, Paused};
+pub use losses::QUEUE_FULL;
 pub use outlet::Ports;
 pub use path::{Passed, Path};
 pub use port::{Sink, Source, Wait};

@@ -21,13 +21,16 @@ pub enum Reason {
     Refused,
 }
 
+/// Name of [`Reason::Queue`].
+pub const QUEUE_FULL: &str = "send queue full";
+
 /// All reasons, in the order of their declaration, as metrics call them.
 const REASONS: [(Reason, &str); 7] = [
     (Reason::ReceiveRing, "receive ring full"),
     (Reason::Offload, "offload not supported"),
     (Reason::TooLong, "too long"),
     (Reason::Down, "interface down"),
-    (Reason::Queue, "send queue full"),
+    (Reason::Queue, QUEUE_FULL),
     (Reason::Mtu, "longer than the MTU"),
     (Reason::Refused, "refused by the system"),
 ];

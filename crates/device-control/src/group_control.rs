@@ -13,7 +13,7 @@ use base_time::{Duration, Time};
 use control_writes::Match;
 use device::Switch;
 use group_front::{Meter, Settings};
-use ir_split::{DeviceIndex, GroupEdge, GroupEntry, GroupRules};
+use ir_split::{DeviceIndex, GroupEdge, GroupEntry, GroupRules, Variant};
 use server_groups::group::{Limits, MemberStatus};
 use server_groups::scaling::Wanted;
 use server_groups::wire::{Flow, Wire};
@@ -108,7 +108,11 @@ impl GroupControl {
             ..Limits::default()
         };
         let group = Group::new(members, edge.buckets as usize, limits);
-        let group = if rules.is_stateless { group.stateless() } else { group };
+        let group = match rules.variant {
+            Variant::Exact => group,
+            Variant::Pin => group.stateless(),
+            Variant::Bloom => group.filtered(us(rules.idle_us).as_ps()),
+        };
         let load = rules.scale.map(GroupLoad::new);
         let (away, dead) = (BTreeMap::new(), BTreeMap::new());
         GroupControl { edge, rules, group, load, away, dead, changes: 0 }
@@ -138,7 +142,7 @@ impl GroupControl {
     pub fn refill(&self) -> Vec<GroupEntry> {
         let rows = (0..).zip(self.group.rows()).map(|(bucket, row)| Write::Row { bucket, row });
         let pins = self.group.pins().map(|(flow, row)| Write::Pin { flow: flow.clone(), row });
-        rows.chain(pins).map(|write| self.edge.entry(&write)).collect()
+        rows.chain(pins).chain(self.group.roles()).map(|write| self.edge.entry(&write)).collect()
     }
 
     /// The next things to do at the switch, in order; none if nothing is left to do.
@@ -281,7 +285,8 @@ impl GroupControl {
 pub(crate) fn front_settings(wire: Wire, me: Member, port: u32, rules: &GroupRules) -> Settings {
     let limits = server::Limits { patience: us(rules.patience_us).as_ps(), ..server::Limits::default() };
     let max_age = rules.max_age_us.map(us);
-    Settings { wire, me, port, idle: us(rules.idle_us), is_stateless: rules.is_stateless, limits, max_age }
+    let is_stateless = rules.variant == Variant::Pin;
+    Settings { wire, me, port, idle: us(rules.idle_us), is_stateless, limits, max_age }
 }
 
 pub(crate) fn us(time: u64) -> Duration {

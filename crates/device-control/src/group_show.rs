@@ -59,6 +59,10 @@ pub fn show_group(
     counts: impl Fn(DeviceIndex) -> Option<Counts>,
 ) -> Group {
     let status = control.status();
+    let port = |member: Member| {
+        let edge = control.edge().members.get(usize::from(member.0));
+        edge.and_then(|(_, port)| u32::try_from(*port).ok()).unwrap_or_default()
+    };
     let server = |(member, device): (Member, DeviceIndex)| {
         let Counts { flows, opened, handled, extra_hops, drops } = counts(device).unwrap_or_default();
         let reason = |(reason, count): (&str, u64)| Dropped { reason: reason.to_string(), count };
@@ -75,6 +79,7 @@ pub fn show_group(
             extra_steps: extra_hops,
             dropped: drops.sum(),
             reasons: drops.by_name().map(reason).collect(),
+            port: port(member),
         }
     };
     Group {

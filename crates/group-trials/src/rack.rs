@@ -39,6 +39,9 @@ const LINK: u32 = 1;
 /// The longest delay of a link, in ticks of a microsecond.
 const LONGEST_DELAY: u64 = 6;
 
+/// A flow without packets for so long has ended.
+const IDLE: Duration = Duration::from_us(400);
+
 /// Calls that wait for so long are dropped.
 const OLD: Duration = Duration::from_us(1000);
 
@@ -50,27 +53,35 @@ pub struct Programs {
     parts: Vec<Part>,
     /// The group, at the switch.
     pub edge: GroupEdge,
+    has_filters: bool,
+}
+
+/// A step at the switch that decides about the servers of flows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Logged {
+    /// A packet of a flow has left for a server.
+    Sent(u16, Member),
+    /// The group's controller has written.
+    Wrote(Write<Flow>),
 }
 
 impl Programs {
     /// For so many servers; `numbered`: calls have numbers. `change` may alter the source of the switch's program.
     pub fn new(servers: u32, numbered: bool, change: &dyn Fn(String) -> String) -> Result<Programs> {
+        let numbered = numbered.then_some(DeviceIndex(1)).into_iter().collect();
+        Programs::of(Placement { numbered, ..placement(servers) }, change)
+    }
+
+    /// With CLIP's two Bloom filters, whose arrays have so many cells.
+    pub fn filtered(servers: u32, cells: u32, change: &dyn Fn(String) -> String) -> Result<Programs> {
+        let filtered = [(DeviceIndex(1), cells)].into();
+        Programs::of(Placement { filtered, ..placement(servers) }, change)
+    }
+
+    fn of(placement: Placement, change: &dyn Fn(String) -> String) -> Result<Programs> {
         let mut map = SourceMap::new();
         let source = include_str!("counted.p4").replace("BUCKETS", &BUCKETS.to_string());
         let whole = compiler::reparse("counted.p4", &source, &mut map).map_err(refused)?;
-        let devices: Vec<DeviceIndex> = (1..=servers).map(DeviceIndex).collect();
-        let ports = devices.iter().flat_map(|&device| {
-            let tor = DeviceIndex(0);
-            let there = u64::from(FIRST_LINK + device.0 - 1);
-            [((tor, device), there), ((device, tor), LINK.into())]
-        });
-        let placement = Placement {
-            devices: (0..=servers).map(|n| format!("device{n}").as_str().into()).collect(),
-            ports: ports.collect(),
-            sites: [("Count".into(), Site::at(devices, Policy::Group))].into(),
-            numbered: numbered.then_some(DeviceIndex(1)).into_iter().collect(),
-            ..Placement::whole("device0")
-        };
         let (_, parts, texts) = compiler::make_parts(&whole, &placement, &mut map).map_err(refused)?;
         let mut parts = parts.into_iter().collect::<Option<Vec<Part>>>().ok_or("a device has no part")?;
         let text = texts.first().cloned().flatten().ok_or("the switch has no program")?;
@@ -79,7 +90,7 @@ impl Programs {
             parts[0].program = compiler::reparse("switch.p4", &changed, &mut map).map_err(refused)?;
         }
         let edge = parts[0].linkage.groups.first().cloned().ok_or("the switch knows no group")?;
-        Ok(Programs { whole, parts, edge })
+        Ok(Programs { whole, parts, edge, has_filters: !placement.filtered.is_empty() })
     }
 
     fn start(&self, device: usize) -> Result<Switch> {
@@ -87,6 +98,22 @@ impl Programs {
         let mut switch = ir_interp::switch(Arc::clone(&part.program), Options::default()).map_err(refused)?;
         ir_prove::link(&mut switch, &part.linkage).map_err(|error| error.message)?;
         Ok(switch)
+    }
+}
+
+/// A switch and its servers.
+fn placement(servers: u32) -> Placement {
+    let devices: Vec<DeviceIndex> = (1..=servers).map(DeviceIndex).collect();
+    let ports = devices.iter().flat_map(|&device| {
+        let tor = DeviceIndex(0);
+        let there = u64::from(FIRST_LINK + device.0 - 1);
+        [((tor, device), there), ((device, tor), LINK.into())]
+    });
+    Placement {
+        devices: (0..=servers).map(|n| format!("device{n}").as_str().into()).collect(),
+        ports: ports.collect(),
+        sites: [("Count".into(), Site::at(devices, Policy::Group))].into(),
+        ..Placement::whole("device0")
     }
 }
 
@@ -164,6 +191,8 @@ pub struct Rack<'p> {
     pub doubles: bool,
     /// Calls and answers that came twice.
     pub doubled: (u64, u64),
+    /// Steps of the switch, in order.
+    pub log: Vec<Logged>,
     /// Frames from other servers and instructions wait for longer than calls may.
     pub waits: bool,
 }
@@ -175,12 +204,14 @@ impl<'p> Rack<'p> {
         let limits =
             Limits { pins: 64, pins_of_bucket: 2, settle_after: us(40), patience: us(400), open: 16 };
         let whole = ir_interp::switch(Arc::clone(&programs.whole), Options::default()).map_err(refused)?;
+        let group = Group::new(&weights, BUCKETS, limits);
+        let group = if programs.has_filters { group.filtered(IDLE.as_ps()) } else { group };
         let mut rack = Rack {
             programs,
             switch: programs.start(0)?,
             whole,
             servers: BTreeMap::new(),
-            group: Group::new(&weights, BUCKETS, limits),
+            group,
             rng: Rng::new(seed),
             now: 0,
             events: BTreeMap::new(),
@@ -193,6 +224,7 @@ impl<'p> Rack<'p> {
             expected: vec![],
             doubles: false,
             doubled: (0, 0),
+            log: vec![],
             waits: false,
         };
         for member in members {
@@ -214,7 +246,7 @@ impl<'p> Rack<'p> {
             wire: self.programs.edge.wire.clone(),
             me,
             port: LINK,
-            idle: Duration::from_us(400),
+            idle: IDLE,
             is_stateless: false,
             limits,
             max_age: Some(Duration::from_us(500)),
@@ -240,9 +272,9 @@ impl<'p> Rack<'p> {
         self.at_switch(INSIDE, frame)
     }
 
-    fn at_switch(&mut self, port: u32, frame: Vec<u8>) -> Result<()> {
+    fn at_switch(&mut self, port_in: u32, frame: Vec<u8>) -> Result<()> {
         let now = self.time();
-        let queued = self.switch.ingress(port, frame, now);
+        let queued = self.switch.ingress(port_in, frame, now);
         for Output { port, frame } in self.switch.drain(queued, now) {
             if port == OUTSIDE {
                 let packet = Packet::read(&frame).ok_or("a damaged packet came out")?;
@@ -253,6 +285,11 @@ impl<'p> Rack<'p> {
                 port.checked_sub(FIRST_LINK).ok_or_else(|| format!("a frame left by port {port}"))?;
             let to = Member(member as u16);
             if let Read::Frame(Frame::Packet { flow, .. }) = self.programs.edge.wire.read(to, frame.clone()) {
+                if port_in == INSIDE
+                    && let Ok(flow) = flow.as_slice().try_into()
+                {
+                    self.log.push(Logged::Sent(u16::from_be_bytes(flow), to));
+                }
                 self.touched.entry(to).or_default().insert(flow);
             }
             let time = self.arrival(false, to);
@@ -379,6 +416,7 @@ impl<'p> Rack<'p> {
                 }
             };
             made.map_err(|error| error.message)?;
+            self.log.push(Logged::Wrote(write.clone()));
         }
         Ok(())
     }

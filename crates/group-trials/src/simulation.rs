@@ -49,6 +49,10 @@ pub struct Counts {
     pub sent: u64,
     /// Packets handled by servers.
     pub handled: u64,
+    /// Packets handled by the switch itself.
+    pub at_switch: u64,
+    /// Packets handled by a server after the switch itself handled a later one of their flow.
+    pub overtaken: u64,
     /// Changes of the members.
     pub changes: u64,
     /// Buckets that moved.
@@ -90,6 +94,8 @@ pub struct Simulation {
     servers: BTreeMap<Member, Server<Flow, u32>>,
     owner: BTreeMap<Flow, Member>,
     handled: BTreeMap<Flow, u32>,
+    /// The last packet of each flow that the switch itself has handled.
+    at_switch: BTreeMap<Flow, u32>,
     /// Flows that each server has asked about, for the variant without holds.
     asked: BTreeSet<(Member, Flow)>,
     /// Packets handled by each server.
@@ -121,6 +127,7 @@ impl Simulation {
             servers: BTreeMap::new(),
             owner: BTreeMap::new(),
             handled: BTreeMap::new(),
+            at_switch: BTreeMap::new(),
             asked: BTreeSet::new(),
             at_server: BTreeMap::new(),
             counts: Counts::default(),
@@ -221,6 +228,12 @@ impl Simulation {
         self.down(dispatch.to, Frame::Packet { flow, bucket: dispatch.bucket, hop, packet });
     }
 
+    /// The switch handles a packet of a flow whose entry it has.
+    pub fn handle_at_switch(&mut self, flow: Flow, packet: u32) {
+        self.counts.at_switch += 1;
+        self.at_switch.insert(flow, packet);
+    }
+
     fn arrive(&mut self, at: Member, frame: Frame<Flow, u32>) {
         if let Frame::Packet { flow, bucket, hop: Hop::First { previous: Some(to) }, packet } = frame
             && !self.setting.holds
@@ -268,6 +281,7 @@ impl Simulation {
         let last = self.handled.entry(flow).or_default();
         self.counts.reordered += u64::from(packet <= *last);
         *last = packet.max(*last);
+        self.counts.overtaken += u64::from(self.at_switch.get(&flow).is_some_and(|last| packet <= *last));
     }
 
     /// A server comes. False if it is there.

@@ -1,10 +1,10 @@
 //! A group goes from one server to another while old flows stay and new ones come (CLIP, figure 7).
 //!
 //! ```text
-//! second     0 ............ 14 15 ............ 31 ...... 40
+//! second     0 ............ 14 15 ............ 31 ... 35 .... 40
 //! set 1      ==================================
-//! set 2      ===========================================
-//! sets 3, 4                    =========================
+//! set 2      ======================================| at the switch
+//! sets 3, 4                    ==============================
 //! group      { server 1 }   { server 2 }
 //! ```
 
@@ -17,6 +17,8 @@ pub const CHANGE: u64 = 14;
 pub const BEGIN: u64 = 15;
 /// Set 1 ends.
 pub const END_OF_SET_1: u64 = 31;
+/// The second change: the entries of set 2 come to the switch, as those of a table with `@hot` do.
+pub const TO_SWITCH: u64 = 35;
 /// The run ends.
 pub const END: u64 = 40;
 
@@ -34,6 +36,8 @@ pub const PACKETS_OF_ONE: u64 = 250;
 pub struct Second {
     /// At server 1 and at server 2.
     pub at: [u64; 2],
+    /// At the switch.
+    pub at_switch: u64,
     /// Through another server.
     pub extra_hops: u64,
     /// Flows with a pin.
@@ -72,6 +76,10 @@ pub fn transition(seed: u64) -> Transition {
             sets[0] = where_is(&group, 0);
             set(0).for_each(|flow| group.end_after(flow, TICKS));
         }
+        if second == TO_SWITCH {
+            sets[1] = where_is(&group, 1);
+            set(1).for_each(|flow| group.end_after(flow, TICKS));
+        }
         for _ in 0..TICKS {
             group.step();
             packet += 1;
@@ -80,16 +88,22 @@ pub fn transition(seed: u64) -> Transition {
                 1 => true,
                 _ => second >= BEGIN,
             };
-            (0..4).filter(sends).flat_map(set).for_each(|flow| group.send(flow, packet));
+            let to_switch = |flow: u32| second >= TO_SWITCH && set(1).contains(&flow);
+            (0..4).filter(sends).flat_map(set).for_each(|flow| match to_switch(flow) {
+                true => group.handle_at_switch(flow, packet),
+                false => group.send(flow, packet),
+            });
         }
         let counts = group.counts();
         let at = servers.map(|server| group.at_server().get(&server).copied().unwrap_or(0));
         let (last, last_at) = before;
         let extra_hops = counts.extra_hops - last.extra_hops;
-        seconds.push(Second { at: [at[0] - last_at[0], at[1] - last_at[1]], extra_hops, pins: group.pins() });
+        let at_switch = counts.at_switch - last.at_switch;
+        let at_servers = [at[0] - last_at[0], at[1] - last_at[1]];
+        seconds.push(Second { at: at_servers, at_switch, extra_hops, pins: group.pins() });
         before = (counts, at);
     }
-    for n in 1..4 {
+    for n in 2..4 {
         sets[n as usize] = where_is(&group, n);
     }
     group.settle();

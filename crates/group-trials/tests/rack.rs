@@ -1,7 +1,8 @@
 //! Printed programs of a switch and of servers with their fronts and the group's controller, beside the whole program.
 
 use base_time::Rng;
-use group_trials::rack::{BUCKETS, Packet, Programs, Rack};
+use group_trials::rack::{BUCKETS, Logged, Packet, Programs, Rack};
+use server_groups::filters::{Filters, Hashes, Insert};
 use server_groups::{Member, Row, Table, Write};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,11 @@ fn programs(change: &dyn Fn(String) -> String) -> Programs {
 /// The same, with numbers of calls.
 fn numbered(change: &dyn Fn(String) -> String) -> Programs {
     Programs::new(SERVERS, true, change).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same, with Bloom filters of so many cells.
+fn filtered(cells: u32, change: &dyn Fn(String) -> String) -> Programs {
+    Programs::filtered(SERVERS, cells, change).unwrap_or_else(|why| panic!("{why}"))
 }
 
 /// Traffic over a group that changes; `deaths`: servers die and restart, too. Gives the rack and the number of deaths.
@@ -185,6 +191,111 @@ fn hash(flow: u16) -> u32 {
     h = h.wrapping_add(h << 3);
     h ^= h >> 11;
     h.wrapping_add(h << 15)
+}
+
+/// The hashes of a flow where the switch has filters of so many cells.
+fn hashes(flow: u16, cells: u32) -> Hashes {
+    let mut h = hash(flow);
+    let member = h % BUCKETS as u32;
+    h = h.wrapping_add(0x9E37_79B9);
+    h = h.wrapping_add(h << 10);
+    h ^= h >> 6;
+    h = h.wrapping_add(h << 3);
+    h ^= h >> 11;
+    h = h.wrapping_add(h << 15);
+    Hashes { filters: [[h % cells, h >> (32 - cells.ilog2())]; 2], member }
+}
+
+/// Flows with packets at different servers.
+fn broken(rack: &Rack<'_>) -> BTreeSet<u16> {
+    let mut first = BTreeMap::new();
+    let sent = rack.log.iter().filter_map(|step| match step {
+        Logged::Sent(flow, to) => Some((*flow, *to)),
+        Logged::Wrote(_) => None,
+    });
+    sent.filter(|(flow, to)| first.entry(*flow).or_insert(*to) != to).map(|(flow, _)| flow).collect()
+}
+
+/// The switch's filters against the model of CLIP's, packet by packet. Gives the flows whose first packet a false positive sent to older members.
+fn follow(rack: &Rack<'_>, cells: u32) -> Result<BTreeSet<u16>, String> {
+    let (mut rows, mut pins) = (vec![Member(0); BUCKETS], BTreeMap::new());
+    let (mut filters, mut known, mut falsely) = (None, BTreeSet::new(), BTreeSet::new());
+    for step in &rack.log {
+        match step {
+            Logged::Wrote(Write::Row { bucket, row }) => rows[*bucket as usize] = row.current,
+            Logged::Wrote(Write::Pin { flow, row }) => drop(pins.insert(flow.clone(), row.current)),
+            Logged::Wrote(Write::Unpin { flow }) => drop(pins.remove(flow)),
+            Logged::Wrote(Write::Roles { .. }) => {
+                let filters = filters.as_mut().ok_or("the filters change roles before there are packets")?;
+                Filters::flip(filters, rows.clone());
+            }
+            Logged::Sent(flow, to) => {
+                let filters =
+                    filters.get_or_insert_with(|| Filters::new(cells as usize, rows.clone(), Insert::Always));
+                let hashes = hashes(*flow, cells);
+                let is_first = known.insert(*flow);
+                let expected = match pins.get(flow.to_be_bytes().as_slice()) {
+                    Some(server) => Some(*server),
+                    None => {
+                        if is_first && filters.knows(&hashes) {
+                            falsely.insert(*flow);
+                        }
+                        filters.dispatch(&hashes)
+                    }
+                };
+                if expected != Some(*to) {
+                    return Err(format!("flow {flow}: {to:?} instead of {expected:?}"));
+                }
+            }
+        }
+    }
+    Ok(falsely)
+}
+
+/// CLIP's filters break the flows that their model says, which all began with a false positive, and no others. Other flows are as on one device.
+/// Without filters, no flow breaks in the same traffic (`a_group_that_changes_does_what_one_device_does`).
+#[test]
+fn two_bloom_filters_break_the_flows_that_their_model_says() {
+    for (cells, breaks) in [(64, true), (1 << 15, false)] {
+        let programs = filtered(cells, &|text| text);
+        let (mut all, mut flows, mut moved) = (0, 0, 0);
+        for seed in features::seeds(2, 300) {
+            let (mut rack, _) =
+                run(&programs, seed, 3000, false).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+            let broken = broken(&rack);
+            let falsely = follow(&rack, cells).unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+            assert!(broken.is_subset(&falsely), "seed {seed}: {broken:?} {falsely:?}");
+            assert_eq!(difference(&rack).is_some(), !broken.is_empty(), "seed {seed}");
+            rack.hurt = broken.clone();
+            assert_eq!(difference(&rack), None, "seed {seed}");
+            assert_eq!(rack.extra_hops_and_drops(), (0, 0), "seed {seed}");
+            all += broken.len();
+            flows += by_flow(&rack.expected).len();
+            let is_pin = |step: &&Logged| matches!(step, Logged::Wrote(Write::Pin { .. }));
+            moved += rack.log.iter().filter(is_pin).count();
+        }
+        println!("{cells} cells: {all} of {flows} flows broken, {moved} pins");
+        assert!(moved > 20, "{moved} pins");
+        assert_eq!(all > 0, breaks, "{cells} cells: {all} of {flows} flows broken");
+    }
+}
+
+#[test]
+fn faults_of_the_filters_are_noticed() {
+    let faults = [
+        ("a flow is old if one of its cells is", "at_low == older && at_high == older", "at_high == older"),
+        ("new flows go to the previous server", "at_low == older", "at_low != older"),
+        ("old flows go to the current server", "to = other;", "to = to;"),
+        ("cells of the current filter count", "older = mark_of_older", "older = mark_of_current"),
+    ];
+    for (fault, from, to) in faults {
+        let faulty = filtered(64, &|text| {
+            assert!(text.contains(from), "`{from}` is not in the program:\n{text}");
+            text.replacen(from, to, 1)
+        });
+        let noticed = run(&faulty, 1, 1500, false).map_or(true, |(rack, _)| follow(&rack, 64).is_err());
+        assert!(noticed, "nothing notices that {fault}");
+    }
 }
 
 /// The switch's tables against the model's: the server that gets a packet, its bucket, the previous server.

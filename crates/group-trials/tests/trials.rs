@@ -4,7 +4,7 @@ use group_trials::autoscale::{RULES, autoscale};
 use group_trials::bloom::{broken, configurations};
 use group_trials::churn::Churn;
 use group_trials::simulation::{Counts, Setting};
-use group_trials::transition::{CHANGE, END_OF_SET_1, transition};
+use group_trials::transition::{CHANGE, END_OF_SET_1, TO_SWITCH, transition};
 
 fn all(churn: Churn) -> Counts {
     let seeds = if features::is_long() { 3 } else { 1 };
@@ -105,6 +105,11 @@ fn old_flows_stay_at_the_old_server_and_new_ones_go_to_the_new_one() {
     let after = run.seconds[END_OF_SET_1 as usize - 1];
     assert_eq!((before.at[1], before.pins, after.extra_hops, after.pins), (0, 0, 0, 80), "{run:?}");
     assert!(after.at[0] > 0 && after.at[1] > 0, "{run:?}");
+    // Set 2 is at the switch, and nobody needs server 1 any more. Packets that were on their way are overtaken, those of 12 ticks at most.
+    let [first, last] = [TO_SWITCH as usize, run.seconds.len() - 1].map(|second| run.seconds[second]);
+    assert!(first.at_switch == 4_000 && first.at[0] > 0, "{run:?}");
+    assert_eq!((last.at_switch, last.at[0], last.pins), (4_000, 0, 0), "{run:?}");
+    assert!((1..=40 * 12).contains(&run.counts.overtaken), "{run:?}");
 }
 
 #[test]

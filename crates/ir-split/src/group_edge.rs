@@ -9,10 +9,14 @@ use server_groups::{Member, Row, Write};
 /// Bits of a group's number in `policy/group/group.p4`.
 pub(crate) const EDGE_BITS: u32 = 16;
 
+/// Bits of a filter's mark there.
+const MARK_BITS: u32 = 16;
+
 /// A group, at the device that hands over to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupEdge {
-    /// Control-plane name of the control that has its tables: `CONTROL.rows`, `CONTROL.pins`, with the actions `CONTROL.use`.
+    /// Control-plane name of the control that has its tables: `CONTROL.rows`, `CONTROL.pins`, with the action `CONTROL.use`; with filters
+    /// `CONTROL.roles`, with `CONTROL.turn`.
     pub control: Name,
     /// The first key of these tables.
     pub number: u64,
@@ -26,7 +30,7 @@ pub struct GroupEdge {
     pub wire: Wire,
 }
 
-/// An entry of the group's tables, with the action `use`; without arguments, it is taken away.
+/// An entry of the group's tables; without arguments, it is taken away.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupEntry {
     /// Control-plane name.
@@ -35,7 +39,7 @@ pub struct GroupEntry {
     pub keys: Vec<Bits>,
     /// Control-plane name.
     pub action: String,
-    /// The current member and the previous one.
+    /// The current member and the previous one; marks of the current filter and of the older one.
     pub args: Option<Vec<Bits>>,
 }
 
@@ -46,15 +50,19 @@ impl GroupEdge {
         let flow = |flow: &Flow| Bits::from_be_bytes(self.wire.flow.width, flow);
         let member = |member: Option<Member>| Bits::new(MEMBER_BITS, member.map_or(0, number).into());
         let args = |row: &Row| vec![member(Some(row.current)), member(row.previous)];
-        let (table, key, args) = match write {
-            Write::Row { bucket, row } => ("rows", small(*bucket), Some(args(row))),
-            Write::Pin { flow: pinned, row } => ("pins", flow(pinned), Some(args(row))),
-            Write::Unpin { flow: pinned } => ("pins", flow(pinned), None),
+        let mark = |mark: u16| Bits::new(MARK_BITS, mark.into());
+        let (table, key, action, args) = match write {
+            Write::Row { bucket, row } => ("rows", Some(small(*bucket)), "use", Some(args(row))),
+            Write::Pin { flow: pinned, row } => ("pins", Some(flow(pinned)), "use", Some(args(row))),
+            Write::Unpin { flow: pinned } => ("pins", Some(flow(pinned)), "use", None),
+            Write::Roles { current, older } => {
+                ("roles", None, "turn", Some(vec![mark(*current), mark(*older)]))
+            }
         };
         GroupEntry {
             table: format!("{}.{table}", self.control),
-            keys: vec![Bits::new(EDGE_BITS, self.number.into()), key],
-            action: format!("{}.use", self.control),
+            keys: std::iter::once(Bits::new(EDGE_BITS, self.number.into())).chain(key).collect(),
+            action: format!("{}.{action}", self.control),
             args,
         }
     }

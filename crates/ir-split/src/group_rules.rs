@@ -2,6 +2,19 @@
 
 use std::fmt::Write as _;
 
+/// How flows of a group keep their server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// A server asks the previous one.
+    Exact,
+    /// Servers keep nothing of a flow: buckets move at once.
+    Pin,
+    /// Two Bloom filters at the switch, which are not exact.
+    Bloom,
+}
+
+const VARIANTS: [Variant; 3] = [Variant::Exact, Variant::Pin, Variant::Bloom];
+
 /// See the module. Times are in microseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupRules {
@@ -15,8 +28,8 @@ pub struct GroupRules {
     pub hold_us: u64,
     /// An order without a report is given again after so long.
     pub answer_us: u64,
-    /// Servers keep nothing of a flow: buckets move at once.
-    pub is_stateless: bool,
+    /// How flows keep their server.
+    pub variant: Variant,
     /// Servers drop calls that have waited for longer.
     pub max_age_us: Option<u64>,
     /// The group grows and shrinks by itself.
@@ -52,19 +65,11 @@ const MOST_US: u64 = 366 * 24 * 3600 * 1_000_000;
 impl GroupRules {
     /// The rules as a word: numbers with commas.
     pub fn to_text(&self) -> String {
-        let GroupRules {
-            idle_us,
-            patience_us,
-            settle_us,
-            hold_us,
-            answer_us,
-            is_stateless,
-            max_age_us,
-            scale,
-        } = *self;
-        let (is_stateless, max_age_us) = (u8::from(is_stateless), max_age_us.unwrap_or(0));
+        let GroupRules { idle_us, patience_us, settle_us, hold_us, answer_us, variant, max_age_us, scale } =
+            *self;
+        let (variant, max_age_us) = (variant as u8, max_age_us.unwrap_or(0));
         let mut text =
-            format!("{idle_us},{patience_us},{settle_us},{hold_us},{answer_us},{is_stateless},{max_age_us}");
+            format!("{idle_us},{patience_us},{settle_us},{hold_us},{answer_us},{variant},{max_age_us}");
         if let Some(scale) = scale {
             let ScaleRules { capacity, up, up_for_us, down, down_for_us, cooldown_us, min, max, weighs } =
                 scale;
@@ -81,7 +86,7 @@ impl GroupRules {
     /// Reads [`GroupRules::to_text`]; none if the word is something else, or if a time is 0 or more than a year.
     pub fn of_text(text: &str) -> Option<GroupRules> {
         let numbers: Vec<u64> = text.split(',').map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let (&[idle_us, patience_us, settle_us, hold_us, answer_us, is_stateless, max_age_us], rest) =
+        let (&[idle_us, patience_us, settle_us, hold_us, answer_us, variant, max_age_us], rest) =
             numbers.split_first_chunk::<7>()?;
         let scale = match *rest {
             [] => None,
@@ -104,9 +109,9 @@ impl GroupRules {
             _ => return None,
         };
         let times = [idle_us, patience_us, settle_us, hold_us, answer_us];
-        let is_sound = times.iter().all(|us| (1..=MOST_US).contains(us)) && is_stateless <= 1;
+        let is_sound = times.iter().all(|us| (1..=MOST_US).contains(us));
         let is_sound = is_sound && max_age_us <= MOST_US;
-        let is_stateless = is_stateless == 1;
+        let variant = *VARIANTS.get(usize::try_from(variant).ok()?)?;
         let max_age_us = Some(max_age_us).filter(|us| *us > 0);
         is_sound.then_some(GroupRules {
             idle_us,
@@ -114,7 +119,7 @@ impl GroupRules {
             settle_us,
             hold_us,
             answer_us,
-            is_stateless,
+            variant,
             max_age_us,
             scale,
         })
@@ -123,7 +128,7 @@ impl GroupRules {
 
 #[cfg(test)]
 mod tests {
-    use super::{GroupRules, ScaleRules};
+    use super::{GroupRules, ScaleRules, Variant};
 
     #[test]
     fn rules_are_read_as_they_were_written() {
@@ -144,18 +149,24 @@ mod tests {
             settle_us: 2,
             hold_us: 3,
             answer_us: 4,
-            is_stateless: false,
+            variant: Variant::Exact,
             max_age_us: None,
             scale: Some(scale),
         };
-        let other = GroupRules { is_stateless: true, max_age_us: Some(7), scale: None, ..rules };
-        for rules in [rules, other] {
+        let other = GroupRules { variant: Variant::Pin, max_age_us: Some(7), scale: None, ..rules };
+        let filtered = GroupRules { variant: Variant::Bloom, ..rules };
+        for rules in [rules, other, filtered] {
             assert_eq!(GroupRules::of_text(&rules.to_text()), Some(rules));
         }
         let text = rules.to_text();
-        for (part, other) in
-            [("160000000", "0"), (",1,2", ",-1,2"), (",100000,", ",0,"), (",1,4,", ",5,4,"), (",4,", ",4,9,")]
-        {
+        for (part, other) in [
+            ("160000000", "0"),
+            (",1,2", ",-1,2"),
+            (",100000,", ",0,"),
+            (",1,4,", ",5,4,"),
+            (",4,0,", ",4,9,"),
+            (",4,0,", ",4,3,"),
+        ] {
             assert_eq!(GroupRules::of_text(&text.replacen(part, other, 1)), None, "{part} -> {other}");
         }
     }

@@ -60,7 +60,7 @@ mod witness;
 pub use arch::PORT_BITS;
 pub use check::unknown_region;
 pub use group_edge::{GroupEdge, GroupEntry};
-pub use group_rules::{GroupRules, ScaleRules};
+pub use group_rules::{GroupRules, ScaleRules, Variant};
 pub use handler_calls::handler_calls;
 pub use landings::landings;
 pub use layout::{APP_BITS, EPOCH_BITS, ETHER_TYPE, Form, Layout, LayoutField, LiveField, VERSION};

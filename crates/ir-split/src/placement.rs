@@ -163,6 +163,8 @@ pub struct Placement {
     pub groups: Vec<GroupSetup>,
     /// Roles under the policy `group` whose calls are numbered: a call that comes twice, or is answered twice, counts once.
     pub numbered: BTreeSet<DeviceIndex>,
+    /// Roles under the policy `group` whose flows two Bloom filters divide, and the cells of each of a filter's two arrays: a power of two.
+    pub filtered: BTreeMap<DeviceIndex, u32>,
 }
 
 impl Placement {
@@ -189,6 +191,7 @@ impl Placement {
             longest_on_link: BTreeMap::new(),
             groups: vec![],
             numbered: BTreeSet::new(),
+            filtered: BTreeMap::new(),
         }
     }
 

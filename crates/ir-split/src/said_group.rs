@@ -225,6 +225,7 @@ fn of_int(value: &AnnotationValue) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::group_rules::Variant;
     use server_groups::wire::Place;
 
     fn wire() -> Wire {
@@ -251,7 +252,7 @@ mod tests {
         settle_us: 2,
         hold_us: 3,
         answer_us: 4,
-        is_stateless: false,
+        variant: Variant::Exact,
         max_age_us: Some(1_000),
         scale: None,
     };

@@ -153,13 +153,16 @@ pub fn groups(shown: &ShowResponse, name: Option<&str>) -> String {
 
 fn group(group: &Group) -> String {
     let state = if group.is_steady { "steady" } else { "changing" };
-    let Group { name, switch, changes, sent, returned, servers, repeated_answers, .. } = group;
+    let Group { name, switch, changes, sent, returned, servers, repeated_answers, queue_full, .. } = group;
     let lost = sent.saturating_sub(*returned);
     let mut head = format!(
         "{name} at {switch}: {state}, {changes} changes, {sent} calls, {returned} returned, {lost} lost"
     );
     if *repeated_answers > 0 {
         let _ = write!(head, ", {repeated_answers} repeated answers dropped");
+    }
+    if *queue_full > 0 {
+        let _ = write!(head, ", {queue_full} found the send queue full");
     }
     head.push('\n');
     let row = |server: &Server| {

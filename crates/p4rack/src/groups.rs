@@ -8,7 +8,7 @@ use device_control::{GroupControl, RackGroup};
 use ir::Program;
 use ir_handlers::Handler;
 use ir_split::{DeviceIndex, FlowsOf, GroupEdge, name_flows};
-use rack_model::{DeviceId, Group, Placement, Policy, Rack};
+use rack_model::{DeviceId, Group, Placement, Policy, Rack, Variant};
 use rack_plan::group_rules;
 use server_groups::Member;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ fn check_regions(
 ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
     let grouped = regions.iter().filter(|p| p.policy == Policy::Group);
     let stateless = grouped.filter_map(|p| Some((p, group_of(rack, p.device.value)?)));
-    let stateless: Vec<_> = stateless.filter(|(_, group)| group.is_stateless).collect();
+    let stateless: Vec<_> = stateless.filter(|(_, group)| group.variant == Variant::Pin).collect();
     if stateless.is_empty() {
         return Ok(vec![]);
     }
@@ -146,8 +146,8 @@ fn check_regions(
 fn check_idle(group: &Group, handler: &Handler) -> Option<Diagnostic> {
     let name = &group.name.value;
     match handler.keeps {
-        Some(base_time::Duration::ZERO) if group.is_stateless => None,
-        _ if group.is_stateless => {
+        Some(base_time::Duration::ZERO) if group.variant == Variant::Pin => None,
+        _ if group.variant == Variant::Pin => {
             let title = format!("group `{name}` keeps no flows, but `{}` may", handler.name);
             let why = match handler.keeps {
                 Some(keeps) => format!("the handler keeps a flow for {keeps}"),

@@ -5,7 +5,8 @@ use crate::support::text;
 use base_diag::SourceMap;
 use base_time::Rng;
 use ir_prove::{Effort, prove};
-use p4rack::{proof, rack};
+use p4rack::{ctl, proof, rack};
+use p4runtime_proto::p4rack::v1::{Group, ShowResponse};
 use rack_emulator::RunReport;
 use rack_model::{Probability, Rack};
 use std::path::PathBuf;
@@ -79,6 +80,18 @@ fn frames_that_find_no_room_on_their_path_to_a_server_are_counted() {
         assert!(shown.contains("queue full") && shown.contains(&group.queue_full.to_string()), "{shown}");
     }
     assert_eq!(changed("roomy-group", "", &[]).groups[0].queue_full, 0);
+}
+
+#[test]
+fn operators_see_full_queues() {
+    let group = Group { name: "nat".into(), switch: "tor".into(), sent: 9, returned: 7, ..Group::default() };
+    let shown = |queue_full| {
+        let groups = vec![Group { queue_full, ..group.clone() }];
+        ctl::groups(&ShowResponse { groups, ..ShowResponse::default() }, Some("nat"))
+    };
+    let first = "nat at tor: changing, 0 changes, 9 calls, 7 returned, 2 lost";
+    assert_eq!(shown(0), format!("{first}\n"));
+    assert_eq!(shown(5), format!("{first}, 5 found the send queue full\n"));
 }
 
 /// The longest latency of a packet, in microseconds.

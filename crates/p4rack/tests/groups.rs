@@ -146,6 +146,56 @@ fn a_group_that_keeps_no_flows_changes_at_once() {
     assert_eq!(came, [200, 0].repeat(6));
 }
 
+/// CLIP's filters: no server asks another one, a new server gets new flows, and one that leaves goes when its last flow has ended.
+#[test]
+fn a_group_with_filters_changes_when_they_change_roles() {
+    let changes = "\n[[membership]]\ngroup = \"nat\"\nat = \"5ms\"\nadd = \"s3\"\n\n[[membership]]\ngroup = \"nat\"\nat = \"20ms\"\nremove = \"s1\"\n";
+    let place =
+        stateless("filtered-group", ONE_CALL, "idle = \"2ms\"\nvariant = \"bloom\"\ncells = 4096", changes);
+    let report = run(&load(&place));
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    assert_eq!((group.lost, group.changes), (0, 2), "{group:?}");
+    assert!(group.servers.iter().all(|server| server.extra_hops == 0 && server.dropped == 0), "{group:?}");
+    let standings: Vec<&str> = group.servers.iter().map(|server| server.standing.as_str()).collect();
+    assert_eq!(standings, ["out", "member", "member"], "{group:?}");
+    assert!(group.servers.iter().all(|server| server.calls > 100), "{group:?}");
+    let uploads = report.workloads.iter().filter(|load| load.name.starts_with("upload"));
+    let came: Vec<u64> = uploads.map(|load| load.received).collect();
+    assert_eq!(came, [200, 0].repeat(6));
+}
+
+/// A flow is named by the fields of the key, and by nothing else of the request.
+#[test]
+fn a_flow_is_the_key_of_a_request() {
+    let width = |racked: &Racked| {
+        let part = racked.apps[0].parts[0].as_ref().expect("the switch has a part");
+        part.linkage.groups[0].wire.flow.width
+    };
+    assert_eq!(width(&load(&stateless("one-field", ONE_CALL, "variant = \"pin\"", ""))), 16);
+    // Two addresses, two ports and a protocol, or a leased block.
+    assert_eq!(width(&load(&example())), 105);
+}
+
+/// A switch that restarts gets the filters' roles, too.
+#[test]
+fn a_switch_that_begins_gets_the_roles_of_the_filters() {
+    let bloom = "idle = \"2ms\"\nvariant = \"bloom\"";
+    for (group, all) in [(bloom, vec![vec![1, 65_534], vec![2, 1]]), ("idle = \"2ms\"", vec![])] {
+        let racked = load(&stateless("filters-refilled", ONE_CALL, group, ""));
+        let (_, mut group) = p4rack::groups::groups(&racked).remove(0);
+        let roles = |group: &device_control::RackGroup| {
+            let entries = group.control.refill();
+            let own = entries.into_iter().filter(|entry| entry.table.ends_with(".roles"));
+            let args = own.filter_map(|entry| entry.args);
+            args.map(|args| args.iter().map(|arg| arg.to_u64().expect("16 bits")).collect::<Vec<_>>())
+                .collect::<Vec<_>>()
+        };
+        let first = roles(&group);
+        group.control.poll(Time::ZERO + Duration::from_ms(3));
+        assert_eq!(first.into_iter().chain(roles(&group)).collect::<Vec<_>>(), all);
+    }
+}
+
 #[test]
 fn a_group_runs_a_handler_that_is_called_at_one_place() {
     let twice = format!("{ONE_CALL} q.port = hdr.packet.src; if (even(q)) {{ std.egress_spec = 2; }}");

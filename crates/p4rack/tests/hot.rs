@@ -130,6 +130,19 @@ fn the_busy_entries_come_to_the_switch() {
     assert_eq!((totals.promoted, totals.resident, totals.full), (0, 0, 0));
 }
 
+#[test]
+fn entries_move_by_what_the_annotation_says() {
+    let racked = load(&place("said", PROGRAM, ""));
+    let [app] = racked.apps[0].pinned.as_slice() else { panic!("one app has such a table") };
+    assert_eq!(app.unpinned.sketch, Shape { rows: 2, columns: 256 });
+    let pinning = app.model.pinning.as_ref().expect("its entries move");
+    let promote = pinning.promote.expect("by popularity");
+    assert_eq!(
+        (pinning.flows, promote.window, promote.idle),
+        (4, Duration::from_ms(2), Duration::from_ms(4))
+    );
+}
+
 /// Servers come and go at random, and with `deaths` they die and return.
 fn changes(rack: &mut Rack, seed: u64, deaths: bool) {
     let mut rng = Rng::new(seed).split("changes");
@@ -474,6 +487,12 @@ fn what_cannot_be_hot_is_refused() {
             "computed",
             "std.egress_spec = 2;\n",
             "hdr.packet.dst = hdr.packet.dst + 1;\n",
+            "its keys are not fields as the parser leaves them",
+        ),
+        (
+            "copied",
+            "if (!t.apply().hit) {",
+            "hdr.packet.dst = hdr.packet.src; if (!t.apply().hit) {",
             "its keys are not fields as the parser leaves them",
         ),
     ] {

@@ -311,6 +311,9 @@ pub struct Group {
     /// Answers that had come before, and that the switch has dropped.
     #[prost(uint64, tag = "8")]
     pub repeated_answers: u64,
+    /// Frames that found the send queue of the switch's port to a server full.
+    #[prost(uint64, tag = "9")]
+    pub queue_full: u64,
 }
 impl ::prost::Name for Group {
     const NAME: &'static str = "Group";
@@ -352,6 +355,9 @@ pub struct Server {
     /// The same by reason; reasons without a count are left out.
     #[prost(message, repeated, tag = "11")]
     pub reasons: ::prost::alloc::vec::Vec<server::Dropped>,
+    /// Port of the switch that leads there.
+    #[prost(uint32, tag = "12")]
+    pub port: u32,
 }
 /// Nested message and enum types in `Server`.
 pub mod server {

@@ -7,7 +7,9 @@
 //! members = ["s1", "s2"]        # at first; default: all servers
 //! idle = "130s"                 # a flow without packets for this time has ended; longer than any handler keeps its state
 //! variant = "exact"             # each packet of a flow reaches the server that has its state; "pin": for handlers that keep no state of a
-//!                               # flow (`keeps = "0s"`): buckets move at once, and `idle` is left out
+//!                               # flow (`keeps = "0s"`): buckets move at once, and `idle` is left out; "bloom": CLIP's two Bloom filters, which
+//!                               # break some flows
+//! cells = 131072                # with "bloom": of each of a filter's two arrays, a power of two
 //! buckets = 1024                # new flows of handlers are hashed into this many buckets, a power of two; a region states its number in `@flow`
 //! dedup = true                  # a call that a link doubles is handled once and answered once; default false
 //! max_age = "1ms"               # a server drops calls that have waited for it for longer; default: never
@@ -35,10 +37,14 @@ use base_diag::codes::rack as codes;
 use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Time};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use toml::de::DeValue;
 
 /// Servers of a group at most.
 const MOST_SERVERS: usize = 64;
+
+/// Cells of an array of a Bloom filter at most.
+const MOST_CELLS: u32 = 1 << 20;
 
 /// Buckets of a group at most.
 const MOST_BUCKETS: u32 = 1 << 16;
@@ -54,8 +60,8 @@ pub struct Group {
     pub members: Vec<DeviceId>,
     /// A flow without packets for so long has ended.
     pub idle: Spanned<Duration>,
-    /// Servers keep nothing of a flow: `variant = "pin"`.
-    pub is_stateless: bool,
+    /// How flows keep their server.
+    pub variant: Variant,
     /// The group grows and shrinks by itself.
     pub scale: Option<Scale>,
     /// A call that comes twice, or is answered twice, counts once.
@@ -70,6 +76,20 @@ pub struct Group {
     pub pace_of_processes: Pace,
     /// Place in the file.
     pub span: Span,
+}
+
+/// How flows of a group keep their server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// Each packet of a flow reaches the server that has its state.
+    Exact,
+    /// Servers keep nothing of a flow.
+    Pin,
+    /// Two Bloom filters tell old flows from new ones; some flows break.
+    Bloom {
+        /// Cells of each of a filter's two arrays: a power of two.
+        cells: u32,
+    },
 }
 
 /// When a group grows and shrinks by itself. Loads are in thousandths of `capacity`.
@@ -153,8 +173,12 @@ pub(crate) fn named<'g>(groups: &'g [Group], item: Item<'_>) -> Option<&'g Group
     groups.iter().find(|group| group.name.value == **name)
 }
 
-/// Names, and whether servers keep nothing of a flow; CLIP's filters do not run in racks.
-const VARIANTS: [(&str, Option<bool>); 3] = [("exact", Some(false)), ("pin", Some(true)), ("bloom", None)];
+const VARIANTS: [(&str, Option<Variant>); 3] = [
+    ("exact", Some(Variant::Exact)),
+    ("pin", Some(Variant::Pin)),
+    // As large as those in CLIP's table II.
+    ("bloom", Some(Variant::Bloom { cells: 1 << 17 })),
+];
 
 /// `known` are the groups before this one.
 pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group]) -> Option<Group> {
@@ -167,8 +191,8 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
     let servers = s.required(r, "servers", "[\"s1\", \"s2\"]", |r, i| value::list(r, i, device));
     let members = s.optional(r, "members", |r, i| value::list(r, i, device));
     let variant = s.optional(r, "variant", |r, i| value::choice(r, i, &VARIANTS));
-    let is_stateless = variant.is_some_and(|variant| variant.value);
-    let idle = match is_stateless {
+    let mut variant = variant.map_or(Variant::Exact, |variant| variant.value);
+    let idle = match variant == Variant::Pin {
         false => s.required(r, "idle", "\"10s\"", value::interval),
         true => {
             if let Some(idle) = s.optional(r, "idle", value::interval) {
@@ -178,6 +202,21 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
             Some(Spanned::new(Duration::from_ms(1_000), item.span))
         }
     };
+    let wanted = s.optional(r, "cells", |r, i| {
+        let range = 2..=MOST_CELLS;
+        power_of_two(r, i, range, "the index of a cell is bits of a hash")
+    });
+    match (&mut variant, wanted) {
+        (Variant::Bloom { cells }, Some(wanted)) => *cells = wanted.value,
+        (Variant::Exact | Variant::Pin, Some(wanted)) => {
+            r.bad_value(
+                wanted.span,
+                "`cells` of a group without filters",
+                "only `variant = \"bloom\"` has some",
+            );
+        }
+        (_, None) => {}
+    }
     let mut scale = s.optional(r, "scale", scale);
     let buckets = s.optional(r, "buckets", buckets);
     let dedup = s.optional(r, "dedup", value::boolean);
@@ -214,7 +253,7 @@ pub(crate) fn read(r: &mut Reader, item: Item<'_>, names: &Names, known: &[Group
         servers: servers.value,
         members,
         idle: idle?,
-        is_stateless,
+        variant,
         scale: scale.map(|scale| scale.value),
         dedup: dedup.is_some_and(|dedup| dedup.value),
         max_age: max_age.map(|age| age.value),
@@ -258,12 +297,16 @@ fn scale(r: &mut Reader, item: Item<'_>) -> Option<Scale> {
 }
 
 fn buckets(r: &mut Reader, item: Item<'_>) -> Option<u32> {
-    let buckets = value::small(r, item, 1..=MOST_BUCKETS)?;
-    if !buckets.is_power_of_two() {
-        r.bad_value(item.span, "not a power of two", "flows are divided by the lowest bits of a hash");
+    power_of_two(r, item, 1..=MOST_BUCKETS, "flows are divided by the lowest bits of a hash")
+}
+
+fn power_of_two(r: &mut Reader, item: Item<'_>, range: RangeInclusive<u32>, why: &str) -> Option<u32> {
+    let number = value::small(r, item, range)?;
+    if !number.is_power_of_two() {
+        r.bad_value(item.span, "not a power of two", why);
         return None;
     }
-    Some(buckets)
+    Some(number)
 }
 
 fn refuse(title: impl Into<String>, span: Span, why: impl Into<String>) -> Diagnostic {

@@ -62,7 +62,7 @@ pub use device_classes::DeviceClass;
 pub use expect::{Amount, Bound, Expect, Measure, Relation};
 pub use failover::Failover;
 pub use fault::{Fault, FaultKind};
-pub use group::{Group, MemberChange, Membership, Pace, Scale};
+pub use group::{Group, MemberChange, Membership, Pace, Scale, Variant};
 pub use host::Host;
 pub use host_programs::Mac;
 pub use ids::{DeviceId, HostId, LinkId, NodeId};

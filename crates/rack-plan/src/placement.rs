@@ -5,8 +5,8 @@ use crate::lightest;
 use base_diag::Diagnostic;
 use ir::Program;
 use ir_split::{
-    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, marks,
-    unknown_region,
+    DeviceIndex, GroupRules, GroupSetup, Length, Order, Placement, RuntimeName, ScaleRules, Site, Variant,
+    marks, unknown_region,
 };
 use rack_model::{Cable, DeviceId, LinkId, NodeId, Rack};
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,8 +75,10 @@ pub fn placement(rack: &Rack, at: usize, sites: BTreeMap<ir::Name, Site>) -> Res
         longest_on_link: BTreeMap::new(),
         groups: if rack.has_agents { rack.groups.iter().map(setup).collect() } else { vec![] },
         numbered: BTreeSet::new(),
+        filtered: BTreeMap::new(),
     };
     placement.numbered = numbered(rack, &placement);
+    placement.filtered = filtered(rack, &placement);
     let mut wrong = vec![];
     let (mut takes_short, mut pads) = (false, false);
     for cable in rack.cables() {
@@ -135,6 +137,17 @@ fn numbered(rack: &Rack, placement: &Placement) -> BTreeSet<DeviceIndex> {
     all.filter(|role| placement.is_led_by(*role, ir_split::Policy::Group)).collect()
 }
 
+/// Servers of the groups with filters, each as the first server of its site, with the cells of an array.
+fn filtered(rack: &Rack, placement: &Placement) -> BTreeMap<DeviceIndex, u32> {
+    let all = rack.groups.iter().filter_map(|group| match group.variant {
+        rack_model::Variant::Bloom { cells } => Some((group, cells)),
+        rack_model::Variant::Exact | rack_model::Variant::Pin => None,
+    });
+    let servers = all.flat_map(|(group, cells)| group.servers.iter().map(move |server| (server, cells)));
+    let all = servers.map(|(server, cells)| (placement.role(DeviceIndex(server.value.0)), cells));
+    all.filter(|(role, _)| placement.is_led_by(*role, ir_split::Policy::Group)).collect()
+}
+
 /// A group as the agents of its devices need it.
 fn setup(group: &rack_model::Group) -> GroupSetup {
     GroupSetup {
@@ -167,7 +180,11 @@ pub fn group_rules(group: &rack_model::Group, answer: base_time::Duration) -> Gr
         settle_us: us(settle),
         hold_us: us(hold),
         answer_us: us(answer),
-        is_stateless: group.is_stateless,
+        variant: match group.variant {
+            rack_model::Variant::Exact => Variant::Exact,
+            rack_model::Variant::Pin => Variant::Pin,
+            rack_model::Variant::Bloom { .. } => Variant::Bloom,
+        },
         max_age_us: group.max_age.map(us),
         scale: group.scale.map(scale),
     }

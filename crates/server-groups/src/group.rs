@@ -8,6 +8,7 @@
 //! A wish for another server of a bucket waits until the bucket is steady; only the latest wish counts. A pinned flow that has ended is
 //! moved to its bucket's server in the same steps, and then its pin is deleted; meanwhile its bucket does not move.
 
+use crate::roles::Roles;
 use crate::row_state::{Phase, RowState};
 use crate::{Instruction, Member, Report, Row, RowId, Write, spread::spread};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -112,6 +113,8 @@ pub struct Group<F> {
     commands: VecDeque<Command<F>>,
     /// Servers keep nothing of a flow: buckets move at once.
     is_stateless: bool,
+    /// The switch has two Bloom filters that change roles.
+    roles: Option<Roles>,
     /// Reports that no member may make.
     pub refused: u64,
 }
@@ -133,6 +136,7 @@ impl<F: Clone + Ord> Group<F> {
             pins: BTreeMap::new(),
             commands: VecDeque::new(),
             is_stateless: false,
+            roles: None,
             refused: 0,
         };
         group.spread_wishes();
@@ -145,6 +149,18 @@ impl<F: Clone + Ord> Group<F> {
     #[must_use]
     pub fn stateless(self) -> Group<F> {
         Group { is_stateless: true, ..self }
+    }
+
+    /// The same with CLIP's two [`filters`](crate::filters) at the switch. They change roles at intervals of `every`, and buckets move only then: if
+    /// `every` is no less than the time after which a flow without packets has ended, the current filter has all flows.
+    #[must_use]
+    pub fn filtered(self, every: u64) -> Group<F> {
+        Group { roles: Some(Roles::new(every)), ..self }
+    }
+
+    /// The roles of the filters, for a switch that begins.
+    pub fn roles(&self) -> Option<Write<F>> {
+        self.roles.as_ref().map(Roles::write)
     }
 
     /// The rows of all buckets, for a switch that begins.
@@ -167,7 +183,7 @@ impl<F: Clone + Ord> Group<F> {
     pub fn is_steady(&self) -> bool {
         let pins_are = self.pins.values().all(|pin| pin.state.phase == Phase::Steady);
         let is_there = |(state, wish): (&RowState<F>, &Member)| {
-            state.phase == Phase::Steady && state.row.current == *wish
+            state.phase == Phase::Steady && state.row.current == *wish && state.row.previous.is_none()
         };
         self.unreported.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
     }
@@ -299,6 +315,7 @@ impl<F: Clone + Ord> Group<F> {
     /// Time has passed.
     pub fn poll(&mut self, now: u64) {
         let Limits { pins, patience, settle_after, pins_of_bucket, open } = self.limits;
+        let is_filtered = self.roles.is_some();
         let is_late = |at: u64| now.saturating_sub(at) >= patience;
         let unreported: Vec<_> =
             self.unreported.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
@@ -340,7 +357,11 @@ impl<F: Clone + Ord> Group<F> {
                 }
                 _ => continue,
             }
-            if let Some((to, instruction)) = state.instruction(&id) {
+            if let Some((to, mut instruction)) = state.instruction(&id) {
+                if is_filtered && let Instruction::Settle { current, .. } = &mut instruction {
+                    // It forwards nothing to itself: no packet is held.
+                    *current = to;
+                }
                 self.commands.push_back(Command::Instruction { to, instruction });
             }
         }
@@ -351,6 +372,7 @@ impl<F: Clone + Ord> Group<F> {
     }
 
     fn settled(&mut self, from: Member, id: RowId<F>, epoch: u32, kept: Vec<(u32, F)>, now: u64) {
+        let is_filtered = self.roles.is_some();
         let Some(state) = self.state(&id).filter(|state| state.is_settling(from, epoch)) else { return };
         let most = match state.phase {
             Phase::Settling { most, .. } => most,
@@ -361,6 +383,19 @@ impl<F: Clone + Ord> Group<F> {
         // A report that does not fit its question is refused: a faulty server must not pin flows of other rows.
         if kept.len() > most || !kept.iter().all(is_of_row) {
             self.refused += 1;
+            return;
+        }
+        if is_filtered {
+            state.phase = Phase::Steady;
+            let mut writes = vec![];
+            self.pin(from, kept.clone(), &mut writes);
+            self.write(writes);
+            if !kept.is_empty() {
+                // So that the server reports when they end.
+                let instruction = Instruction::Check { flows: kept };
+                self.commands.push_back(Command::Instruction { to: from, instruction });
+            }
+            self.turn(now);
             return;
         }
         let drops = id.pin.is_some() && kept.is_empty();
@@ -377,17 +412,22 @@ impl<F: Clone + Ord> Group<F> {
                 writes.push(Write::Pin { flow, row });
             }
             None => {
-                for (bucket, flow) in kept {
-                    let state = RowState::new(from);
-                    writes.push(Write::Pin { flow: flow.clone(), row: state.row });
-                    self.pins.insert(flow, Pin { bucket, state, ended: false });
-                }
+                self.pin(from, kept, &mut writes);
                 writes.push(Write::Row { bucket: id.bucket, row });
             }
         }
         self.write(writes);
         if let Some((to, instruction)) = instruction {
             self.commands.push_back(Command::Instruction { to, instruction });
+        }
+    }
+
+    /// Flows get pins, which lead to a server.
+    fn pin(&mut self, to: Member, flows: Vec<(u32, F)>, writes: &mut Vec<Write<F>>) {
+        for (bucket, flow) in flows {
+            let state = RowState::new(to);
+            writes.push(Write::Pin { flow: flow.clone(), row: state.row });
+            self.pins.insert(flow, Pin { bucket, state, ended: false });
         }
     }
 
@@ -406,6 +446,9 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Begins what can begin: moves of steady buckets to where they are wanted, the ends of pins, departures.
     fn advance(&mut self, now: u64) {
+        if self.roles.is_some() {
+            return self.turn(now);
+        }
         let mut busy: BTreeSet<u32> =
             self.pins.values().filter(|pin| pin.state.phase != Phase::Steady).map(|pin| pin.bucket).collect();
         let mut writes = vec![];
@@ -434,6 +477,36 @@ impl<F: Clone + Ord> Group<F> {
                 let keeps = is_alive && !self.is_stateless;
                 let row = if keeps { state.go(*wish, now) } else { state.restart(*wish) };
                 writes.push(Write::Row { bucket: bucket as u32, row });
+            }
+        }
+        self.write(writes);
+        self.let_go(now);
+    }
+
+    /// With filters. When it is time, the flows that previous servers still have get pins; then the filters change roles, and all buckets go
+    /// where they are wanted. A flow that comes between the two and looks to the older filter like one of its own breaks.
+    fn turn(&mut self, now: u64) {
+        let ended: Vec<F> =
+            self.pins.iter().filter(|(_, pin)| pin.ended).map(|(flow, _)| flow.clone()).collect();
+        let mut writes = vec![];
+        for flow in ended {
+            self.pins.remove(&flow);
+            writes.push(Write::Unpin { flow });
+        }
+        if let Some(roles) = &mut self.roles {
+            let rows = &mut self.rows;
+            if roles.begin(now) {
+                let since = now.saturating_sub(self.limits.settle_after);
+                let old = rows.iter_mut().filter(|state| state.row.previous.is_some());
+                old.for_each(|state| state.phase = Phase::Moved { since });
+            }
+            if rows.iter().all(|state| state.phase == Phase::Steady) && roles.change(now) {
+                for (bucket, (state, wish)) in (0..).zip(rows.iter_mut().zip(&self.wishes)) {
+                    let is_there = self.members.contains_key(wish);
+                    let row = state.turn(if is_there { *wish } else { state.row.current });
+                    writes.extend(row.map(|row| Write::Row { bucket, row }));
+                }
+                writes.push(roles.write());
             }
         }
         self.write(writes);

@@ -24,12 +24,13 @@
 //! | [`spread`] | which bucket is at which server: fewest moves to the wanted shares |
 //! | [`scaling`] | when a group grows or shrinks by itself |
 //! | [`wire`] | frames as bytes |
-//! | [`filters`] | CLIP's own scheme, two Bloom filters; it is not exact |
+//! | [`filters`] | CLIP's own scheme, two Bloom filters; it is not exact: [`Group::filtered`] |
 
 mod counters;
 pub mod filters;
 mod flows;
 pub mod group;
+mod roles;
 mod row_state;
 pub mod scaling;
 pub mod server;
@@ -39,6 +40,7 @@ pub mod wire;
 
 pub use counters::{Counters, DROPS, Drops};
 pub use group::{Command, Group, Refusal};
+pub use roles::first_roles;
 pub use server::{Effect, Limits, Server};
 pub use table::{Dispatch, Row, RowId, Table, Write};
 

@@ -43,6 +43,18 @@ impl<F: Clone> RowState<F> {
         self.row
     }
 
+    /// Gives a steady row to a server, and its packets to the server before for as long as the switch's older filter has their flows. None if
+    /// nothing changes.
+    pub fn turn(&mut self, to: Member) -> Option<Row> {
+        let Row { current, previous, epoch } = self.row;
+        let before = (to != current).then_some(current);
+        if before.is_none() && previous.is_none() {
+            return None;
+        }
+        self.row = Row { current: to, previous: before, epoch: epoch.wrapping_add(1) };
+        Some(self.row)
+    }
+
     /// The previous server retires. `stays`: the row goes back to it.
     pub fn close(&mut self, stays: bool, drops: bool, kept: Vec<(u32, F)>, now: u64) -> Row {
         let Row { current: at, previous, epoch } = self.row;

@@ -34,9 +34,22 @@ pub struct Row {
 #[allow(missing_docs)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Write<F> {
-    Row { bucket: u32, row: Row },
-    Pin { flow: F, row: Row },
-    Unpin { flow: F },
+    Row {
+        bucket: u32,
+        row: Row,
+    },
+    Pin {
+        flow: F,
+        row: Row,
+    },
+    Unpin {
+        flow: F,
+    },
+    /// The marks of the current and of the older filter, where the switch has [`filters`](crate::filters).
+    Roles {
+        current: u16,
+        older: u16,
+    },
 }
 
 /// Fate of a packet at the switch.
@@ -82,6 +95,8 @@ impl<F: Clone + Ord> Table<F> {
             Write::Unpin { flow } => {
                 self.pins.remove(flow);
             }
+            // These tables have no filters.
+            Write::Roles { .. } => {}
         }
     }
 

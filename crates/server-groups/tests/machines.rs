@@ -3,7 +3,7 @@
 use server_groups::group::Limits;
 use server_groups::server::Limits as ServerLimits;
 use server_groups::{
-    Command, Effect, Frame, Group, Hop, Instruction, Member, Refusal, Report, RowId, Server,
+    Command, Effect, Frame, Group, Hop, Instruction, Member, Refusal, Report, RowId, Server, Write,
 };
 
 type Flow = u32;
@@ -175,6 +175,91 @@ fn buckets_of_a_stateless_group_move_at_once() {
         )
     };
     assert!(instructions.all(is_about_members));
+}
+
+/// With filters, a change waits until they change roles, and the next change of roles until the flows of previous servers have pins.
+#[test]
+fn buckets_of_a_filtered_group_move_when_the_filters_change_roles() {
+    let members = [(Member(0), 1), (Member(1), 1)];
+    let limits = Limits { settle_after: 5, patience: 10, pins: 64, pins_of_bucket: 2, open: 4 };
+    let mut group: Group<Flow> = Group::new(&members, 8, limits).filtered(100);
+    let commands = |group: &mut Group<Flow>| std::iter::from_fn(|| group.command()).collect::<Vec<_>>();
+    let roles = |commands: &[Command<Flow>]| {
+        let writes = commands.iter().filter_map(|command| match command {
+            Command::Write(writes) => Some(writes),
+            Command::Instruction { .. } => None,
+        });
+        writes.flatten().find_map(|write| match write {
+            Write::Roles { current, older } => Some((*current, *older)),
+            _ => None,
+        })
+    };
+    assert_eq!(group.roles(), Some(Write::Roles { current: 1, older: 65_534 }));
+    for member in [0, 1] {
+        group.report(Member(member), Report::Members { version: 1 }, 0);
+    }
+    group.add(Member(2), 1, 10).expect("it is new");
+    for member in [0, 1, 2] {
+        group.report(Member(member), Report::Members { version: 2 }, 20);
+    }
+    group.poll(99);
+    assert_eq!(roles(&commands(&mut group)), None);
+    assert!(!group.is_steady() && group.rows().iter().all(|row| row.current != Member(2)));
+    group.poll(100);
+    assert_eq!(roles(&commands(&mut group)), Some((2, 1)));
+    let moved = group.rows().into_iter().filter(|row| row.previous.is_some()).collect::<Vec<_>>();
+    assert!(moved.len() == 2 && moved.iter().all(|row| row.current == Member(2)), "{moved:?}");
+    assert!(!group.is_steady(), "a server has flows of buckets that are another's");
+    // The next time, the previous servers are asked. They hold no packets: nobody forwards any.
+    group.poll(199);
+    assert!(commands(&mut group).is_empty());
+    group.poll(200);
+    group.poll(201);
+    let mut asked = vec![];
+    for command in commands(&mut group) {
+        let Command::Instruction { to, instruction } = command else { panic!("{command:?}") };
+        let Instruction::Settle { row, epoch, current, most } = instruction else {
+            panic!("{instruction:?}")
+        };
+        assert_eq!((current, most), (to, 2));
+        asked.push((to, row, epoch));
+    }
+    let [(first, row, epoch), (second, other, other_epoch)] = asked[..] else { panic!("{asked:?}") };
+    let kept = vec![(row.bucket, 7)];
+    group.report(first, Report::Settled { row, epoch, kept: kept.clone() }, 210);
+    let check = Command::Instruction { to: first, instruction: Instruction::Check { flows: kept } };
+    let made = commands(&mut group);
+    assert!(
+        matches!(&made[..], [Command::Write(pins), last] if pins.len() == 1 && *last == check),
+        "{made:?}"
+    );
+    group.report(second, Report::Busy { row: other, epoch: other_epoch, count: 3 }, 211);
+    assert_eq!(roles(&commands(&mut group)), None, "another one has too many flows");
+    group.poll(220);
+    group.report(second, Report::Settled { row: other, epoch: other_epoch, kept: vec![] }, 230);
+    assert_eq!(roles(&commands(&mut group)), Some((3, 2)));
+    assert!(group.is_steady() && group.rows().iter().all(|row| row.previous.is_none()));
+    assert_eq!(group.pins().map(|(flow, row)| (*flow, row.current)).collect::<Vec<_>>(), [(7, first)]);
+    // Without changes, the filters change roles, too: else the current one would fill.
+    group.poll(329);
+    assert_eq!(roles(&commands(&mut group)), None);
+    group.poll(330);
+    assert_eq!(commands(&mut group), [Command::Write(vec![Write::Roles { current: 4, older: 3 }])]);
+    group.report(first, Report::Ended { bucket: row.bucket, flow: 7 }, 340);
+    assert_eq!(commands(&mut group), [Command::Write(vec![Write::Unpin { flow: 7 }])]);
+}
+
+/// Marks of the two filters are never the same, also when they begin again.
+#[test]
+fn marks_of_filters_take_turns() {
+    let mut group: Group<Flow> = Group::new(&[(Member(0), 1)], 1, Limits::default()).filtered(1);
+    let mut last = 1;
+    for now in 1..70_000 {
+        group.poll(now);
+        let Some(Write::Roles { current, older }) = group.roles() else { panic!("it has filters") };
+        assert!(older == last && current > 0 && current % 2 != older % 2, "{current} after {last}");
+        last = current;
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Boots, Event, Maker, OneSwitch, Served, make_part, wires};
-use ir_split::{DeviceIndex, Placement, ScaleRules};
+use ir_split::{DeviceIndex, Placement, ScaleRules, Variant};
 use p4runtime_proto::p4::v1::Update;
 use p4runtime_proto::p4rack::v1::Server;
 use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, change_group::Change};
@@ -108,7 +108,12 @@ impl World {
 
     /// Milliseconds pass.
     fn wait(&mut self, ms: u64) {
-        for _ in 0..ms * 4 {
+        self.wait_quarters(ms * 4);
+    }
+
+    /// Quarters of a millisecond pass.
+    fn wait_quarters(&mut self, count: u64) {
+        for _ in 0..count {
             self.now += Duration::from_us(250);
             for device in 0..self.agents.len() {
                 if !self.stopped.contains(&device) {
@@ -288,27 +293,70 @@ fn calls_that_come_twice_count_once() {
     world.wait(20);
     let group = world.agents[SWITCH].show().groups.remove(0);
     assert_eq!((group.sent, group.returned, group.repeated_answers), (120, 120, 120), "{group:?}");
+    assert_eq!(group.servers.iter().map(|server| server.port).collect::<Vec<_>>(), [11, 12, 13]);
     let repeated =
         |server: &Server| server.reasons.iter().find(|dropped| dropped.reason == "repeated").cloned();
     let repeated: u64 = group.servers.iter().filter_map(repeated).map(|dropped| dropped.count).sum();
     assert!(repeated >= 120, "{group:?}");
 }
 
+/// CLIP's filters: no server asks another one, and changes wait until the filters change roles. They are so large that no flow breaks here.
+#[test]
+fn a_group_with_filters_changes_without_questions() {
+    let mut placement = group_placement(None);
+    placement.filtered = [(DeviceIndex(1), 1 << 12)].into();
+    let rules = &mut placement.groups[0].rules;
+    (rules.variant, rules.idle_us) = (Variant::Bloom, 100_000);
+    let mut world = World::of(&placement);
+    let mut count = 0;
+    let mut send_for = |world: &mut World, ms: u64| {
+        for _ in 0..ms / 20 {
+            count += 1;
+            assert_eq!(world.counts(), [Some(count); 40]);
+            world.wait(20);
+        }
+    };
+    send_for(&mut world, 20);
+    world.change("s3", Change::Add);
+    send_for(&mut world, 20);
+    let shown = world.agents[SWITCH].show().groups.remove(0);
+    assert!(!shown.is_steady && shown.servers[2].buckets == 0, "the filters keep their roles: {shown:?}");
+    send_for(&mut world, 200);
+    assert_eq!(world.standings(), are([("member", 6), ("member", 5), ("member", 5)]));
+    let shown = world.agents[SWITCH].show().groups.remove(0);
+    assert_eq!(shown.servers.iter().map(|server| server.flows > 0).collect::<Vec<_>>(), [true, true, false]);
+    world.change("s1", Change::Remove);
+    send_for(&mut world, 200);
+    assert_eq!(world.standings(), are([("leaving", 0), ("member", 8), ("member", 8)]));
+    world.wait(200);
+    assert_eq!(world.standings(), are([("out", 0), ("member", 8), ("member", 8)]), "its flows have ended");
+    let shown = world.agents[SWITCH].show().groups.remove(0);
+    let is_quiet = |server: &Server| (server.extra_steps, server.dropped, server.flows) == (0, 0, 0);
+    assert!(shown.servers.iter().all(is_quiet) && shown.sent == shown.returned, "{shown:?}");
+}
+
 /// Calls that have waited for too long are dropped and counted; the state of their flows does not change.
 #[test]
 fn old_calls_are_dropped_and_counted() {
     let mut placement = group_placement(None);
-    placement.groups[0].rules.max_age_us = Some(500);
+    placement.groups[0].rules.max_age_us = Some(800);
     let mut world = World::of(&placement);
     assert_eq!(world.counts(), [Some(1); 40]);
     world.stopped.insert(2);
     let late: Vec<u16> = (0..40).filter(|flow| world.count(*flow).is_none()).collect();
-    world.wait(1);
+    world.wait_quarters(2);
+    world.go_on(2);
+    assert_eq!(std::mem::take(&mut world.left).len(), late.len(), "they have waited for less");
+    world.wait(5);
+    world.stopped.insert(2);
+    let again: Vec<u16> = (0..40).filter(|flow| world.count(*flow).is_none()).collect();
+    assert_eq!(again, late);
+    world.wait_quarters(4);
     world.go_on(2);
     assert_eq!(world.left, Vec::<Vec<u8>>::new());
     world.wait(5);
     for flow in 0..40 {
-        let expected = if late.contains(&flow) { 2 } else { 3 };
+        let expected = if late.contains(&flow) { 3 } else { 4 };
         assert_eq!(world.count(flow), Some(expected), "flow {flow}");
     }
     let group = world.agents[SWITCH].show().groups.remove(0);
@@ -322,7 +370,7 @@ fn old_calls_are_dropped_and_counted() {
         .collect();
     let count = late.len() as u64;
     assert_eq!(dropped, [(0, vec![]), (count, vec![("late", count)]), (0, vec![])]);
-    assert_eq!((group.sent, group.returned), (120, 120 - count));
+    assert_eq!((group.sent, group.returned), (160, 160 - count));
 }
 
 /// Messages for the switch count only at the port of the server that they name.

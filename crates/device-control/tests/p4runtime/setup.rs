@@ -7,7 +7,7 @@ use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
     Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
-use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site};
+use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site, Variant};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{
     Entity, ForwardingPipelineConfig, GetForwardingPipelineConfigRequest, MasterArbitrationUpdate,
@@ -149,7 +149,7 @@ pub fn group_placement(scale: Option<ScaleRules>) -> Placement {
         settle_us: 1_000,
         hold_us: 1_000,
         answer_us: 5_000,
-        is_stateless: false,
+        variant: Variant::Exact,
         max_age_us: None,
         scale,
     };

@@ -119,7 +119,17 @@ fn its_values_are_in_range() {
     "#]],
     );
     check_change(
-        "buckets = 131072\nvariant = \"bloom\"\nhold = \"0s\"\n",
+        "cells = 4096\n",
+        expect![[r#"
+        error[P4R0605]: `cells` of a group without filters
+          --> RACK.toml:26:9
+           |
+        26 | cells = 4096
+           |         ^^^^ only `variant = "bloom"` has some
+    "#]],
+    );
+    check_change(
+        "buckets = 131072\nvariant = \"bloom\"\ncells = 100\nhold = \"0s\"\n",
         expect![[r#"
             error[P4R0605]: number out of range
               --> RACK.toml:26:11
@@ -127,18 +137,16 @@ fn its_values_are_in_range() {
             26 | buckets = 131072
                |           ^^^^^^ allowed are 1 to 65536
 
-            error[P4R0611]: `bloom` is not supported yet
-              --> RACK.toml:27:11
+            error[P4R0605]: not a power of two
+              --> RACK.toml:28:9
                |
-            27 | variant = "bloom"
-               |           ^^^^^^^ not supported yet
-               |
-               = help: take `exact` or `pin`
+            28 | cells = 100
+               |         ^^^ the index of a cell is bits of a hash
 
             error[P4R0605]: a duration of zero
-              --> RACK.toml:28:8
+              --> RACK.toml:29:8
                |
-            28 | hold = "0s"
+            29 | hold = "0s"
                |        ^^^^ must be more than 0
         "#]],
     );

@@ -7,7 +7,8 @@ use crate::layout::{CALL, EPOCH_BITS, ETHER_TYPE, Layout, VERSION};
 use crate::runtime::ADDRESS;
 use crate::split::LastArgs;
 use ir::Name;
-use server_groups::wire::{Place, Wire};
+use server_groups::Write;
+use server_groups::wire::{Flow, Place, Wire};
 
 /// Adds the entries of the group, and the group itself, to the linkage.
 pub fn fill(g: &mut Generator<'_>, path: &Name, site: &SiteOfGroup) {
@@ -21,6 +22,12 @@ pub fn fill(g: &mut Generator<'_>, path: &Name, site: &SiteOfGroup) {
             vec![bucket % count + 1, 0],
             LastArgs::Plain,
         );
+    }
+    if site.cells > 0
+        && let Write::<Flow>::Roles { current, older } = server_groups::first_roles()
+    {
+        let args = vec![current.into(), older.into()];
+        g.fill_brought(path, "roles", vec![site.number], "turn", args, LastArgs::Plain);
     }
     // Block 0 stands for none.
     for block in 1..site.fact.blocks {

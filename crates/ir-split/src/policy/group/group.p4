@@ -1,10 +1,19 @@
 // The data plane of the policy `group` (docs/internals/groups.md): from a flow to the server of the group that has it.
 //
-// NUMBERS: 1 if calls are numbered. ROWS: buckets of all groups together. BLOCKS: leased blocks of all groups together. PINS: the most pinned flows. MEMBERS: of all groups. FLOW_BITS: of a flow. ALL_BITS: the same as whole words of 32
+// NUMBERS: 1 if calls are numbered. CELL_BITS: of the index into an array of a filter, 0 without filters. ALL_CELLS: of such an array for all groups. GROUPS: groups. ROWS: buckets of all groups together. BLOCKS: leased blocks of all groups together. PINS: the most pinned flows. MEMBERS: of all groups. FLOW_BITS: of a flow. ALL_BITS: the same as whole words of 32
 // bits. MIX_ALL: `h = h + word; MIX` for each word, the lowest first. PORT_BITS: as in hand-overs.
 
-// A step of Jenkins' hash `one_at_a_time`, for a word.
+// A step of Jenkins' hash `one_at_a_time`, for a word, and its last one.
 #define MIX h = h + (h << 10); h = h ^ (h >> 6);
+#define MIX_LAST h = h + (h << 3); h = h ^ (h >> 11); h = h + (h << 15);
+
+#if NUMBERS || CELL_BITS > 0
+#if V1MODEL_VERSION >= 20200408
+#define REGISTER(T) register<T, bit<32>>
+#else
+#define REGISTER(T) register<T>
+#endif
+#endif
 
 // `block`: the leased block that the packet belongs to, or 0. Frames to the server that has its lease are marked by `leased`; no other server knows
 // anything of the block.
@@ -34,6 +43,26 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
         const default_action = miss();
         size = ROWS;
     }
+#if CELL_BITS > 0
+    // CLIP's two Bloom filters, with one array for each of two hashes. A packet reads or writes each array once. The cells of a filter are those with its
+    // mark. Marks are even and odd in turn.
+    REGISTER(bit<16>)(ALL_CELLS) even_low;
+    REGISTER(bit<16>)(ALL_CELLS) even_high;
+    REGISTER(bit<16>)(ALL_CELLS) odd_low;
+    REGISTER(bit<16>)(ALL_CELLS) odd_high;
+    bit<16> newer = 0;
+    bit<16> older = 0;
+    action turn(bit<16> mark_of_current, bit<16> mark_of_older) {
+        newer = mark_of_current;
+        older = mark_of_older;
+    }
+    table roles {
+        key = { edge: exact; }
+        actions = { turn; miss; }
+        const default_action = miss();
+        size = GROUPS;
+    }
+#endif
 #if BLOCKS > 0
     table leases {
         key = { edge: exact; block: exact; }
@@ -60,9 +89,7 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
             bit<ALL_BITS> all = (bit<ALL_BITS>) flow;
             bit<32> h = 0;
             MIX_ALL
-            h = h + (h << 3);
-            h = h ^ (h >> 11);
-            h = h + (h << 15);
+            MIX_LAST
             bucket = (bit<16>) h & mask;
 #if BLOCKS > 0
             if (block != 0) {
@@ -72,6 +99,34 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
 #endif
             if (!pins.apply().hit) {
                 rows.apply();
+#if CELL_BITS > 0
+                if (roles.apply().hit) {
+                    h = h + 0x9E3779B9;
+                    MIX
+                    MIX_LAST
+                    bit<32> first = (bit<32>) edge << CELL_BITS;
+                    bit<32> low = first + (h & ((1 << CELL_BITS) - 1));
+                    bit<32> high = first + (h >> (32 - CELL_BITS));
+                    bit<16> at_low = 0;
+                    bit<16> at_high = 0;
+                    if (newer[0:0] == 0) {
+                        even_low.write(low, newer);
+                        even_high.write(high, newer);
+                        odd_low.read(at_low, low);
+                        odd_high.read(at_high, high);
+                    } else {
+                        odd_low.write(low, newer);
+                        odd_high.write(high, newer);
+                        even_low.read(at_low, low);
+                        even_high.read(at_high, high);
+                    }
+                    if (at_low == older && at_high == older && other != 0) {
+                        to = other;
+                    }
+                    // No server asks another one.
+                    other = 0;
+                }
+#endif
             }
         }
         if (to != 0) {
@@ -81,12 +136,6 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
 }
 
 #if NUMBERS
-#if V1MODEL_VERSION >= 20200408
-#define REGISTER(T) register<T, bit<32>>
-#else
-#define REGISTER(T) register<T>
-#endif
-
 // Calls that are out, by the lowest bits of their number. A number that is not out any more has come back before, or 65,536 calls ago.
 // The first number follows from the time, so that numbers from before a restart do not come again: 16 calls a microsecond.
 // `returns`: 0 gives the call a number, 1 looks whether its number is out.

@@ -21,6 +21,9 @@
 //! server   the number of the hand-over that came goes into the one that leaves
 //! ```
 //!
+//! Groups in `Placement::filtered` have CLIP's two Bloom filters in front of their rows (`server_groups::filters`): the previous server of a row gets the
+//! packets of flows that the older filter has.
+//!
 //! After the region, control goes back, as with `call`. At first, the devices of a site share the buckets in turn.
 
 mod edge;
@@ -219,6 +222,8 @@ struct SiteOfGroup {
     devices: Vec<DeviceIndex>,
     sections: Vec<SectionId>,
     fact: Fact,
+    /// Cells of each of a filter's arrays; 0 without filters.
+    cells: u32,
 }
 
 fn field(name: &str, width: u32) -> LayoutField {
@@ -273,7 +278,8 @@ fn sites(g: &Generator<'_>, own: &[SectionId]) -> Vec<SiteOfGroup> {
     let site = |(number, (role, sections)): (u64, (DeviceIndex, Vec<SectionId>))| {
         let region = &g.cut.sections.get(*sections.first()?).region;
         let fact = facts::of_region(&KIND, g.cut.program, region)?;
-        Some(SiteOfGroup { number, devices: g.cut.placement.players(role), sections, fact })
+        let cells = g.cut.placement.filtered.get(&role).copied().unwrap_or(0);
+        Some(SiteOfGroup { number, devices: g.cut.placement.players(role), sections, fact, cells })
     };
     (0..).zip(by_role).filter_map(site).collect()
 }
@@ -287,8 +293,11 @@ fn source(g: &Generator<'_>, sites: &[SiteOfGroup]) -> String {
     let words = (0..all_bits).step_by(32);
     let mix: String = words.map(|low| format!("h = h + all[{}:{low}]; MIX ", low + 31)).collect();
     let numbers = u8::from(!g.cut.placement.numbered.is_empty());
+    // All filters are as large as the largest.
+    let cell_bits = sites.iter().map(|site| site.cells).max().and_then(u32::checked_ilog2).unwrap_or(0);
+    let (groups, all_cells) = (sites.len(), sites.len() << cell_bits);
     format!(
-        "#define NUMBERS {numbers}\n#define ROWS {rows}\n#define BLOCKS {}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
+        "#define NUMBERS {numbers}\n#define CELL_BITS {cell_bits}\n#define ALL_CELLS {all_cells}\n#define GROUPS {groups}\n#define ROWS {rows}\n#define BLOCKS {}\n#define PINS {PINS}\n#define MEMBERS {members}\n#define FLOW_BITS {flow_bits}\n#define ALL_BITS {all_bits}\n\
          #define PORT_BITS {}\n{arch}\n{}",
         blocks(sites),
         crate::PORT_BITS,
