@@ -674,6 +674,41 @@ fn convert_makes_a_program_for_tna() {
 }
 
 #[test]
+fn a_program_for_pna_runs() {
+    let out = directory("run-pna");
+    let program = out.join("nic.p4").display().to_string();
+    let source = "#include <core.p4>
+#include <pna.p4>
+header first_t { bit<8> op; }
+struct headers_t { first_t first; }
+struct meta_t { }
+parser P(packet_in packet, out headers_t hdr, inout meta_t meta, in pna_main_parser_input_metadata_t istd) {
+    state start { packet.extract(hdr.first); transition accept; } }
+control Pre(in headers_t hdr, inout meta_t meta, in pna_pre_input_metadata_t istd, inout pna_pre_output_metadata_t ostd) { apply { } }
+control Main(inout headers_t hdr, inout meta_t meta, in pna_main_input_metadata_t istd, inout pna_main_output_metadata_t ostd) {
+    action send(PortId_t port) { send_to_port(port); }
+    table route { key = { hdr.first.op: exact; } actions = { send; NoAction; } const entries = { 1: send((PortId_t)7); } }
+    apply { route.apply(); } }
+control D(packet_out packet, in headers_t hdr, in meta_t meta, in pna_main_output_metadata_t ostd) { apply { packet.emit(hdr.first); } }
+PNA_NIC(P(), Pre(), Main(), D()) main;
+";
+    std::fs::write(&program, source).expect("it is written");
+    for engine in ["native", "interp"] {
+        let ran = p4rack(&["run", &program, "--engine", engine, "--packet", "3:01ff", "--packet", "3:02ff"]);
+        assert!(ran.status.success(), "{}", stderr(&ran));
+        assert!(stdout(&ran).contains("out   7: 01ff"), "{}", stdout(&ran));
+        assert!(stdout(&ran).contains("2 packets in, 1 out, 1 dropped"), "{}", stdout(&ran));
+    }
+    let mirrors = source.replace(
+        "apply { route.apply(); }",
+        "apply { mirror_packet((MirrorSlotId_t)0, (MirrorSessionId_t)1); }",
+    );
+    std::fs::write(&program, mirrors).expect("it is written");
+    let refused = p4rack(&["run", &program, "--packet", "3:01ff"]);
+    assert!(stderr(&refused).contains("PNA's architecture file does not say"), "{}", stderr(&refused));
+}
+
+#[test]
 fn split_writes_the_program_of_a_device_for_a_tofino() {
     let out = directory("split-tna");
     let folder = out.display().to_string();
@@ -689,6 +724,10 @@ fn split_writes_the_program_of_a_device_for_a_tofino() {
     assert!(fits.status.success(), "{}", stderr(&fits));
     assert!(stdout(&fits).contains("of 12 stages"), "{}", stdout(&fits));
     assert!(stdout(&fits).contains("FirewallIngress.neighbours"), "{}", stdout(&fits));
+    let json =
+        p4rack(&["split", "examples/pias/plain.toml", "-o", &folder, "--tna", "tor", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(json["tna"][0]["device"], "tor");
     let refused = p4rack(&["split", "examples/firewall", "-o", &folder, "--tna", "tor"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(

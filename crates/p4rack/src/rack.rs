@@ -12,7 +12,7 @@ use crate::sources;
 use crate::variants::{Chosen, Refused, Variants, first_that_fits};
 use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 pub(crate) use compiled::compile_app;
-pub use compiled::compile_program;
+pub use compiled::{compile_program, runnable};
 use compiler::print_parts;
 use ir_footprint::nearest;
 use ir_split::{Part, Placement, Traced};

@@ -8,6 +8,7 @@
 //! [`check`] reports constructs that source cannot express; [`print()`] then still prints the rest.
 
 mod annotation;
+mod apart;
 mod block;
 mod calls;
 mod check;
@@ -28,5 +29,6 @@ mod table;
 mod uses;
 mod wrap;
 
+pub use apart::Apart;
 pub use check::check;
 pub use print::print;

@@ -1,13 +1,10 @@
 //! Constructs that have no counterpart in TNA.
 
-use crate::convert::METADATA;
+use crate::original::{has_code, metadata, refused};
 use crate::{checksums, direct_counters, hashes};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
-use ir::{
-    Arch, Block, Call, Callee, ControlId, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type,
-    visit,
-};
+use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
 
 /// Fields of the metadata with the same meaning on both architectures.
 const FIELDS: [&str; 4] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp"];
@@ -17,26 +14,6 @@ const GROUP: &str = "mcast_grp";
 const FUNCTIONS: [&str; 1] = ["mark_to_drop"];
 /// Extern objects that the new program has, too.
 const OBJECTS: [&str; 5] = ["register", "counter", "direct_counter", "packet_in", "packet_out"];
-
-/// True if the control of a stage does anything.
-pub(crate) fn has_code(program: &Program, stage: &Stage) -> bool {
-    match stage.kind {
-        StageKind::Control(id) => {
-            program.control(id).body.stmts.iter().any(|stmt| does_anything(program, stmt))
-        }
-        _ => true,
-    }
-}
-
-fn does_anything(program: &Program, stmt: &Stmt) -> bool {
-    match &stmt.kind {
-        StmtKind::Block(block) => block.stmts.iter().any(|stmt| does_anything(program, stmt)),
-        StmtKind::Call(Call { callee: Callee::Control(id), .. }) => {
-            program.control(*id).body.stmts.iter().any(|stmt| does_anything(program, stmt))
-        }
-        _ => true,
-    }
-}
 
 /// Refuses a program that cannot be converted.
 pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
@@ -64,19 +41,6 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
         uses.found.push(refused("egress after multicast", span, "each copy would pass egress"));
     }
     if uses.found.is_empty() { Ok(()) } else { Err(uses.found) }
-}
-
-pub(crate) fn refused(what: &str, span: Span, label: &str) -> Diagnostic {
-    Diagnostic::error(CONVERT, format!("{what} cannot be converted to TNA")).at(span, label)
-}
-
-/// The field of v1model's metadata that an expression reads.
-pub(crate) fn metadata<'p>(program: &'p Program, expr: &Expr) -> Option<&'p str> {
-    let ExprKind::Field(base, index) = &expr.kind else { return None };
-    let Type::Named(id) = base.ty else { return None };
-    let is_metadata = program.type_decl(id).name == METADATA;
-    let field = program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
-    Some(field.name.as_str())
 }
 
 struct Uses<'a> {

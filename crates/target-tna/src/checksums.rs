@@ -5,7 +5,7 @@
 //!
 //! Verification only sets `checksum_error`. A program that reads this field is refused, so the verification of all others has no effect.
 
-use crate::check::{has_code, refused};
+use crate::original::{has_code, refused};
 use base_diag::{Diagnostic, Span};
 use ir::{
     Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, ExternMethod, ExternObject,

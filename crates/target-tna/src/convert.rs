@@ -1,8 +1,9 @@
 //! The conversion on one screen.
 
-use crate::check::{check, has_code};
+use crate::check::check;
 use crate::externs::replace_externs;
 use crate::frame::frame;
+use crate::original::{METADATA, has_code};
 use crate::{checksums, direct_counters, hashes, lengths};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
@@ -16,9 +17,6 @@ pub struct Converted {
     /// Differences from the original, in sentences.
     pub notes: Vec<String>,
 }
-
-/// The metadata of v1model, which becomes metadata of the program.
-pub(crate) const METADATA: &str = "standard_metadata_t";
 
 /// Converts a program for v1model.
 pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {

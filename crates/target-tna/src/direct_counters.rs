@@ -5,7 +5,7 @@
 //!
 //! `count` of v1model does nothing; calls of it are left out.
 
-use crate::check::refused;
+use crate::original::refused;
 use base_diag::Diagnostic;
 use ir::{
     ActionId, Block, Callee, Control, InstanceId, Name, Program, Stmt, StmtKind, Table, Type, build, visit,

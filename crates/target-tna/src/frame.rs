@@ -1,6 +1,6 @@
 //! The blocks of TNA around those of the program.
 
-use crate::apart::Apart;
+use target_p4::Apart;
 
 /// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
 pub(crate) fn frame(printed: &str, has_egress: bool, has_sums: bool) -> Option<String> {

@@ -6,7 +6,7 @@
 //! `hash` gives `base + H(data) mod max`. A Tofino has no division: `max` has to be a constant and a power of two.
 //! Data that are no whole bytes are filled with zeros at the end by v1model, and at the front by TNA: the new program appends the zeros.
 
-use crate::check::refused;
+use crate::original::refused;
 use base_diag::{Diagnostic, Span};
 use ir::{
     Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, ExternMethod, ExternObject,

@@ -5,7 +5,7 @@
 //!
 //! Comparisons that this does not decide are left, and refused.
 
-use crate::check::metadata;
+use crate::original::metadata;
 use ir::{BinaryOp, Const, Expr, ExprKind, Keyset, Program, Select, StateRef, Transition, build, visit};
 
 const FIELD: &str = "packet_length";

@@ -11,7 +11,6 @@
 //! **Invariant**: for the same entries, the new program sends the same packets, and has the same registers and counters, except
 //! for packets that the parser rejects: a Tofino drops them. A construct for which this cannot be had is refused with its place.
 
-mod apart;
 mod check;
 mod checksums;
 mod convert;
@@ -20,5 +19,6 @@ mod externs;
 mod frame;
 mod hashes;
 mod lengths;
+mod original;
 
 pub use convert::{Converted, convert};

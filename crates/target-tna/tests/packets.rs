@@ -111,7 +111,7 @@ fn hashes() -> String {
         cells.read(meta.sum, index);
         cells.write(index, meta.sum + 1);
         hash(meta.sum, HashAlgorithm.crc32, 32w5, { hdr.first.op, { hdr.first.value } }, 64w0x100000000);
-        hash(low, HashAlgorithm.xor16, meta.sum[7:0], hdr.first, 16w1024);
+        hash(low, HashAlgorithm.xor16, meta.sum[7:0], hdr.first, 32w0x20000);
         parts.apply();
         hash(meta.mark, HashAlgorithm.crc32, 8w9, { hdr.first.op }, 8w1);
         hdr.added.setValid();

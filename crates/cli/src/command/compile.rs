@@ -39,6 +39,10 @@ pub fn run(args: &Args) -> ExitCode {
     let Some(program) = compiled.program else {
         return output::failed(&compiled.diagnostics, &map, args.format);
     };
+    let program = match p4rack::rack::runnable(program, &args.program, &mut map) {
+        Ok(program) => program,
+        Err(found) => return output::failed(&found, &map, args.format),
+    };
     let form = Form::from(args.p4info_format);
     let pushed = match pushed(&program, form) {
         Ok(pushed) => pushed,

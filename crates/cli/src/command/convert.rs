@@ -70,11 +70,10 @@ impl New {
     }
 }
 
-/// `text`, a printed program for v1model, as a program for TNA: its text, and differences from the original.
-pub fn to_tna(name: &str, text: &str, map: &mut SourceMap) -> Result<(String, Vec<String>), Vec<Diagnostic>> {
+/// `text`, a printed program for v1model, as a program for TNA.
+pub fn to_tna(name: &str, text: &str, map: &mut SourceMap) -> Result<target_tna::Converted, Vec<Diagnostic>> {
     let program = compiler::reparse(name, text, map)?;
-    let converted = target_tna::convert(&program)?;
-    Ok((converted.text, converted.notes))
+    target_tna::convert(&program)
 }
 
 /// Exit status 1 if the program has an error or cannot be converted, or a file cannot be written.

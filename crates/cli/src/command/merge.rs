@@ -122,9 +122,12 @@ fn for_tofino(
     for device in devices.iter_mut().filter(|_| args.tna) {
         let name = format!("{}.p4", device.name);
         let Some((_, text)) = device.files.iter().find(|(file, _)| *file == name) else { continue };
-        let (text, notes) = to_tna(&name, text, map)?;
-        device.files.push((format!("{}.tna.p4", device.name), text));
-        device.sharing.notes.extend(notes.into_iter().map(|note| format!("{}.tna.p4: {note}", device.name)));
+        let converted = to_tna(&name, text, map)?;
+        device.files.push((format!("{}.tna.p4", device.name), converted.text));
+        device
+            .sharing
+            .notes
+            .extend(converted.notes.into_iter().map(|note| format!("{}.tna.p4: {note}", device.name)));
     }
     Ok(devices)
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use target_tna::Converted;
 
 /// Write the P4 program and the table entries of each device of a rack
 #[derive(clap::Args)]
@@ -76,9 +77,9 @@ pub fn run(args: &Args) -> ExitCode {
     let mut warnings = racked.warnings.clone();
     if let Some(directory) = &args.output {
         let mut written = write(&racked, directory, args.target);
-        for (device, text, _) in &converted {
+        for (device, program) in &converted {
             let path = directory.join(format!("{device}.tna.p4"));
-            written = written.and_then(|()| output::write(&path, text.as_bytes(), &racked.sources));
+            written = written.and_then(|()| output::write(&path, program.text.as_bytes(), &racked.sources));
         }
         if let Err(error) = written {
             report!("p4rack: {error}");
@@ -92,8 +93,8 @@ pub fn run(args: &Args) -> ExitCode {
             output::diagnostics_text(&warnings, &map);
             output::print(&racked.blocks.text());
             output::print(&summary(&racked));
-            for (device, _, notes) in &converted {
-                notes.iter().for_each(|note| report!("note: {device}.tna.p4: {note}"));
+            for (device, program) in &converted {
+                program.notes.iter().for_each(|note| report!("note: {device}.tna.p4: {note}"));
             }
             if args.overhead {
                 output::print(&format!(
@@ -114,7 +115,7 @@ pub fn run(args: &Args) -> ExitCode {
                 json["blocks"] = racked.blocks.json();
             }
             if !converted.is_empty() {
-                let notes = |(device, _, notes): &(String, String, Vec<String>)| json!({ "device": device, "notes": notes });
+                let notes = |(device, program): &(String, Converted)| json!({ "device": device, "notes": program.notes });
                 json["tna"] = converted.iter().map(notes).collect();
             }
             output::json(&json);
@@ -123,12 +124,12 @@ pub fn run(args: &Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The programs of these devices as TNA source: name of the device, text, differences.
+/// The programs of these devices as TNA source, by their names.
 fn for_tofino(
     racked: &Racked,
     devices: &[String],
     map: &mut SourceMap,
-) -> Result<Vec<(String, String, Vec<String>)>, Vec<Diagnostic>> {
+) -> Result<Vec<(String, Converted)>, Vec<Diagnostic>> {
     let mut converted = vec![];
     for name in devices {
         let placed: Vec<_> = racked.parts().filter(|placed| placed.name == name).collect();
@@ -144,8 +145,7 @@ fn for_tofino(
                     .note(format!("devices with a program: {known}")),
             ]);
         };
-        let (text, notes) = to_tna(&format!("{name}.p4"), placed.text, map)?;
-        converted.push((name.clone(), text, notes));
+        converted.push((name.clone(), to_tna(&format!("{name}.p4"), placed.text, map)?));
     }
     Ok(converted)
 }

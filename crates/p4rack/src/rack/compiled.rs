@@ -6,7 +6,7 @@ use crate::handlers::{self};
 use base_diag::{Diagnostic, SourceMap};
 use compiler::{Until, compile};
 use device_classes::Lacks;
-use ir::Program;
+use ir::{Arch, Program};
 use ir_footprint::analysis;
 use ir_split::auto::{self, Policy};
 use p4_syntax::{Loader, Options};
@@ -62,11 +62,22 @@ pub(super) fn compile_from(
             ir_split::landings(Arc::make_mut(&mut program))?;
             handlers::mark(Arc::make_mut(&mut program));
             warnings.extend(compiled.diagnostics);
-            Ok(program)
+            runnable(program, main, map)
         }
         // It has errors, or no `main`, which is one.
         None => Err(compiled.diagnostics),
     }
+}
+
+/// The program that devices run: for one for PNA the same for PSA, else the program itself. `name` is its file.
+pub fn runnable(
+    program: Arc<Program>,
+    name: &str,
+    map: &mut SourceMap,
+) -> Result<Arc<Program>, Vec<Diagnostic>> {
+    let Arch::Pna { .. } = program.arch else { return Ok(program) };
+    let text = target_psa::convert(&program)?;
+    compiler::reparse(&format!("{name} for PSA"), &text, map)
 }
 
 /// The program with regions where the app wants them.

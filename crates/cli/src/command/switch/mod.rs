@@ -374,6 +374,10 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
     let compiled = compile(file, &Disk, &args.preprocessor.options(), Until::Elaborated, &mut map);
     output::diagnostics_text(&compiled.diagnostics, &map);
     let program = compiled.program.ok_or(ExitCode::FAILURE)?;
+    let program = p4rack::rack::runnable(program, file, &mut map).map_err(|found| {
+        output::diagnostics_text(&found, &map);
+        ExitCode::FAILURE
+    })?;
     match p4rack::handlers::offers(&program, file, &args.handler_options(), &mut map) {
         Ok(offers) => {
             output::diagnostics_text(&offers.warnings(), &map);

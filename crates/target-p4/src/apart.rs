@@ -5,16 +5,16 @@
 //! ```
 
 /// A printed program without its `main`.
-pub(crate) struct Apart<'t> {
+pub struct Apart<'t> {
     /// All declarations but `main`.
-    pub(crate) body: &'t str,
+    pub body: &'t str,
     /// Names of the blocks that `main` has, in order.
-    pub(crate) blocks: Vec<&'t str>,
+    pub blocks: Vec<&'t str>,
 }
 
 impl<'t> Apart<'t> {
     /// Divides a printed program whose `main` is a `package` of blocks without annotations.
-    pub(crate) fn of(printed: &'t str, package: &str) -> Apart<'t> {
+    pub fn of(printed: &'t str, package: &str) -> Apart<'t> {
         let head = format!("\n{package}(");
         let (body, main) = printed.split_at(printed.rfind(&head).unwrap_or(printed.len()));
         let main = main.strip_prefix(head.as_str()).unwrap_or_default();
@@ -26,7 +26,7 @@ impl<'t> Apart<'t> {
     }
 
     /// The types of a parser's parameters.
-    pub(crate) fn parameter_types(&self, parser: &str) -> Vec<String> {
+    pub fn parameter_types(&self, parser: &str) -> Vec<String> {
         let Some((_, rest)) = self.body.split_once(&format!("parser {parser}(")) else { return vec![] };
         let params = rest.split(')').next().unwrap_or_default();
         let ty = |param: &str| {
@@ -38,7 +38,7 @@ impl<'t> Apart<'t> {
     }
 
     /// `name`, with underscores appended until the program has no such word.
-    pub(crate) fn fresh(&self, name: &str) -> String {
+    pub fn fresh(&self, name: &str) -> String {
         let mut name = name.to_string();
         while self.body.contains(&name) {
             name.push('_');
