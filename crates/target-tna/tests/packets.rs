@@ -84,7 +84,7 @@ fn sums() -> String {
     let with = |name: &str, call: &str| control(name).replace("apply { }", &format!("apply {{ {call} }}"));
     let verify = "verify_checksum(true, { hdr.first.value }, hdr.next.more, HashAlgorithm.csum16);";
     let update =
-        "update_checksum(hdr.next.isValid() && hdr.first.at != 2, { hdr.first.op, hdr.first.at, hdr.first.value, meta.sum },
+        "update_checksum(hdr.next.isValid() && hdr.first.at != 3, { hdr.first.op, hdr.first.at, hdr.first.value, meta.sum },
         hdr.next.more, HashAlgorithm.csum16);";
     all()
         .replace(&control("Verify"), &with("Verify", verify))
