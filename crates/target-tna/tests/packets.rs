@@ -84,7 +84,7 @@ fn sums() -> String {
     let with = |name: &str, call: &str| control(name).replace("apply { }", &format!("apply {{ {call} }}"));
     let verify = "verify_checksum(true, { hdr.first.value }, hdr.next.more, HashAlgorithm.csum16);";
     let update =
-        "update_checksum(hdr.next.isValid(), { hdr.first.op, hdr.first.at, hdr.first.value, meta.sum },
+        "update_checksum(hdr.next.isValid() && hdr.first.at != 3, { hdr.first.op, hdr.first.at, hdr.first.value, meta.sum },
         hdr.next.more, HashAlgorithm.csum16);";
     all()
         .replace(&control("Verify"), &with("Verify", verify))
@@ -102,7 +102,9 @@ fn hashes() -> String {
     table route { key = { hdr.first.at : exact; } actions = { send; mark; drop; @defaultonly NoAction; } counters = hits; default_action = NoAction(); }
     action part(bit<16> base) { hash(hdr.first.value, HashAlgorithm.crc16, base, { hdr.next.more, hdr.first.at[3:0], hdr.first.value[11:0], 5w3 }, 16w256); }
     table parts { key = { hdr.first.op : exact; } actions = { part; NoAction; } default_action = part(7); }
+    action short() { if (std.packet_length < 60) { mark_to_drop(std); } }
     apply {
+        short();
         bit<32> index;
         bit<8> low;
         std.egress_spec = 3;
@@ -263,6 +265,11 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     );
     let other = "no `update_checksum` with `HashAlgorithm.csum16`";
     assert_eq!(refusal(&sum), of("this", other));
+    let (before, update) =
+        sums().split_once("update_checksum").map(|(a, b)| (a.to_string(), b.to_string())).expect("one");
+    let algorithm = format!("{before}update_checksum{}", update.replacen("csum16", "crc16", 1));
+    // The statement has several lines.
+    assert_eq!(refusal(&algorithm), of("this", ""));
     let read = whole_with_error();
     assert_eq!(refusal(&read), of("`checksum_error`", field));
     let copies = groups().replace("apply { }\n}\nV1Switch", "apply { hdr.first.value = 1; }\n}\nV1Switch");
