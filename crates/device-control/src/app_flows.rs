@@ -166,7 +166,7 @@ impl AppFlows {
         self.room
     }
 
-    /// So many flows fit the switch from now on. What is too much goes to helpers in the next windows.
+    /// So many flows fit the switch from now on. Flows beyond that go to helpers in the next windows.
     pub(crate) fn set_room(&mut self, room: usize) {
         self.room = room;
     }

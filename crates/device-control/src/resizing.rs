@@ -34,7 +34,7 @@ pub struct Sizes {
 /// Makes a plan for shares of the traffic, in millionths, one for each app; an error says why there is none.
 pub type Replan = Box<dyn Fn(&[u64]) -> Result<Sizes, String>>;
 
-/// What has become of a plan.
+/// Outcome of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Replanned {
     /// Another plan is coming, for these shares in millionths: flows of each app at the switch.
@@ -52,7 +52,7 @@ pub struct Resizing {
     drift: Drift,
     replan: Replan,
     phase: Phase,
-    told: Vec<Replanned>,
+    reported: Vec<Replanned>,
 }
 
 enum Phase {
@@ -76,7 +76,7 @@ impl Resizing {
     /// `planned` are the shares of the plan that runs, in millionths; another is made when one differs by `margin` for the time `after`.
     pub fn new(planned: Vec<u64>, margin: u64, after: Duration, replan: Replan) -> Resizing {
         let drift = Drift::new(planned, margin, after);
-        Resizing { drift, replan, phase: Phase::Watching, told: vec![] }
+        Resizing { drift, replan, phase: Phase::Watching, reported: vec![] }
     }
 
     /// When [`call`](Resizing::call) has something to do that no flow's move brings about.
@@ -93,9 +93,9 @@ impl Resizing {
         !matches!(self.phase, Phase::Watching)
     }
 
-    /// What has happened since the last call.
-    pub fn take_told(&mut self) -> Vec<Replanned> {
-        std::mem::take(&mut self.told)
+    /// Outcomes since the last call.
+    pub fn take_reported(&mut self) -> Vec<Replanned> {
+        std::mem::take(&mut self.reported)
     }
 
     /// The call that is due for the controller of these apps.
@@ -142,7 +142,7 @@ impl Resizing {
         let packets: Vec<u64> = apps.iter().map(|app| app.packets()).collect();
         let Some(shares) = self.drift.measured(now, &packets) else { return };
         let before: Vec<usize> = apps.iter().map(|app| app.room()).collect();
-        let told = match (self.replan)(&shares) {
+        let reported = match (self.replan)(&shares) {
             Err(why) => Replanned::Stays(why),
             Ok(to) if to.rooms == before => {
                 self.drift.plan(shares.clone());
@@ -152,17 +152,17 @@ impl Resizing {
                 for ((app, room), before) in apps.iter_mut().zip(&to.rooms).zip(&before) {
                     app.set_room(*room.min(before));
                 }
-                let told = Replanned::Begun(shares.clone(), to.rooms.clone());
+                let reported = Replanned::Begun(shares.clone(), to.rooms.clone());
                 self.phase = Phase::Draining { to, shares, before, until: now + PATIENCE };
-                told
+                reported
             }
         };
-        self.told.push(told);
+        self.reported.push(reported);
     }
 
-    fn end(&mut self, apps: &mut [&mut AppFlows], rooms: &[usize], told: Replanned) {
+    fn end(&mut self, apps: &mut [&mut AppFlows], rooms: &[usize], reported: Replanned) {
         apps.iter_mut().zip(rooms).for_each(|(app, room)| app.set_room(*room));
-        self.told.push(told);
+        self.reported.push(reported);
         self.phase = Phase::Watching;
     }
 }

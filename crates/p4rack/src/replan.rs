@@ -53,7 +53,7 @@ struct Planner {
     counted: Vec<(usize, PinnedApp)>,
     /// Shares of the counted apps by the first plan, in millionths of the traffic of the switch.
     shares: Vec<u64>,
-    /// Their sum.
+    /// Sum of these shares.
     together: u64,
 }
 

@@ -34,8 +34,8 @@ fn late_share(report: &RunReport, ms: u64) -> u64 {
 #[test]
 fn flows_are_planned_again_when_shares_have_changed() {
     let report = run(&[]);
-    let told = notes(&report);
-    let [begun, done] = told.as_slice() else { panic!("{:#?}", report.notes) };
+    let reported = notes(&report);
+    let [begun, done] = reported.as_slice() else { panic!("{:#?}", report.notes) };
     let expected = "shares of the traffic have changed (east 20.0 %, west 80.0 %): another plan of flows at the switch is taking over: east 5, west 28";
     assert_eq!(*begun, expected);
     assert_eq!(*done, "the other plan of flows has taken over");

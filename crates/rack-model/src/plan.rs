@@ -39,7 +39,7 @@ pub struct Planning {
 pub struct Again {
     /// The share of an app differs from the plan's by so much of the traffic.
     pub margin: Probability,
-    /// It does for so long.
+    /// Time for which it differs.
     pub after: Duration,
 }
 

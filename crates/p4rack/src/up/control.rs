@@ -53,7 +53,7 @@ pub(super) struct Control {
     pub(super) edges: Edges,
     /// Apps whose flows are pinned.
     pinned: Vec<PinnedApp>,
-    /// Their plans.
+    /// Plans of these apps.
     replans: Vec<Replans>,
     /// Groups of servers.
     pub(super) groups: Groups,
@@ -183,7 +183,7 @@ impl Control {
                 Output::Send(..) | Output::End(..) => {}
             }
         }
-        self.replans.iter_mut().flat_map(Replans::take_told).for_each(|told| emulator.note(told));
+        self.replans.iter_mut().flat_map(Replans::take_reported).for_each(|reported| emulator.note(reported));
         for domain in &mut self.domains {
             let stale: BTreeSet<usize> = domain.controller.stale().keys().map(|device| device.0).collect();
             for device in domain.stale.difference(&stale) {

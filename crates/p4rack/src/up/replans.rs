@@ -74,19 +74,19 @@ impl Replans {
         domain == self.domain && self.resizing.replied(ticket, reply, &mut apps(&self.places, pinned))
     }
 
-    /// What has happened since the last call, for people.
-    pub(super) fn take_told(&mut self) -> Vec<String> {
-        let told = self.resizing.take_told();
-        told.into_iter().map(|told| self.words(told)).collect()
+    /// Outcomes since the last call, for people.
+    pub(super) fn take_reported(&mut self) -> Vec<String> {
+        let reported = self.resizing.take_reported();
+        reported.into_iter().map(|reported| self.words(reported)).collect()
     }
 
-    fn words(&self, told: Replanned) -> String {
+    fn words(&self, reported: Replanned) -> String {
         let each = |values: Vec<String>| {
             let each = self.names.iter().zip(values).map(|(name, value)| format!("{name} {value}"));
             each.collect::<Vec<_>>().join(", ")
         };
         let shares = |shares: Vec<u64>| each(shares.into_iter().map(percent).collect());
-        match told {
+        match reported {
             Replanned::Begun(measured, rooms) => format!(
                 "shares of the traffic have changed ({}): another plan of flows at the switch is taking over: {}",
                 shares(measured),
