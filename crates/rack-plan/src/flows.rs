@@ -211,11 +211,7 @@ pub fn check_memory(rack: &Rack, split: &Split, place: Span, what: &str) -> Resu
     let mut found = vec![];
     for (device, id) in rack.devices.iter().zip((0..).map(DeviceId)) {
         let Some(row) = memory(device)? else { continue };
-        let units = |(name, entry, size): (String, u64, u64)| {
-            let (block, units) = blocks(&row, entry);
-            (size.div_ceil(block).saturating_mul(units), name, size)
-        };
-        let mut all: Vec<(u64, String, u64)> = tables(split, id).into_iter().map(units).collect();
+        let mut all: Vec<(u64, String, u64)> = taken(tables(split, id), &row).collect();
         let used: u64 = all.iter().map(|(units, ..)| *units).sum();
         if used <= row.capacity {
             continue;
@@ -251,13 +247,17 @@ fn tables_of(program: &Program) -> Vec<(String, u64, u64)> {
     all.filter(|table| !table.keys.is_empty()).filter_map(one).collect()
 }
 
+/// Units of a memory that each table takes, with its name and entries.
+fn taken(tables: Vec<(String, u64, u64)>, row: &Row) -> impl Iterator<Item = (u64, String, u64)> {
+    tables.into_iter().map(|(name, entry, size)| {
+        let (block, units) = blocks(row, entry);
+        (size.div_ceil(block).saturating_mul(units), name, size)
+    })
+}
+
 /// Units of a memory that the tables of a program take.
 pub(crate) fn used(program: &Program, row: &Row) -> u64 {
-    let units = |(_, entry, size): (String, u64, u64)| {
-        let (block, units) = blocks(row, entry);
-        size.div_ceil(block).saturating_mul(units)
-    };
-    tables_of(program).into_iter().map(units).sum()
+    taken(tables_of(program), row).map(|(units, ..)| units).sum()
 }
 
 fn at_switch(rack: &Rack, origin: DeviceId, app: &FlowApp<'_>, row: Option<&Row>) -> Place {
