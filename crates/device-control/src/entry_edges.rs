@@ -7,7 +7,7 @@
 use base_bits::{BitWriter, Bits};
 use controller::EdgesTo;
 use device::hash::Algorithm;
-use ir::{Name, Program};
+use ir::{Block, Callee, Control, Name, Program, StageKind, StmtKind, SwitchOn, visit};
 use ir_keys::{Choice, Hash, Hashed, Input, Sharding, Test};
 use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_proto::p4::v1::{TableEntry, field_match::FieldMatchType};
@@ -28,7 +28,7 @@ struct Fixed {
     fields: BTreeMap<Input, (u32, u32)>,
     /// The region's edges by shard, by their places among all.
     by_shard: BTreeMap<u64, BTreeSet<usize>>,
-    /// Edges that do not lead to the region by shard.
+    /// Edges to the table that do not lead to the region by shard.
     others: BTreeSet<usize>,
 }
 
@@ -43,13 +43,14 @@ pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Opt
         return None;
     }
     let mut tables: BTreeMap<u32, Vec<Fixed>> = BTreeMap::new();
+    let applied = regions_of_tables(whole);
     for Sharding { region, number, tables: fixing } in ir_keys::shardings(whole) {
         let Some(algorithm) = Algorithm::by_name(&number.algorithm).filter(|of| of.fixed(&[]).is_some())
         else {
             continue;
         };
         let number = Arc::new(Number { hash: number, algorithm });
-        let (mut by_shard, mut others) = (BTreeMap::<u64, BTreeSet<usize>>::new(), BTreeSet::new());
+        let (mut by_shard, mut others) = (BTreeMap::<u64, BTreeSet<usize>>::new(), vec![]);
         for (at, (regions, shards)) in edges.iter().enumerate() {
             match shards {
                 // The regions of an edge are divided by one field.
@@ -58,9 +59,7 @@ pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Opt
                         by_shard.entry(*shard).or_default().insert(at);
                     }
                 }
-                _ => {
-                    others.insert(at);
-                }
+                _ => others.push((at, regions)),
             }
         }
         for table in &info.tables {
@@ -70,7 +69,9 @@ pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Opt
                 Some((input.clone(), (field.id, u32::try_from(field.bitwidth).ok()?)))
             };
             let Some(fields) = keys.iter().map(field).collect::<Option<BTreeMap<_, _>>>() else { continue };
-            let (number, by_shard, others) = (Arc::clone(&number), by_shard.clone(), others.clone());
+            let (number, by_shard) = (Arc::clone(&number), by_shard.clone());
+            let others = others.iter().filter(|(_, regions)| applied.is_led_by(table.name(), regions));
+            let others = others.map(|(at, _)| *at).collect();
             tables.entry(table.id()).or_default().push(Fixed { number, fields, by_shard, others });
         }
     }
@@ -80,6 +81,61 @@ pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Opt
         all.reduce(|some, more| Some(&some? & &more?)).flatten()
     };
     Some(Arc::new(edges_to))
+}
+
+/// The regions in which tables are applied.
+#[derive(Default)]
+struct Applied {
+    /// All regions that the program marks.
+    marked: BTreeSet<Name>,
+    /// Of each table, by control-plane name; `None` is outside of all regions.
+    of: BTreeMap<Name, BTreeSet<Option<Name>>>,
+}
+
+impl Applied {
+    /// Packets that come over an edge to these regions may come to the table: each is in one of its regions, but for regions that the program does not
+    /// mark, and tables that are applied outside, too.
+    fn is_led_by(&self, table: &str, regions: &[Name]) -> bool {
+        let Some(own) = self.of.get(table).filter(|own| !own.contains(&None)) else { return true };
+        regions.iter().any(|region| own.contains(&Some(region.clone())) || !self.marked.contains(region))
+    }
+
+    fn add(&mut self, program: &Program, control: &Control, block: &Block, within: &BTreeSet<Name>) {
+        for stmt in &block.stmts {
+            let mut within = within.clone();
+            match &stmt.kind {
+                StmtKind::Apply(id) | StmtKind::Switch(SwitchOn::ActionRun(id), _) => {
+                    let Some(table) = control.tables.get(id.index()) else { continue };
+                    let own = self.of.entry(table.control_plane_name.clone()).or_default();
+                    own.extend(within.iter().cloned().map(Some));
+                    own.extend(within.is_empty().then_some(None));
+                }
+                StmtKind::Call(call) => {
+                    if let Callee::Control(id) = call.callee {
+                        let called = program.control(id);
+                        self.add(program, called, &called.body, &within);
+                    }
+                }
+                StmtKind::Block(block) => {
+                    self.marked.extend(block.region());
+                    within.extend(block.region());
+                }
+                _ => {}
+            }
+            visit::blocks(stmt, &mut |inner| self.add(program, control, inner, &within));
+        }
+    }
+}
+
+fn regions_of_tables(program: &Program) -> Applied {
+    let mut applied = Applied::default();
+    for stage in &program.stages {
+        if let StageKind::Control(id) | StageKind::Deparse(id) = stage.kind {
+            let control = program.control(id);
+            applied.add(program, control, &control.body, &BTreeSet::new());
+        }
+    }
+    applied
 }
 
 impl Fixed {

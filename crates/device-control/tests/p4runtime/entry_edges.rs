@@ -11,6 +11,7 @@ use ir_split::Placement;
 use p4runtime_proto::p4::v1::{FieldMatch, ForwardingPipelineConfig, TableEntry, field_match};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use traffic_classes::Class;
 
 /// Ports of the first helper and the others lead to them.
 const FIRST: usize = 10;
@@ -22,8 +23,12 @@ fn sharded() -> Placement {
 }
 
 fn planned(program: &Arc<ir::Program>) -> Rollout {
+    planned_at(program, &sharded())
+}
+
+fn planned_at(program: &Arc<ir::Program>, placement: &Placement) -> Rollout {
     let maker = Maker { own: Some(Arc::clone(program)), ..maker() };
-    let plan = Splitter::new(maker, sharded()).plan(&ForwardingPipelineConfig::default(), 1);
+    let plan = Splitter::new(maker, placement.clone()).plan(&ForwardingPipelineConfig::default(), 1);
     plan.unwrap_or_else(|status| panic!("{status:?}"))
 }
 
@@ -105,5 +110,36 @@ fn a_pinned_program_says_the_edges_of_its_entries() {
         }
         assert_eq!(seen.len(), 6, "{affinity:?}");
         assert_eq!(lists(&rollout, "In.users", &[7]), None, "packets of several shards have this address");
+    }
+}
+
+/// Two apps on one switch, whose flows are at the same helpers: each has shards of its own, and packets of the other do not come to its entries.
+#[test]
+fn apps_that_share_a_switch_have_edges_of_their_own() {
+    let alone = compiled_text(SHARDED);
+    let app = |name: &str, class: &str| ir_merge::App {
+        name: name.into(),
+        program: &alone,
+        class: Some(Class::read(class).expect("a class")),
+        priority: None,
+        has_regions: true,
+        shares_parser: false,
+    };
+    let merged = ir_merge::merge(&[app("east", "port == 1"), app("west", "port == 3")]);
+    let program = Arc::new(merged.unwrap_or_else(|found| panic!("{found:#?}")).program);
+    let of_one = sharded();
+    let site = |region: &str| (region.into(), of_one.sites["R"].clone());
+    let placement = Placement { sites: [site("east_R"), site("west_R")].into(), ..of_one };
+    let (rollout, mut switch) = (planned_at(&program, &placement), sender_of(&program, &placement));
+    for (table, port) in [("east.In.t", 1), ("west.In.t", 3)] {
+        let mut seen = BTreeSet::new();
+        for address in 1..=u8::MAX {
+            let lists = lists(&rollout, table, &[address]).expect("the key fixes the shard");
+            let [list] = lists.iter().collect::<Vec<_>>()[..] else { panic!("{table} {address}: {lists:?}") };
+            let out = switch.packet(port, &format!("{address:02x}02 aa"));
+            assert!(out.starts_with(&format!("{}: ", FIRST + list[0])), "{table} {address}: {list:?} {out}");
+            seen.insert(list.clone());
+        }
+        assert_eq!(seen.len(), 6, "{table}");
     }
 }
