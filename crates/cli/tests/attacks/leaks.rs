@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const WARM_UP: u64 = 60;
 
 /// Most bytes of addresses. Without a limit on what a thread takes over from ended ones, they came to the gigabyte that the process may have.
-const MOST_ADDRESSES: u64 = 640 << 20;
+const MOST_ADDRESSES: u64 = 512 << 20;
 
 /// Another text of the program that runs in each round, and in every third one a wrong one.
 fn program(round: u64) -> Vec<u8> {
