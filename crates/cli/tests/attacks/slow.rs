@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Connections of each kind.
 const EACH: usize = 4;
 
-/// What a connection sends: some bytes at once, then these one at a time, the second ones again and again.
+/// Bytes that a connection sends: `at_once` together, then `once` and `again` one at a time, `again` without an end.
 struct Kind {
     name: &'static str,
     at_once: Vec<u8>,
