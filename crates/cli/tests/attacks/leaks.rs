@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 /// keeps memory of ended threads or frees it.
 const WARM_UP: u64 = 60;
 
+/// Most bytes of addresses. Without a limit on what a thread takes over from ended ones, they came to the gigabyte that the process may have.
+const MOST_ADDRESSES: u64 = 512 << 20;
+
 /// Another text of the program that runs in each round, and in every third one a wrong one.
 fn program(round: u64) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../agent/benches/served/l2.p4");
@@ -168,9 +171,13 @@ fn leave_nothing_behind(start: impl Fn(&str, &[&str]) -> Victim) {
             attack(&victim, &start, table, round).await;
             round += 1;
             if round.is_multiple_of(500) {
-                eprintln!("round {round}, {:?}: {} KiB", begun.elapsed(), victim.memory() >> 10);
+                let (memory, addresses) = (victim.memory() >> 10, victim.addresses() >> 20);
+                eprintln!("round {round}, {:?}: {memory} KiB, {addresses} MiB of addresses", begun.elapsed());
             }
         }
+        let addresses = victim.addresses();
+        eprintln!("{round} rounds of all attacks: {} MiB of addresses", addresses >> 20);
+        assert!(addresses < MOST_ADDRESSES, "{addresses}");
         honest.end(&format!("{round} rounds of all attacks"));
         victim.is_as_before(before, "all attacks");
     });

@@ -23,3 +23,4 @@ mod raw;
 mod reads;
 mod sessions;
 mod setup;
+mod slow;

@@ -5,7 +5,8 @@ use crate::setup::{
     Client, GIGABYTE, LARGE, Victim, alone, at_length, count, entries, ids, running, runtime, stream,
 };
 use p4runtime_proto::from_text;
-use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest};
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::Command;
@@ -130,7 +131,19 @@ fn frames_pass_while_a_program_is_split() {
     frames_pass_while(&format!("a program of {ifs} ifs, on a rack"), &rack(), push(ifs));
 }
 
-/// A write of 100,000 updates is done in slices; racks did it at once.
+/// All entries of all tables, in a fixed order.
+async fn all_entries(client: &mut Client) -> Vec<Vec<u8>> {
+    let all: ReadRequest = from_text("device_id: 1 entities { table_entry {} }").unwrap();
+    let mut answer = client.read(all).await.unwrap().into_inner();
+    let mut found = vec![];
+    while let Some(response) = answer.message().await.unwrap() {
+        found.extend(response.entities.iter().map(p4runtime_proto::to_binary));
+    }
+    found.sort_unstable();
+    found
+}
+
+/// A write of 100,000 updates is done in slices; racks did it at once. Rollback is exact.
 #[test]
 fn frames_pass_while_much_is_written() {
     let _alone = alone();
@@ -138,9 +151,15 @@ fn frames_pass_while_much_is_written() {
     for (what, program) in [("a device", DEVICE.to_string()), ("a rack", rack())] {
         let write = async move |client: &mut Client, ids: (u32, u32), _: &str| {
             client.write(entries(ids, 1, "INSERT", 1..most + 1)).await.unwrap();
+            let before = all_entries(client).await;
+            assert!(before.len() > most as usize, "{}", before.len());
             // All of them are rolled back for the last one, which is not there.
-            let again = entries(ids, 1, "MODIFY", (1..most).chain(std::iter::once(0xff_ffff)));
-            client.write(again).await.unwrap_err();
+            let mut removed = entries(ids, 1, "DELETE", (1..most).chain(std::iter::once(0xff_ffff)));
+            removed.set_atomicity(Atomicity::RollbackOnError);
+            let refused = client.write(removed).await.unwrap_err();
+            let why = format!("1 of {most} updates failed, and {} were rolled back", most - 1);
+            assert!(refused.message().starts_with(&why), "{refused}");
+            assert!(all_entries(client).await == before, "other entries than before");
         };
         let holds = frames_pass_while(&format!("{most} updates, twice, to {what}"), &program, write);
         holds.were_sliced(2 * most, 0, 0);

@@ -202,6 +202,11 @@ impl Victim {
         self.status("VmHWM:")
     }
 
+    /// Bytes of addresses for data, used or not: what `ulimit -d` limits.
+    pub fn addresses(&self) -> u64 {
+        self.status("VmData:")
+    }
+
     /// From now on, [`most_memory`](Victim::most_memory) is the most since now.
     pub fn forget_most_memory(&self) {
         std::fs::write(format!("/proc/{}/clear_refs", self.process.id()), "5").unwrap();
