@@ -506,6 +506,12 @@ impl Rig {
         while self.now < until {
             self.step();
         }
+        // A write that has no answer yet may be undone at this moment.
+        for flow in &mut self.flows {
+            if let Some((_, _, begin)) = flow.open {
+                flow.writes.begin(flow.now, begin);
+            }
+        }
         let states = self.controller.edges();
         let reads = self.flows.iter().map(|flow| flow.reads.len()).sum();
         let writes = self.flows.iter().map(|flow| flow.writes.len()).sum();
