@@ -3,7 +3,7 @@
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::p4::v1::{Entity, Update};
 use p4runtime_proto::{from_text, to_text};
-use p4runtime_store::{Before, Change, Live, Result, Store, fault};
+use p4runtime_store::{Before, Change, Live, Result, Store, Wanted, fault};
 use std::sync::Arc;
 
 const INFO: &str = r#"
@@ -11,8 +11,8 @@ const INFO: &str = r#"
     externs { extern_type_id: 0x90 extern_type_name: "Ewma" instances { preamble { id: 0x90000002 name: "b" } } }
 "#;
 
-/// Each memory is the last byte of its object's id; the second one is empty.
-struct Memories;
+/// The first memory has so many bytes; the second one is empty.
+struct Memories(usize);
 
 impl Live for Memories {
     fn counter(&self, _: u32, _: u64) -> Result<Count> {
@@ -32,7 +32,7 @@ impl Live for Memories {
     }
 
     fn memory(&self, object: u32) -> Result<Vec<u8>> {
-        Ok(if object == 0x8500_0001 { vec![1] } else { vec![] })
+        Ok(if object == 0x8500_0001 { vec![1; self.0] } else { vec![] })
     }
 }
 
@@ -47,7 +47,7 @@ fn one_line(entity: &Entity) -> String {
 fn found(query: &str) -> std::result::Result<Vec<String>, String> {
     let query: Entity = from_text(&format!("extern_entry {{ {query} }}")).unwrap();
     let mut found = vec![];
-    let read = store().read(&query, &Memories, &mut |entity| found.push(one_line(&entity)));
+    let read = store().read(&query, &Memories(1), &mut |entity| found.push(one_line(&entity)));
     read.map(|()| found).map_err(|fault| fault.to_string())
 }
 
@@ -79,7 +79,7 @@ fn a_memory_is_written_as_a_whole_and_taken_back() {
     let changes = store.plan(&write("MODIFY", &new)).unwrap();
     let object = 0x8500_0001;
     assert_eq!(changes, [Change::Memory { object, to: vec![7] }]);
-    let undone = store.undoing(&write("MODIFY", &new), &Memories).unwrap();
+    let undone = store.undoing(&write("MODIFY", &new), &Memories(1)).unwrap();
     assert_eq!(undone, [write("MODIFY", &entry(0x85, object, r#" value: "\n\001\001""#))]);
     let back = store.commit(changes[0].clone(), Some(Before::Memory(vec![1])));
     assert_eq!(back, Some(Change::Memory { object, to: vec![1] }));
@@ -104,6 +104,22 @@ fn a_memory_is_written_as_a_whole_and_taken_back() {
 #[test]
 fn memories_that_are_not_empty_were_written() {
     let mut found = vec![];
-    store().read_written(&Memories, &mut |entity| found.push(one_line(&entity))).unwrap();
+    store().read_written(&Memories(1), &mut |entity| found.push(one_line(&entity))).unwrap();
     assert_eq!(found, [entry(0x85, 0x8500_0001, r#" value: "\n\001\001""#)]);
+}
+
+/// All memories of a program were copied in one slice, however large they were.
+#[test]
+fn a_large_memory_takes_as_much_room_as_many_entities() {
+    let query: Entity = from_text("extern_entry {}").unwrap();
+    for (bytes, expected) in [(1, vec![2]), (1 << 16, vec![1, 1])] {
+        let (store, mut pieces) = (store(), vec![]);
+        let mut cursor = store.find(&query, Wanted::All).unwrap();
+        while !cursor.is_over() {
+            let mut count = 0;
+            store.read_some(&mut cursor, &mut 80, &Memories(bytes), &mut |_| count += 1).unwrap();
+            pieces.push(count);
+        }
+        assert_eq!(pieces, expected, "{bytes}");
+    }
 }

@@ -5,9 +5,10 @@ use crate::setup::{GIGABYTE, Victim, alone, at_length, connect, entries, ids, ru
 use bmv2::wire::{Kind, Message, Value, encode};
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::SetForwardingPipelineConfigRequest;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
+use std::time::Duration;
 
 /// Two switches without hosts, with device ids 0 and 1. The victim's address is that of the second one; the others are Thrift's of that switch,
 /// the first switch's, and the one of all.
@@ -90,7 +91,17 @@ fn answers_by_thrift_that_nobody_reads_take_little() {
             .collect();
         // Calls are executed one after the other: when the last has an answer or an end, all have.
         let mut first = [0; 1];
-        let ends = unread.last_mut().unwrap().read(&mut first).unwrap();
+        let last = unread.last_mut().unwrap();
+        last.set_nonblocking(true).unwrap();
+        // The controller answers the switch's pings meanwhile.
+        let ends = loop {
+            match last.read(&mut first) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                ended => break ended.unwrap(),
+            }
+        };
         eprintln!(
             "{} MiB before, {} MiB with entries, {} MiB at most; the last answer has begun: {}",
             before >> 20,

@@ -20,7 +20,7 @@ use std::ops::{Bound, Range, RangeBounds};
 /// Number of cells that take as long as another entity.
 pub(super) const ENTITY: u64 = 8;
 
-/// Bytes of metadata that take as long as a cell.
+/// Bytes of metadata, or of an extern's memory, that take as long as a cell.
 const BYTES: u64 = 256;
 
 /// A query, and the position in its answer.
@@ -342,8 +342,10 @@ impl Store {
                 },
             ),
             Part::Memory(object) => {
-                *room = room.saturating_sub(ENTITY);
-                give(Entity::ExternEntry(self.memory_entry(*object, live)?));
+                let memory = self.memory_entry(*object, live)?;
+                let bytes = memory.entry.as_ref().map_or(0, |entry| entry.value.len());
+                *room = room.saturating_sub(ENTITY + bytes as u64 / BYTES);
+                give(Entity::ExternEntry(memory));
                 Ok(true)
             }
         }
