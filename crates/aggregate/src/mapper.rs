@@ -1,7 +1,8 @@
 //! The sending side of a channel.
 //!
-//! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them. A packet is sent
-//! only if the one a window before it is acknowledged, so that a cell in the switch is never given to another packet too early.
+//! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them, unless it names the
+//! generation as its predecessor: then the mapper continues with the next round as soon as all packets for the switches are sent, while it waits
+//! for the last answers. A packet is sent only if the ones that had its cell in the switch are acknowledged, so that a cell is never given to another packet too early.
 //! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
 //! the switches, many in a packet, while further packets of the round go to the slots. The two sorts of packets meet different queues, that of the reducer's
 //! link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
@@ -70,7 +71,8 @@ pub struct Mapper {
     first: u32,
     /// One for packets that switches fold, one for those past them.
     congestion: [Congestion; 2],
-    attempt: Option<Attempt>,
+    /// Generations that it works on, in their order: at most two, of rounds that follow each other.
+    attempts: Vec<Attempt>,
     /// A START is to be answered: its generation and round.
     answer: Option<(u32, u32)>,
     counts: Counts,
@@ -108,8 +110,8 @@ impl Mapper {
     /// A mapper with the packets of all rounds, which waits for a START.
     pub fn new(config: Config, rounds: Arc<[Round]>) -> Mapper {
         let congestion = [(); 2].map(|()| Congestion::new(config.layout.window, config.least_wait));
-        let (attempt, answer, counts) = (None, None, Counts::default());
-        Mapper { config, rounds, first: 0, congestion, attempt, answer, counts, sent: 0 }
+        let (attempts, answer, counts) = (vec![], None, Counts::default());
+        Mapper { config, rounds, first: 0, congestion, attempts, answer, counts, sent: 0 }
     }
 
     /// Further rounds, after the reducer has committed all earlier ones, under an operator of their own.
@@ -117,9 +119,7 @@ impl Mapper {
         self.first += self.rounds.len() as u32;
         (self.rounds, self.config.op) = (rounds, op);
         // Its END may still wait for an answer that nobody needs any more.
-        if let Some(attempt) = &mut self.attempt {
-            attempt.is_over = true;
-        }
+        self.attempts.iter_mut().for_each(|attempt| attempt.is_over = true);
     }
 
     fn round(&self, number: u32) -> Option<&Round> {
@@ -131,22 +131,17 @@ impl Mapper {
         self.counts
     }
 
-    /// The generation it works on, and the round.
-    pub fn position(&self) -> Option<(u32, u32)> {
-        self.attempt.as_ref().map(|attempt| (attempt.generation, attempt.round))
-    }
-
     /// True if packets or their END wait for an answer.
     pub fn is_busy(&self) -> bool {
-        self.attempt.as_ref().is_some_and(|attempt| !attempt.is_over)
+        self.attempts.iter().any(|attempt| !attempt.is_over)
     }
 
-    /// True if every packet of the round was sent once.
+    /// True if every packet of its rounds was sent once.
     pub fn has_sent_all(&self) -> bool {
         let round = |attempt: &Attempt| self.round(attempt.round).map_or(0, Vec::len);
-        self.attempt.as_ref().is_none_or(|attempt| {
-            attempt.next[0] >= attempt.folded && attempt.next[1] as usize >= round(attempt)
-        })
+        self.attempts
+            .iter()
+            .all(|attempt| attempt.next[0] >= attempt.folded && attempt.next[1] as usize >= round(attempt))
     }
 
     /// A packet has arrived. Packets that are not for it change nothing.
@@ -158,10 +153,13 @@ impl Mapper {
             Kind::Start => self.start(packet),
             Kind::Ack => self.acknowledged(now, packet),
             Kind::EndAck => {
-                let attempt =
-                    self.attempt.as_mut().filter(|a| a.generation == packet.generation && a.end.is_some());
-                if let Some(attempt) = attempt {
+                let is_it = |a: &&mut Attempt| a.generation == packet.generation && a.end.is_some();
+                if let Some(attempt) = self.attempts.iter_mut().find(is_it) {
                     attempt.is_over = true;
+                }
+                // The last one stays: its generation is the largest one known.
+                while self.attempts.len() > 1 && self.attempts[0].is_over {
+                    self.attempts.remove(0);
                 }
             }
             _ => {}
@@ -169,20 +167,33 @@ impl Mapper {
     }
 
     fn start(&mut self, packet: &Packet) {
-        let known = self.attempt.as_ref().map_or(0, |attempt| attempt.generation);
+        let known = self.attempts.last().map_or(0, |attempt| attempt.generation);
         let round = self.round(packet.seq);
         let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
-        let Some(round) = round.filter(|_| packet.generation >= known && is_numbered) else { return };
+        let Some(round) = round.filter(|_| is_numbered) else { return };
         let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
-        // A mapper whose incarnation is named need not answer the first START: its packets do. Later STARTs ask whether it is still there.
-        if packet.aux != self.config.incarnation || packet.generation == known {
+        // A repeated START asks whether it is still there.
+        if self.attempts.iter().any(|attempt| attempt.generation == packet.generation) {
             self.answer = Some((packet.generation, packet.seq));
-        }
-        if packet.generation == known {
             return;
         }
-        // A START for another incarnation ends what this one sent, too.
-        self.attempt = (packet.aux == self.config.incarnation).then(|| Attempt {
+        if packet.generation < known {
+            return;
+        }
+        let is_named = packet.aux == self.config.incarnation;
+        let before = u32::from(packet.boot);
+        if !is_named {
+            // A START for another incarnation ends what this one sent, too. One that names this incarnation needs no answer: the packets are one.
+            self.answer = Some((packet.generation, packet.seq));
+            self.attempts.clear();
+            return;
+        }
+        // The START of the generation before it is still under way.
+        if before != 0 && self.attempts.iter().all(|attempt| attempt.generation != before) {
+            return;
+        }
+        self.attempts.retain(|attempt| attempt.generation == before && !attempt.is_over);
+        self.attempts.push(Attempt {
             generation: packet.generation,
             round: packet.seq,
             folded,
@@ -196,9 +207,8 @@ impl Mapper {
     }
 
     fn acknowledged(&mut self, now: Time, packet: &Packet) {
-        let Some(attempt) = self.attempt.as_mut().filter(|a| a.generation == packet.generation) else {
-            return;
-        };
+        let is_it = |a: &&mut Attempt| a.generation == packet.generation;
+        let Some(attempt) = self.attempts.iter_mut().find(is_it) else { return };
         let number = packet.seq & ((1 << ROUND_BITS) - 1);
         if packet.seq >> ROUND_BITS != packet.generation {
             return;
@@ -225,7 +235,8 @@ impl Mapper {
         }
         // Only packets of one sort keep their order.
         for (order, sort) in orders {
-            for other in attempt.flights[sort].values_mut().filter(|other| other.order < order) {
+            let others = self.attempts.iter_mut().flat_map(|attempt| attempt.flights[sort].values_mut());
+            for other in others.filter(|other| other.order < order) {
                 other.overtaken += 1;
                 if other.overtaken == OVERTAKEN {
                     other.timer.due = now;
@@ -237,16 +248,30 @@ impl Mapper {
 
     /// A packet to send now, to the reducer; ask again until there is none.
     pub fn poll(&mut self, now: Time) -> Option<Packet> {
-        let Config { job, op, channel, incarnation, .. } = self.config;
-        let header = Packet { channel, ..Packet::new(Kind::Ack, job, op) };
         if let Some((generation, seq)) = self.answer.take() {
-            return Some(Packet { generation, seq, aux: incarnation, ..header });
+            return Some(Packet { generation, seq, aux: self.config.incarnation, ..self.header() });
         }
-        let attempt = self.attempt.as_mut()?;
+        (0..self.attempts.len()).find_map(|at| self.poll_attempt(at, now))
+    }
+
+    fn header(&self) -> Packet {
+        let Config { job, op, channel, .. } = self.config;
+        Packet { channel, ..Packet::new(Kind::Ack, job, op) }
+    }
+
+    /// A packet of one of the generations. The earlier one is asked first.
+    fn poll_attempt(&mut self, at: usize, now: Time) -> Option<Packet> {
+        let (header, Config { incarnation, layout, .. }) = (self.header(), &self.config);
+        let window = layout.window;
+        let flights =
+            |sort: usize| self.attempts.iter().map(|attempt| attempt.flights[sort].len()).sum::<usize>();
+        let flights = [flights(0), flights(1)];
+        let (earlier, attempt) = self.attempts.split_at_mut_checked(at)?;
+        let (earlier, attempt) = (earlier.last(), attempt.first_mut()?);
         let generation = attempt.generation;
         let round = self.rounds.get(attempt.round.checked_sub(self.first)? as usize)?;
         // Pairs that the switches have not folded are sent again in packets of their own, whose numbers follow those of the round.
-        attempt.pack_left(&self.config.layout);
+        attempt.pack_left(layout);
         let ends = [attempt.folded, (round.len() + attempt.more.len()) as u32];
         // Everything is acknowledged: END is sent until it is acknowledged.
         if attempt.flights.iter().all(BTreeMap::is_empty) && attempt.next == ends {
@@ -256,18 +281,18 @@ impl Mapper {
                 return None;
             }
             end.sent(now, self.config.most_wait);
-            return Some(Packet { kind: Kind::End, generation, aux: incarnation, ..header });
+            return Some(Packet { kind: Kind::End, generation, aux: *incarnation, ..header });
         }
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
             [1, 0].into_iter().find_map(|sort: usize| {
                 let number = attempt.next[sort];
-                let flights = &attempt.flights[sort];
-                let is_free = flights.len() < self.congestion[sort].allowed();
-                // A packet may reuse the cell of the packet a window before it only when that one is acknowledged.
+                let is_free = flights[sort] < self.congestion[sort].allowed() && number < ends[sort];
+                // A packet may reuse the cell of the packet a window before it only when that one is acknowledged, also if that was one of the generation before.
                 let has_cell = sort == 1
-                    || flights.keys().next().is_none_or(|first| number - first < self.config.layout.window);
-                (is_free && has_cell && number < ends[sort]).then_some(number)
+                    || attempt.flights[0].keys().next().is_none_or(|first| number - first < window)
+                        && earlier.is_none_or(|earlier| earlier.has_left_cell(number, window));
+                (is_free && has_cell).then_some(number)
             })
         })?;
         let more = || attempt.more.get((number as usize).checked_sub(round.len())?);
@@ -312,9 +337,11 @@ impl Mapper {
         if self.answer.is_some() {
             return Some(Time::ZERO);
         }
-        let attempt = self.attempt.as_ref()?;
-        let end = attempt.end.filter(|_| !attempt.is_over).map(|end| end.due);
-        attempt.flights.iter().flatten().map(|(_, flight)| flight.timer.due).chain(end).min()
+        let of = |attempt: &Attempt| {
+            let end = attempt.end.filter(|_| !attempt.is_over).map(|end| end.due);
+            attempt.flights.iter().flatten().map(|(_, flight)| flight.timer.due).chain(end).min()
+        };
+        self.attempts.iter().filter_map(of).min()
     }
 }
 
@@ -322,6 +349,12 @@ impl Attempt {
     /// 0: a switch folds the packet; 1: it goes past them.
     fn sort(&self, number: u32) -> usize {
         usize::from(number >= self.folded)
+    }
+
+    /// True if all packets to be folded are sent, and those with the cell of this packet of the next generation are acknowledged.
+    fn has_left_cell(&self, number: u32, window: u32) -> bool {
+        let mut cells = self.flights[0].keys().map(|earlier| earlier % window);
+        self.next[0] == self.folded && !cells.any(|cell| cell == number % window)
     }
 
     /// True if a packet that switches fold has no answer.

@@ -76,7 +76,8 @@ pub enum Kind {
     Cleared = 13,
     /// Switch to reducer: a packet did not fit the switch's state; `boot` is right, `channel` is the number of the switch.
     Boot = 14,
-    /// Reducer to mapper: send round `seq` as this generation, if `aux` is your incarnation.
+    /// Reducer to mapper: send round `seq` as this generation, if `aux` is your incarnation; `boot` is the generation of the round before that
+    /// the mapper has not ended, and goes on with, or 0.
     Start = 15,
 }
 
@@ -126,7 +127,7 @@ pub struct Packet {
     pub job: u16,
     /// An attempt at a round. Its lowest bit is the bank. Never 0 in data.
     pub generation: u32,
-    /// Counts restarts of the switch.
+    /// Counts restarts of the switch; of START, the generation before.
     pub boot: u16,
     /// The mapper's channel; of control packets, the number of the switch.
     pub channel: u16,

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A *generation* is an attempt at a round, in the bank of its lowest bit. While one generation is collected, read and cleared, the
-//! next round is opened and collected in the other bank: a mapper begins it when it has ended the round before, whatever the others do. A generation is *doomed* when a switch has restarted before its commit, or a
+//! next round is opened and collected in the other bank: a mapper begins it when it has sent the round before, whatever the others do. A generation is *doomed* when a switch has restarted before its commit, or a
 //! mapper has: what it collected is thrown away, its bank is closed and cleared, and the round gets another generation.
 
 mod acks;
@@ -291,12 +291,13 @@ impl Reducer {
                 continue;
             }
             for ((channel, start), member) in (0..).zip(&mut attempt.starts).zip(&mut self.members) {
-                let is_at_work = is_at_work(earlier, channel);
-                if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now && !is_at_work) {
+                let Some(before) = before(earlier, channel, member) else { continue };
+                if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now) {
                     timer.sent(now, most_wait);
                     member.heard.get_or_insert(now);
-                    let aux = member.incarnation;
-                    let start = Packet { generation, channel, seq: attempt.round, aux, ..header };
+                    // Generations of packets have no more bits.
+                    let (boot, aux) = (before as u16, member.incarnation);
+                    let start = Packet { generation, channel, seq: attempt.round, boot, aux, ..header };
                     return Some((To::Mapper(channel), start));
                 }
             }
@@ -312,22 +313,29 @@ impl Reducer {
         let of = |(at, attempt): (usize, &Attempt)| {
             let requests = attempt.requests.as_ref().and_then(Requests::deadline);
             let is_collecting = attempt.phase == Phase::Collecting;
-            let starts = (0..).zip(&attempt.starts).filter_map(|(channel, start)| {
-                start.filter(|_| is_collecting && !is_at_work(&self.attempts[..at], channel))
-            });
+            let starts =
+                (0..).zip(&attempt.starts).zip(&self.members).filter_map(|((channel, start), member)| {
+                    start.filter(|_| is_collecting && before(&self.attempts[..at], channel, member).is_some())
+                });
             requests.into_iter().chain(starts.map(|timer| timer.due)).min()
         };
         self.attempts.iter().enumerate().filter_map(of).chain(self.acks.deadline()).min()
     }
 }
 
-/// True if a mapper has not ended one of these attempts, which are earlier than the one to begin: a later START would end it.
-fn is_at_work(earlier: &[Attempt], channel: u16) -> bool {
-    let is_in = |attempt: &Attempt| {
+/// The generation that a mapper has not ended, of attempts earlier than the one to begin; 0 if it has ended all. None: it must not begin yet, because
+/// nothing is known of it, and a START without its incarnation would end the earlier one.
+fn before(earlier: &[Attempt], channel: u16, member: &Member) -> Option<u32> {
+    let is_at_work = |attempt: &&Attempt| {
         let is_open = matches!(attempt.phase, Phase::Opening | Phase::Collecting);
         is_open && attempt.starts.get(usize::from(channel)).is_some_and(Option::is_some)
     };
-    earlier.iter().any(is_in)
+    match earlier.iter().find(is_at_work) {
+        None => Some(0),
+        Some(attempt) => {
+            (attempt.phase == Phase::Collecting && member.incarnation > 0).then_some(attempt.generation)
+        }
+    }
 }
 
 /// Folds a value into those of a key.

@@ -4,8 +4,9 @@
 mod adversary;
 
 use adversary::{Disturbance, World};
+use aggregate::pack::{Parcel, Round};
 use aggregate::reducer::{self, Reducer, To};
-use aggregate::{Kind, Layout, Op, Packet};
+use aggregate::{Kind, Layout, Mapper, Op, Packet, Pair, Place, mapper};
 use base_time::{Duration, Rng, Time};
 
 /// Few slots, so that many pairs collide.
@@ -255,17 +256,17 @@ fn of_arrays_each_element_arrives_once() {
     assert_eq!((world.reducer.counts().read, world.reducer.counts().overflowed), (99, 0));
 }
 
-/// Packets of a reducer at a time: kind, channel, generation, round.
-fn polled(reducer: &mut Reducer, now: Time) -> Vec<(Kind, u16, u32, u32)> {
+/// Packets of a reducer at a time: kind, channel, generation, round; of START, the generation before.
+fn polled(reducer: &mut Reducer, now: Time) -> Vec<(Kind, u16, u32, u32, u16)> {
     let of = |(to, packet): (To, Packet)| match to {
-        To::Mapper(channel) => (packet.kind, channel, packet.generation, packet.seq),
-        To::Switch(switch) => (packet.kind, switch, packet.generation, packet.seq),
+        To::Mapper(channel) => (packet.kind, channel, packet.generation, packet.seq, packet.boot),
+        To::Switch(switch) => (packet.kind, switch, packet.generation, packet.seq, packet.boot),
     };
     std::iter::from_fn(|| reducer.poll(now)).map(of).collect()
 }
 
 #[test]
-fn a_mapper_begins_the_next_round_when_it_has_ended_its_own() {
+fn a_mapper_learns_of_the_next_round_before_it_has_ended_its_own() {
     let config = reducer::Config {
         job: 1,
         op: Op::Add,
@@ -285,21 +286,125 @@ fn a_mapper_begins_the_next_round_when_it_has_ended_its_own() {
         reducer.handle(Time::ZERO, &packet, false);
         polled(reducer, Time::ZERO)
     };
-    for channel in [0, 1] {
-        say(&mut reducer, Kind::Ack, channel, 0, 1);
-    }
+    // Of a mapper of which nothing is known, a START without its incarnation would end its round.
     let now = Time::ZERO + Duration::from_ms(5);
-    // The second round is open, and nobody may begin it.
-    assert_eq!(polled(&mut reducer, now), [(Kind::Start, 0, 1, 0), (Kind::Start, 1, 1, 0)]);
-    let next = say(&mut reducer, Kind::End, 0, 1, 1);
-    assert_eq!(next, [(Kind::EndAck, 0, 1, 0), (Kind::Start, 0, 2, 1)]);
+    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)]);
+    let starts = |channel| [(Kind::Start, channel, 1, 0, 0), (Kind::Start, channel, 2, 1, 1)];
+    for channel in [0, 1] {
+        assert_eq!(say(&mut reducer, Kind::Ack, channel, 0, 1), starts(channel));
+    }
+    // Both are repeated.
+    let first = [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)];
+    let second = [(Kind::Start, 0, 2, 1, 1), (Kind::Start, 1, 2, 1, 1)];
+    assert_eq!(polled(&mut reducer, now), [first, second].concat());
+    assert_eq!(say(&mut reducer, Kind::End, 0, 1, 1), [(Kind::EndAck, 0, 1, 0, 0)]);
+    // It has ended the first round, and its START names none before.
+    let later = now + Duration::from_ms(5);
+    let repeated = [(Kind::Start, 1, 1, 0, 0), (Kind::Start, 0, 2, 1, 0), (Kind::Start, 1, 2, 1, 1)];
+    assert_eq!(polled(&mut reducer, later), repeated);
     // Two rounds at a time: there is no bank for a third one.
-    assert_eq!(say(&mut reducer, Kind::End, 0, 2, 1), [(Kind::EndAck, 0, 2, 0)]);
+    assert_eq!(say(&mut reducer, Kind::End, 0, 2, 1), [(Kind::EndAck, 0, 2, 0, 0)]);
     assert!(reducer.deadline().is_some_and(|due| due > Time::ZERO), "nothing is to be sent now");
     let next = say(&mut reducer, Kind::End, 1, 1, 1);
-    assert_eq!(next, [(Kind::EndAck, 1, 1, 0), (Kind::Start, 1, 2, 1), (Kind::Start, 0, 3, 2)]);
+    assert_eq!(next, [(Kind::EndAck, 1, 1, 0, 0), (Kind::Start, 0, 3, 2, 0), (Kind::Start, 1, 3, 2, 2)]);
     // A mapper that starts anew is at work in generation 2: 2 and 3 are repeated, in that order.
     say(&mut reducer, Kind::Ack, 1, 0, 2);
-    let starts: Vec<_> = polled(&mut reducer, now + Duration::from_ms(5));
-    assert_eq!(starts, [(Kind::Start, 0, 4, 1), (Kind::Start, 1, 4, 1)]);
+    let starts: Vec<_> = polled(&mut reducer, later + Duration::from_ms(5));
+    let again = [(Kind::Start, 0, 4, 1, 0), (Kind::Start, 1, 4, 1, 0)];
+    assert_eq!(starts, [again, again.map(|(kind, to, _, _, _)| (kind, to, 5, 2, 4))].concat());
+}
+
+/// A mapper with two rounds of packets of one pair each.
+fn two_rounds(window: u32) -> Mapper {
+    let layout = Layout { window, ..SMALL };
+    let config = mapper::Config {
+        job: 1,
+        op: Op::Add,
+        layout,
+        channel: 0,
+        incarnation: 7,
+        least_wait: Duration::from_ms(1),
+        most_wait: Duration::from_ms(1),
+    };
+    let parcel = |number: u64| Parcel {
+        is_direct: false,
+        pairs: vec![Pair { place: Place::of_hashed(&number.to_be_bytes(), 1, &layout), value: 1 }],
+    };
+    let round = |numbers: std::ops::Range<u64>| numbers.map(parcel).collect::<Round>();
+    Mapper::new(config, vec![round(0..3), round(3..6)].into())
+}
+
+/// What a mapper sends now: kind, generation and number in it.
+fn sent(mapper: &mut Mapper) -> Vec<(Kind, u32, u32)> {
+    let packets = std::iter::from_fn(|| mapper.poll(Time::ZERO));
+    packets.map(|packet| (packet.kind, packet.generation, packet.seq & 0xffff)).collect()
+}
+
+fn hear(mapper: &mut Mapper, packet: Packet) -> Vec<(Kind, u32, u32)> {
+    mapper.handle(Time::ZERO, &packet);
+    sent(mapper)
+}
+
+fn start(generation: u32, round: u32, before: u16) -> Packet {
+    Packet { generation, seq: round, boot: before, aux: 7, ..Packet::new(Kind::Start, 1, Op::Add) }
+}
+
+fn ack(generation: u32, number: u32) -> Packet {
+    Packet { generation, seq: generation << 16 | number, ..Packet::new(Kind::Ack, 1, Op::Add) }
+}
+
+#[test]
+fn a_mapper_goes_on_with_the_next_round_while_it_waits_for_answers() {
+    let mut mapper = two_rounds(2);
+    // It has not begun the generation that this one follows.
+    assert_eq!(hear(&mut mapper, start(5, 1, 4)), []);
+    let data = |generation, number| (Kind::Data, generation, number);
+    assert_eq!(hear(&mut mapper, start(4, 0, 0)), [data(4, 0), data(4, 1)]);
+    // Not all of the first round is sent.
+    assert_eq!(hear(&mut mapper, start(5, 1, 4)), []);
+    assert_eq!(hear(&mut mapper, ack(4, 1)), []);
+    assert!(!mapper.has_sent_all());
+    // Packet 2 has the cell that packet 0 of the next round will have.
+    assert_eq!(hear(&mut mapper, ack(4, 0)), [data(4, 2)]);
+    assert_eq!(hear(&mut mapper, ack(4, 2)), [(Kind::End, 4, 0), data(5, 0), data(5, 1)]);
+    // The END is repeated until it is answered, whatever the next round does.
+    mapper.handle(Time::ZERO, &ack(5, 0));
+    mapper.handle(Time::ZERO, &ack(5, 1));
+    assert_eq!(sent(&mut mapper), [data(5, 2)]);
+    assert_eq!(hear(&mut mapper, ack(5, 2)), [(Kind::End, 5, 0)]);
+    assert!(mapper.is_busy() && mapper.has_sent_all());
+    for generation in [4, 5] {
+        hear(&mut mapper, Packet { generation, ..Packet::new(Kind::EndAck, 1, Op::Add) });
+    }
+    assert!(!mapper.is_busy());
+    // A copy of the first START begins nothing again; one of the last generation is answered.
+    assert_eq!(hear(&mut mapper, start(4, 0, 0)), []);
+    assert_eq!(hear(&mut mapper, start(5, 1, 4)), [(Kind::Ack, 5, 1)]);
+}
+
+#[test]
+fn packets_of_the_next_round_wait_for_their_cells_alone() {
+    let mut mapper = two_rounds(4);
+    let data = |generation, number| (Kind::Data, generation, number);
+    hear(&mut mapper, start(4, 0, 0));
+    // Cell 3 is free, and the first packet has cell 0.
+    assert_eq!(hear(&mut mapper, start(5, 1, 4)), []);
+    assert_eq!(hear(&mut mapper, ack(4, 1)), []);
+    assert_eq!(hear(&mut mapper, ack(4, 0)), [data(5, 0), data(5, 1)]);
+    assert_eq!(hear(&mut mapper, ack(4, 2)), [(Kind::End, 4, 0), data(5, 2)]);
+}
+
+#[test]
+fn a_generation_that_follows_none_ends_all_before_it() {
+    let mut mapper = two_rounds(4);
+    hear(&mut mapper, start(4, 0, 0));
+    hear(&mut mapper, start(5, 1, 4));
+    let again = hear(&mut mapper, start(6, 0, 0));
+    assert_eq!(again, (0..3).map(|number| (Kind::Data, 6, number)).collect::<Vec<_>>());
+    assert_eq!(hear(&mut mapper, ack(4, 0)), []);
+    // It goes on with generation 6, whatever became of 7.
+    assert_eq!(hear(&mut mapper, start(7, 1, 6)), []);
+    assert_eq!(hear(&mut mapper, start(8, 1, 6)), []);
+    let next = hear(&mut mapper, ack(6, 0));
+    assert_eq!(next, [(Kind::Data, 8, 0)]);
 }

@@ -76,6 +76,7 @@ class P4rackGroup(dist.ProcessGroup):
         self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
         self._rank, self._size = rank, size
         self._group = None
+        self._pinned = {}
         self.fallbacks = Counter()
         self._why_gloo = "a group of some ranks has no plan of its own: pass `pg_options=p4rack.torch.Options(PLAN)`"
         if plan is not None:
@@ -112,7 +113,7 @@ class P4rackGroup(dist.ProcessGroup):
 
     def shutdown(self):
         """Leaves the group: `destroy_process_group` calls it."""
-        group, self._group = self._group, None
+        group, self._group, self._pinned = self._group, None, {}
         self._why_gloo = "the group has ended"
         if group is not None:
             group.close()
@@ -135,7 +136,7 @@ class P4rackGroup(dist.ProcessGroup):
 
     def _reduce(self, tensor, reduce_op):
         """Reduces in place; why nothing was done, if it was not: the same at every rank."""
-        flat = tensor.detach().contiguous().view(-1)
+        flat = self._on_host(tensor.detach().contiguous().view(-1))
         values = flat.numpy()
         if values.dtype == fixed.FLOAT:
             if not fixed.allreduce(self._group, values):
@@ -147,6 +148,17 @@ class P4rackGroup(dist.ProcessGroup):
         if flat.data_ptr() != tensor.data_ptr():
             tensor.copy_(flat.view(tensor.shape))
         return None
+
+    def _on_host(self, flat):
+        """A tensor of the CPU itself; of another device, a copy in memory that the device reads and writes without a further one. Each type has one buffer, as
+        long as the longest tensor so far."""
+        if flat.device.type == "cpu":
+            return flat
+        buffer = self._pinned.get(flat.dtype)
+        if buffer is None or buffer.numel() < flat.numel():
+            buffer = self._pinned[flat.dtype] = torch.empty(flat.numel(), dtype=flat.dtype, pin_memory=True)
+        # Waits for the device.
+        return buffer[: flat.numel()].copy_(flat)
 
     def barrier(self, opts=None):
         if self._group is None:
@@ -194,6 +206,7 @@ for _method in (
 ).split():
     setattr(P4rackGroup, _method, _delegate(_method))
 
+_DEVICES = ["cpu", "cuda"]
 _OPS = {"SUM": "add", "MAX": "max", "MIN": "min", "BOR": "or"}
 
 
@@ -208,7 +221,7 @@ def _why_not(tensors, reduce_op):
         return f"{len(tensors)} tensors in one call"
     [tensor] = tensors
     name = _name(reduce_op)
-    if tensor.device.type != "cpu":
+    if tensor.device.type not in _DEVICES:
         return f"tensors on `{tensor.device.type}`"
     if tensor.is_sparse:
         return "sparse tensors"
@@ -236,4 +249,4 @@ def hook(group, bucket):
     return future
 
 
-dist.Backend.register_backend("p4rack", P4rackGroup, extended_api=True, devices=["cpu"])
+dist.Backend.register_backend("p4rack", P4rackGroup, extended_api=True, devices=_DEVICES)

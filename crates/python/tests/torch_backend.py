@@ -30,7 +30,7 @@ def make(store, rank, size, ranks=(), options=None):
     """A group, as torch makes it; `ranks`: those of all that are in it, none for the group of all."""
     given = SimpleNamespace(store=store, group_rank=rank, group_size=size, timeout=MINUTE, global_ranks_in_group=list(ranks))
     made, is_extended, devices = dist.Backend.plugins["p4rack"]
-    assert is_extended and devices == ["cpu"]
+    assert is_extended and devices == ["cpu", "cuda"]
     return made(given, options)
 
 
@@ -136,7 +136,7 @@ def what_the_network_cannot_do_goes_to_gloo():
             most = reduced(group, numpy.full(2, float(rank), numpy.float32), dist.ReduceOp.MAX)
             large = reduced(group, numpy.full(1, (rank + 1) << 40), dist.ReduceOp.MAX)
             bad = reduced(group, numpy.array([1, numpy.inf if rank else 2], numpy.float32))
-            reduced(group, torch.tensor([1.0], device="cuda"))
+            reduced(group, torch.tensor([1.0], device="xpu"))
             product = reduced(group, numpy.array([2], numpy.int32), dist.ReduceOp.PRODUCT)
             one = torch.tensor([rank + 1.0])
             group.broadcast([one], None)
@@ -153,10 +153,34 @@ def what_the_network_cannot_do_goes_to_gloo():
         "MAX of float32": 1,
         "MAX of int64": 1,
         "a value is infinite or no number": 1,
-        "tensors on `cuda`": 1,
+        "tensors on `xpu`": 1,
     }
     product = {reason: count for reason, count in first.items() if reason not in wanted}
     assert first == second and {**wanted, **product} == first and list(product.values()) == [1], first
+
+
+def tensors_of_a_gpu_pass_pinned_memory():
+    def program(group, rank):
+        found = []
+        # The second one is shorter than the buffer of its type, and the last one is not contiguous.
+        for values in ([1.5 + rank, 2.0, -3.0], [4.0, rank], [0.25] * 5):
+            one = torch.tensor(values, device="cuda")
+            found.append(reduced(group, one).tolist())
+            assert one.device.type == "cuda"
+        whole = torch.tensor([[rank, 1], [2, 3]], torch.int32, device="cuda")
+        found.append(reduced(group, torch.Tensor(whole.values.T, "cuda"), dist.ReduceOp.MAX).tolist())
+        found.append(reduced(group, torch.tensor([1.0, 3.0 * rank], device="cuda"), dist.ReduceOp.AVG).tolist())
+        # One rank's tensor may be on the CPU.
+        mixed = torch.tensor([2.0], device="cuda" if rank else "cpu")
+        found.append(reduced(group, mixed).tolist())
+        assert not group.fallbacks and not group._gloo.calls, group.fallbacks
+        assert {dtype.name: buffer.numel() for dtype, buffer in group._pinned.items()} == {"float32": 5, "int32": 4}
+        return found
+
+    torch.pinned.clear()
+    wanted = [[4.0, 4.0, -6.0], [8.0, 1.0], [0.5] * 5, [[1, 2], [1, 3]], [1.0, 1.5], [4.0]]
+    assert world(2, program) == [wanted, wanted]
+    assert len(torch.pinned) == 2 * (2 * 5) + 2 and all(torch.pinned), torch.pinned
 
 
 def a_model_learns_as_it_does_with_exact_sums():
@@ -363,6 +387,7 @@ sums_are_within_their_bound()
 the_order_of_ranks_changes_no_bit()
 integers_and_other_forms()
 what_the_network_cannot_do_goes_to_gloo()
+tensors_of_a_gpu_pass_pinned_memory()
 a_model_learns_as_it_does_with_exact_sums()
 mistakes_say_what_to_do()
 through_switches(Path(sys.argv[1]) / "jobs")

@@ -62,9 +62,10 @@ impl Reducer {
     /// The next phase of an attempt, if its time has come.
     fn step(&mut self, at: usize) -> bool {
         let Reducer { config, attempts, committed, result, counts, array, .. } = self;
-        // The numbers of rows grow from attempt to attempt, and a parent's cells know the last ones.
-        let is_turn =
-            attempts[..at].iter().all(|earlier| !matches!(earlier.phase, Phase::Closing | Phase::Reading));
+        // The numbers of rows grow from attempt to attempt, and a parent's cells know the last ones. An earlier attempt may still be collected, if
+        // one of its ENDs was lost.
+        let is_read = |attempt: &Attempt| matches!(attempt.phase, Phase::Read | Phase::Clearing);
+        let is_turn = attempts[..at].iter().all(is_read);
         let attempt = &mut attempts[at];
         let is_answered = attempt.requests.as_mut().is_none_or(|requests| requests.is_over(&attempt.lost));
         let (switches, window) = (config.switches, config.layout.window);

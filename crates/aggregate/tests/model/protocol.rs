@@ -57,8 +57,12 @@ pub enum Mutant {
     LeftTwice,
     /// Only the first pass of a request looks at boot number and generation.
     PassUnchecked,
-    /// A mapper gets the START of a round before its END of the one before.
+    /// A mapper gets the START of a round before its END of the one before, and does not learn that it is to end that one.
     StartBeforeEnd,
+    /// A mapper begins a generation, though it has not begun the one before that is to go on.
+    StartOutOfOrder,
+    /// Packets of a round take the cells of packets of the round before that are not acknowledged.
+    CellsTaken,
     /// An attempt is doomed, and the one after it is not.
     AbortOfOne,
     /// The mapper of an array leaves out rows that it does not have.
@@ -136,10 +140,12 @@ enum Message {
         generation: u8,
         mapper: u8,
     },
+    /// `before`: the generation before, if the mapper has not ended it and goes on with it; or 0.
     Start {
         generation: u8,
         round: u8,
         mapper: u8,
+        before: u8,
     },
     Boot(u8),
     /// Requests to the switch and its answers: generation, boot number, row.
@@ -224,6 +230,8 @@ struct Mapper {
     /// By number of the packet.
     left: BTreeMap<u8, Packet>,
     next_base: u8,
+    /// The generation before, if it goes on.
+    earlier: Vec<Mapper>,
 }
 
 /// The unfolded pairs of packet `n` are sent with the number `LEFT + n`.
@@ -293,8 +301,8 @@ impl State {
             }
         };
         for message in &self.messages {
-            if let Message::Start { generation, round, mapper } = *message {
-                self.started(generation, round, usize::from(mapper), model, &mut visit);
+            if let Message::Start { generation, round, mapper, before } = *message {
+                self.started((generation, before), round, usize::from(mapper), model, &mut visit);
                 continue;
             }
             let mut next = self.clone();
@@ -329,7 +337,7 @@ impl State {
 
     fn started(
         &self,
-        generation: u8,
+        (generation, before): (u8, u8),
         round: u8,
         at: usize,
         model: &Model,
@@ -339,9 +347,16 @@ impl State {
         if mapper.generation >= generation {
             return;
         }
+        let own = Mapper { earlier: vec![], ..mapper.clone() };
+        let all = mapper.earlier.iter().cloned().chain([own]);
+        let earlier: Vec<Mapper> = all.filter(|one| before > 0 && one.generation == before).collect();
+        if before > 0 && earlier.is_empty() && !model.is(Mutant::StartOutOfOrder) {
+            return;
+        }
         let base = mapper.next_base;
         let length = model.data[usize::from(round)][at].len() as u8;
-        let started = Mapper { generation, round, base, next_base: base + length, ..Mapper::default() };
+        let next_base = base + length;
+        let started = Mapper { generation, round, base, next_base, earlier, ..Mapper::default() };
         let mut next = self.clone();
         next.send(started.sends(at, model));
         next.mappers[at] = started;
@@ -362,13 +377,13 @@ impl State {
             }
             Ack { generation, mapper, seq, left } => {
                 let at = usize::from(*mapper);
-                let to = &mut self.mappers[at];
-                let is_new = to.generation == *generation && to.acked.insert(*seq);
-                let is_again = model.is(Mutant::LeftTwice) && to.generation == *generation && !is_new;
+                let Some(to) = self.mappers[at].attempt(*generation) else { return vec![] };
+                let is_new = to.acked.insert(*seq);
+                let is_again = model.is(Mutant::LeftTwice) && !is_new;
                 if (is_new || is_again) && *left != [None; 2] {
                     to.left.insert(seq + if is_new { 0 } else { 64 }, *left);
                 }
-                if is_new || is_again { to.sends(at, model) } else { vec![] }
+                if is_new || is_again { self.mappers[at].sends(at, model) } else { vec![] }
             }
             Start { .. } => vec![],
             _ => self.reducer.take(message, model),
@@ -377,22 +392,46 @@ impl State {
 }
 
 impl Mapper {
-    fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
-        let (generation, mapper) = (self.generation, at as u8);
-        let packets = model.packets(self.round, at);
+    fn attempt(&mut self, generation: u8) -> Option<&mut Mapper> {
+        if self.generation == generation {
+            return Some(self);
+        }
+        self.earlier.iter_mut().find(|earlier| earlier.generation == generation)
+    }
+
+    /// Packets to be folded, as far as the window and the cells of the generation before allow.
+    fn data(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
         let mut sent = vec![];
-        for (packet, number) in packets.iter().zip(0..) {
+        for (packet, number) in model.packets(self.round, at).into_iter().zip(0..) {
             let seq = self.base + number + 1;
-            if number >= model.window && !self.acked.contains(&(seq - model.window)) {
+            let has_cell = number < model.window || self.acked.contains(&(seq - model.window));
+            let has_left = |earlier: &Mapper| earlier.has_left_cell(seq, at, model);
+            if !has_cell || !model.is(Mutant::CellsTaken) && !self.earlier.iter().all(has_left) {
                 break;
             }
-            sent.push(Message::Data { generation, mapper, seq, packet: *packet });
+            sent.push((seq, packet));
         }
+        sent
+    }
+
+    /// True if all is sent, and what has the cell of this packet is acknowledged.
+    fn has_left_cell(&self, seq: u8, at: usize, model: &Model) -> bool {
+        let sent = self.data(at, model);
+        let is_open = |of: &u8| of % model.window == seq % model.window && !self.acked.contains(of);
+        sent.len() == model.packets(self.round, at).len() && !sent.iter().any(|(of, _)| is_open(of))
+    }
+
+    fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
+        let (generation, mapper) = (self.generation, at as u8);
+        let mut sent: Vec<Message> =
+            self.earlier.iter().flat_map(|earlier| earlier.sends(at, model)).collect();
+        let data = self.data(at, model).into_iter();
+        sent.extend(data.map(|(seq, packet)| Message::Data { generation, mapper, seq, packet }));
         for (seq, packet) in &self.left {
             sent.push(Message::Overflow { generation, mapper, seq: LEFT + seq, packet: *packet });
         }
         let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.left.len() };
-        if self.acked.len() >= packets.len() + left {
+        if self.acked.len() >= model.packets(self.round, at).len() + left {
             sent.push(Message::End { generation, mapper });
         }
         sent
@@ -677,15 +716,18 @@ impl Reducer {
         }
     }
 
-    /// The START of a mapper, if it has ended the attempts before.
+    /// The START of a mapper, with the attempt before if it has not ended that.
     fn start(&self, at: usize, mapper: u8, model: &Model) -> Option<Message> {
-        let is_at_work = |earlier: &Attempt| {
+        let is_at_work = |earlier: &&Attempt| {
             let is_open = matches!(earlier.phase, Phase::Opening | Phase::Collecting);
             is_open && !earlier.ends.contains(&mapper)
         };
-        let is_free = model.is(Mutant::StartBeforeEnd) || !self.attempts[..at].iter().any(is_at_work);
+        let earlier = self.attempts[..at].iter().find(is_at_work);
+        let is_free = earlier.is_none_or(|earlier| earlier.phase == Phase::Collecting);
+        let before = earlier.filter(|_| !model.is(Mutant::StartBeforeEnd)).map_or(0, |one| one.generation);
         let Attempt { generation, round, phase, .. } = self.attempts[at];
-        (is_free && phase == Phase::Collecting).then_some(Message::Start { generation, round, mapper })
+        let start = Message::Start { generation, round, mapper, before };
+        (is_free && phase == Phase::Collecting).then_some(start)
     }
 
     /// Commits what is read, in order.

@@ -23,8 +23,8 @@ class _Device:
 class Tensor:
     is_sparse = False
 
-    def __init__(self, values, device="cpu"):
-        self.values, self.device = values, _Device(device)
+    def __init__(self, values, device="cpu", is_pinned=False):
+        self.values, self.device, self.pinned = values, _Device(device), is_pinned
 
     dtype = property(lambda self: _OF[self.values.dtype.name])
     shape = property(lambda self: self.values.shape)
@@ -39,17 +39,22 @@ class Tensor:
         return Tensor(numpy.ascontiguousarray(self.values), self.device.type)
 
     def view(self, *shape):
-        return Tensor(self.values.reshape(*shape), self.device.type)
+        return Tensor(self.values.reshape(*shape), self.device.type, self.pinned)
 
     def numpy(self):
         if self.device.type != "cpu":
             raise TypeError("can't convert a tensor of another device to numpy")
         return self.values
 
+    def __getitem__(self, at):
+        return Tensor(self.values[at], self.device.type, self.pinned)
+
     def data_ptr(self):
         return self.values.ctypes.data
 
     def copy_(self, other):
+        if {"cuda"} == {self.device.type, other.device.type} - {"cpu"}:
+            pinned.append(self.pinned or other.pinned)
         self.values[...] = other.values
         return self
 
@@ -58,8 +63,16 @@ class Tensor:
         return self
 
 
+# Of each copy between a GPU and the CPU: whether the memory was pinned.
+pinned = []
+
+
 def tensor(values, dtype=float32, device="cpu"):
     return Tensor(numpy.array(values, dtype=dtype.name), device)
+
+
+def empty(size, dtype=float32, pin_memory=False):
+    return Tensor(numpy.full(size, 77, dtype=dtype.name), is_pinned=pin_memory)
 
 
 from . import _C, distributed, futures  # noqa: E402, F401
