@@ -49,6 +49,7 @@ mod newtypes;
 mod one_seed;
 mod opensketch;
 mod packet_tests;
+mod packed_calls;
 mod paths;
 mod pfabric;
 mod pias;
