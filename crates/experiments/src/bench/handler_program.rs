@@ -7,7 +7,7 @@
 use super::{source, thread};
 use base_diag::{SourceMap, Style, render};
 use base_time::{Duration, Time};
-use dataplane_api::Registry;
+use dataplane_api::{Registry, ValueOffer, ValueType};
 use device::Options;
 use handlers::{Built, Inline, Isolation};
 use ir_handlers::{Field, FieldKind, Handler, Struct};
@@ -32,6 +32,8 @@ pub(super) fn packets(
 ) -> Result<(f64, f64), String> {
     let mut registry = Registry::default();
     handlers::register(built, Isolation::Inline, seed, &mut registry);
+    let offer = registry.value(&handler.name).cloned().ok_or("the library does not have it")?;
+    registry.add_value(&handler.name, flat(offer));
     let engine = |has_call: bool| {
         let options = Options { registry: registry.clone(), ..Options::default() };
         Engine::compile(&*compile(handler, has_call)?, options).map_err(source::first)
@@ -98,6 +100,22 @@ pub(super) fn loop_in_c(
         }
     }
     Ok(least)
+}
+
+/// The offer with structs without structs in them, as the program declares it: calls pass the same numbers.
+fn flat(mut offer: ValueOffer) -> ValueOffer {
+    fn numbers(ty: &ValueType, all: &mut Vec<ValueType>) {
+        match ty {
+            ValueType::Struct(fields) => fields.iter().for_each(|field| numbers(field, all)),
+            number => all.push(number.clone()),
+        }
+    }
+    for (_, ty) in offer.methods.iter_mut().flat_map(|method| &mut method.params) {
+        let mut all = vec![];
+        numbers(ty, &mut all);
+        *ty = ValueType::Struct(all);
+    }
+    offer
 }
 
 fn compile(handler: &Handler, has_call: bool) -> Result<Arc<ir::Program>, String> {
@@ -262,7 +280,7 @@ mod tests {
             let program = compile(handler, has_call).unwrap_or_else(|found| panic!("{found}"));
             let mut registry = Registry::default();
             let make = |_: &[Bits]| -> Result<Box<dyn ValueExtern>, ExternError> { Ok(Box::new(Nothing)) };
-            registry.add_value(&handler.name, ir_handlers::offer(handler, Arc::new(make)));
+            registry.add_value(&handler.name, flat(ir_handlers::offer(handler, Arc::new(make))));
             let engine = Engine::compile(&program, Options { registry, ..Options::default() });
             let engine = engine.unwrap_or_else(|found| panic!("{found:?}"));
             assert_eq!(program.instances.len(), usize::from(has_call));
