@@ -21,6 +21,6 @@ pub use frame_extern::{AllEmitted, Emitted, Emitter, FrameExtern, FrameExternFac
 pub use registry::Registry;
 pub use snapshot::{SnapshotReader, SnapshotWriter};
 pub use value_extern::{
-    Direction, Effect, Form, Method, Mirrored, Mirrors, NoMirrors, ValueExtern, ValueExternFactory,
-    ValueOffer, ValueType,
+    Direction, Effect, Form, Method, Mirrored, Mirrors, NoMirrors, SharedCalls, ValueExtern,
+    ValueExternFactory, ValueOffer, ValueType,
 };

@@ -80,6 +80,26 @@ pub trait ValueExtern: Send {
         self.call(method, inputs, outputs, now);
     }
 
+    /// The same with packed numbers: each takes whole bytes, the most significant first, without padding between them; unused bits are zero, and
+    /// copies of the sign in inputs of `int<N>`. Unused bits of outputs are dropped. Returns false, and has done nothing, if the instance takes
+    /// only lists of numbers. Engines try this first: it needs no [`Bits`].
+    fn call_packed(
+        &mut self,
+        _method: usize,
+        _inputs: &[u8],
+        _outputs: &mut [u8],
+        _mirrors: &dyn Mirrors,
+        _now: Time,
+    ) -> bool {
+        false
+    }
+
+    /// Calls by several threads at once, of an instance that takes them and looks up no tables. They change the same memory as the instance's
+    /// own calls. Engines with several threads then make calls without locking the device.
+    fn shared(&self) -> Option<Arc<dyn SharedCalls>> {
+        None
+    }
+
     /// When [`tick`](ValueExtern::tick) wants to run next; `None` if no timer is running.
     fn deadline(&self) -> Option<Time> {
         None
@@ -98,6 +118,13 @@ pub trait ValueExtern: Send {
 
     /// Takes the memory of another instance of the same kind and arguments. On an error nothing has changed.
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError>;
+}
+
+/// Calls of an instance by several threads at once. Calls of different threads happen in any order, each as a whole. Calls of one thread happen in
+/// order.
+pub trait SharedCalls: Send + Sync {
+    /// See [`ValueExtern::call_packed`].
+    fn call_packed(&self, method: usize, inputs: &[u8], outputs: &mut [u8], now: Time);
 }
 
 /// Makes an instance from its constructor's arguments, each number as in [`ValueExtern::call`].

@@ -3,12 +3,15 @@
 use crate::access::AccessKind;
 use crate::environment::Source;
 use crate::objects::Object;
-use crate::objects::value::ValueCallee;
+use crate::objects::value::{ValueCallee, ValueMethod, ValueObject};
 use crate::stage::Stop;
 use crate::state::State;
+use crate::table::Tables;
 use base_bits::Bits;
 use base_time::Time;
+use dataplane_api::SharedCalls;
 use ir::{CallEffect, InstanceId, Program};
+use std::sync::Arc;
 
 impl State {
     /// Calls a value extern. `inputs` and `outputs` are the numbers of arguments and result: see
@@ -21,14 +24,57 @@ impl State {
         outputs: &mut [Bits],
         now: Time,
     ) -> Result<(), Stop> {
+        let (object, method, tables, now) = self.callee(program, callee, now)?;
+        object.call(method, inputs, outputs, tables, now);
+        Ok(())
+    }
+
+    /// The same with packed numbers; `Ok(false)`, and nothing has happened, if the extern takes only lists of numbers. See
+    /// [`ValueExtern::call_packed`](dataplane_api::ValueExtern::call_packed).
+    pub fn call_packed(
+        &mut self,
+        program: &Program,
+        callee: ValueCallee,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        now: Time,
+    ) -> Result<bool, Stop> {
+        if !self.environment.is_transparent() || self.accesses.on {
+            return Ok(false);
+        }
+        let (object, method, tables, now) = self.callee(program, callee, now)?;
+        Ok(object.call_packed(method, inputs, outputs, tables, now))
+    }
+
+    /// For each instance of an extern with one method, its calls by several threads and the method's number.
+    pub fn shared_calls(&self) -> Vec<Option<(Arc<dyn SharedCalls>, usize)>> {
+        let shared = |object: &Object| match object {
+            Object::Value(value) if value.mirrored.is_empty() => match value.methods.as_slice() {
+                [method] if method.effect == CallEffect::Writes => {
+                    Some((value.object.shared()?, method.number))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        self.objects.iter().map(shared).collect()
+    }
+
+    /// The instance, its method, the tables that it may look up, and the time that it sees.
+    #[inline]
+    fn callee(
+        &mut self,
+        program: &Program,
+        callee: ValueCallee,
+        now: Time,
+    ) -> Result<(&mut ValueObject, ValueMethod, &Tables, Time), Stop> {
         const NONE: Stop = Stop::Broken("an object that is not a value extern");
         let (id, method) = match callee {
             ValueCallee::Method(id, method) => (id, method),
             ValueCallee::Function(id) => {
                 let function = self.functions.get_mut(id.index()).and_then(Option::as_mut).ok_or(NONE)?;
                 let method = *function.methods.first().ok_or(NONE)?;
-                function.call(method, inputs, outputs, &self.tables, Time::ZERO);
-                return Ok(());
+                return Ok((function, method, &self.tables, Time::ZERO));
             }
         };
         let Some(Object::Value(value)) = self.objects.get(id.index()) else { return Err(NONE) };
@@ -40,10 +86,9 @@ impl State {
             CallEffect::Writes => self.seen(program, id, AccessKind::Update, now),
         };
         match self.objects.get_mut(id.index()) {
-            Some(Object::Value(value)) => value.call(method, inputs, outputs, &self.tables, seen),
-            _ => return Err(NONE),
+            Some(Object::Value(value)) => Ok((value, method, &self.tables, seen)),
+            _ => Err(NONE),
         }
-        Ok(())
     }
 
     /// When the next timer of a value extern ends.

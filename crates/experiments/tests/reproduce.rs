@@ -146,7 +146,10 @@ fn clips_figures_about_scaling() {
     };
     let list = clip(&[]);
     let names: Vec<_> = list.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(names, ["scaling", "fig5a", "fig5b", "fig6", "fig7", "fig8", "table1", "table2"]);
+    assert_eq!(
+        names,
+        ["scaling", "fig5a", "fig5b", "fig6", "fig7", "fig8", "retransmissions", "table1", "table2"]
+    );
     let reported: Value = serde_json::from_str(&clip(&["fig5a", "fig7", "--format", "json"])).expect("JSON");
     let rows = |at: usize| reported["results"][at]["rows"].as_array().expect("rows").clone();
     for row in rows(0).iter().filter(|row| row["paper"] != "") {
@@ -163,6 +166,35 @@ fn clips_figures_about_scaling() {
     }
     let summary = seconds[5]["time"].as_str().expect("a text");
     assert!(summary.starts_with("wrong 0, reordered 0, lost 0; "), "{summary}");
+}
+
+/// The program gives each segment the sender's verdict; tshark, where it is installed, flags as many segments.
+#[test]
+fn retransmissions_are_judged_beside_tshark() {
+    let args = ["reproduce", "clip", "retransmissions", "--format", "json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_p4rack-experiments")).args(args).output();
+    let output = output.expect("the binary runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        let cell = |column: &str| row[column].as_str().unwrap_or_else(|| panic!("no `{column}` in {row}"));
+        let own = ["seen", "before the tap", "out of order"].map(cell);
+        assert_eq!(cell("senders: after, before, overtaken"), own.join(", "), "{row}");
+        assert_eq!(cell("unknown"), "0", "{row}");
+        let count = |column: &str| cell(column).parse::<u64>().ok();
+        if let (Some(again), Some(late)) = (count("tshark: retransmission"), count("tshark: out of order")) {
+            let all: u64 = own.iter().map(|count| count.parse::<u64>().expect("a number")).sum();
+            assert_eq!(again + late, all, "{row}");
+        }
+    }
+    assert!(
+        rows[1..]
+            .iter()
+            .all(|row| number(row, "seen") + number(row, "before the tap") + number(row, "out of order")
+                > 200.0)
+    );
 }
 
 /// The runs end soon after the failure.

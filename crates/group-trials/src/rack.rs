@@ -183,6 +183,8 @@ pub struct Rack<'p> {
     touched: BTreeMap<Member, BTreeSet<Flow>>,
     /// Flows that a server had to do with before it died: packets may be lost, and their state.
     pub hurt: BTreeSet<u16>,
+    /// The last death of each server.
+    died: BTreeMap<Member, u64>,
     /// Packets that the rack has sent, in order.
     pub received: Vec<Packet>,
     /// Packets that the unsplit program sends, in order.
@@ -220,6 +222,7 @@ impl<'p> Rack<'p> {
             sent: BTreeMap::new(),
             touched: BTreeMap::new(),
             hurt: BTreeSet::new(),
+            died: BTreeMap::new(),
             received: vec![],
             expected: vec![],
             doubles: false,
@@ -289,6 +292,12 @@ impl<'p> Rack<'p> {
                     && let Ok(flow) = flow.as_slice().try_into()
                 {
                     self.log.push(Logged::Sent(u16::from_be_bytes(flow), to));
+                }
+                // A server that has not heard of the death asks the dead one, and the packet in the question is lost.
+                if !self.servers.contains_key(&to)
+                    && self.died.get(&to).is_some_and(|at| self.now <= at + 3 * LONGEST_DELAY)
+                {
+                    self.hurt.extend(flow.as_slice().try_into().map(u16::from_be_bytes));
                 }
                 self.touched.entry(to).or_default().insert(flow);
             }
@@ -458,6 +467,7 @@ impl<'p> Rack<'p> {
     /// A server is gone with all that it had.
     pub fn kill(&mut self, member: Member) -> Result<()> {
         self.servers.remove(&member);
+        self.died.insert(member, self.now);
         let flows = self.touched.remove(&member).unwrap_or_default();
         self.hurt.extend(
             flows.iter().filter_map(|flow| Some(u16::from_be_bytes(flow.as_slice().try_into().ok()?))),

@@ -68,6 +68,11 @@ impl Inline {
         self.instance.request().copy_from_slice(request);
         self.watch.during(|| self.instance.call(now.as_ns())) == 0
     }
+
+    /// Calls the handler for a batch of packets, in C: see `batch.c` of `target-c`. False if a frame is too short. For measurements.
+    pub fn batch(&mut self, frames: &mut [Vec<u8>], ports: &mut [u32], now: Time) -> bool {
+        self.watch.during(|| self.instance.batch(frames, ports, now.as_ns()))
+    }
 }
 
 impl Inline {
@@ -123,6 +128,31 @@ impl ValueExtern for Inline {
         numbers::encode(&self.handler.request, inputs, self.instance.request());
         let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
         answer(&self.handler, is_ok, self.instance.response(), outputs);
+    }
+
+    fn call_packed(
+        &mut self,
+        _method: usize,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) -> bool {
+        let response = self.instance.response().len();
+        let (to, result) = outputs.split_at_mut(response.min(outputs.len()));
+        let request = self.instance.request();
+        if (request.len(), response, usize::from(self.handler.returns))
+            != (inputs.len(), to.len(), result.len())
+        {
+            return false;
+        }
+        request.copy_from_slice(inputs);
+        let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
+        if is_ok {
+            to.copy_from_slice(self.instance.response());
+        }
+        result.fill(u8::from(is_ok));
+        true
     }
 
     fn deadline(&self) -> Option<Time> {

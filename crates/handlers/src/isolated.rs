@@ -4,7 +4,8 @@
 //! gets no answer, and a new process continues from the last snapshot. Snapshots are taken after every 32 calls, and less often
 //! where the memory is large, so that taking them costs no more than the calls. Changes since the last snapshot are lost.
 //!
-//! With several workers, the calls of a flow are in one of them: a crash costs the changes of its flows alone. Leased blocks are shared by the workers as
+//! With several workers, the calls of a flow are in one of them: a crash costs the changes of its flows alone. Threads of an engine wait for different
+//! workers at the same time. Leased blocks are shared by the workers as
 //! by servers.
 //!
 //! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
@@ -16,12 +17,12 @@ use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{ExternError, Mirrors, NoMirrors, ValueExtern};
+use dataplane_api::{ExternError, Mirrors, NoMirrors, SharedCalls, ValueExtern};
 use ir_handlers::Handler;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Calls between two snapshots of a small memory.
 const CALLS: u64 = 32;
@@ -36,10 +37,33 @@ const FORGET: base_time::Duration = base_time::Duration::from_ms(60_000);
 const MOST_FLOWS: usize = 4096;
 
 /// An instance: one worker or more.
-pub struct Isolated {
+pub struct Isolated(Arc<Pool>);
+
+/// The workers of an instance. Threads that call different ones do not wait for each other.
+struct Pool {
     handler: Arc<Handler>,
     share: Share,
-    workers: RefCell<Vec<Worker>>,
+    workers: Vec<Slot>,
+}
+
+/// A worker, for one thread at a time.
+struct Slot {
+    worker: Mutex<Worker>,
+    /// When the worker wants a tick; nobody waits for its calls to read it.
+    tick_at_ns: AtomicU64,
+}
+
+impl Slot {
+    fn with<T>(&self, run: impl FnOnce(&mut Worker) -> T) -> T {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = run(&mut worker);
+        self.tick_at_ns.store(worker.tick_at_ns, Ordering::Relaxed);
+        given
+    }
+
+    fn tick_at(&self) -> Option<Time> {
+        time_of(self.tick_at_ns.load(Ordering::Relaxed))
+    }
 }
 
 struct Worker {
@@ -54,6 +78,8 @@ struct Worker {
     /// Calls since then.
     since: u64,
     tick_at_ns: u64,
+    /// Time of the last call or tick.
+    now: Time,
     /// Flows that ended the process: the time, and whether it was twice.
     crashes: BTreeMap<Vec<u8>, (Time, bool)>,
 }
@@ -74,51 +100,59 @@ impl Isolated {
     ) -> Result<Isolated, ExternError> {
         let workers = workers.max(1);
         let worker = |number| Worker::new(built, handler, seed, share, (number, workers));
-        let workers = (0..workers).map(worker).collect::<Result<Vec<_>, _>>()?;
-        Ok(Isolated { handler: Arc::clone(handler), share, workers: RefCell::new(workers) })
-    }
-
-    /// The worker of a request.
-    fn worker(&mut self, request: &[u8]) -> &mut Worker {
-        let Isolated { handler, share, workers } = self;
-        let block = handler.block.as_ref().and_then(|field| request.get(field.at..field.at + field.size));
-        let block = block.map_or(0, |bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
-        let workers = workers.get_mut();
-        let at = match block {
-            0 => hash(&numbers::key(&handler.request, &handler.key, request)),
-            block => block / u64::from(share.servers.max(1)),
+        let slot = |worker: Worker| {
+            let tick_at_ns = AtomicU64::new(worker.tick_at_ns);
+            Slot { worker: Mutex::new(worker), tick_at_ns }
         };
-        let at = at as usize % workers.len();
-        &mut workers[at]
-    }
-
-    /// The worker of a flow.
-    fn worker_of(&mut self, key: &[u8]) -> Option<&mut Worker> {
-        let workers = self.workers.get_mut();
-        let at = hash(key) as usize % workers.len();
-        workers.get_mut(at).filter(|_| key.len() == self.handler.key.size)
+        let workers = (0..workers).map(|number| worker(number).map(slot)).collect::<Result<_, _>>()?;
+        Ok(Isolated(Arc::new(Pool { handler: Arc::clone(handler), share, workers })))
     }
 
     /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
     pub fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
-        let worker = self.worker_of(key)?;
-        match worker.ask(b'e', key) {
-            Ok((_, state)) => Some(state).filter(|state| !state.is_empty()),
-            Err(_) => {
-                worker.recover();
-                None
-            }
-        }
+        self.0.of_flow(key)?.with(|worker| worker.export(key))
     }
 
     /// Gives the handler the state of a flow; false if it does not take it.
     pub fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
-        let Some(worker) = self.worker_of(key) else { return false };
-        let given = worker.ask(b'm', &[key, state].concat());
-        if given.is_err() {
-            worker.recover();
+        self.0.of_flow(key).is_some_and(|slot| slot.with(|worker| worker.import(key, state)))
+    }
+}
+
+impl Pool {
+    /// The worker of a request.
+    fn of_request(&self, request: &[u8]) -> &Slot {
+        let Pool { handler, share, workers } = self;
+        let block = handler.block.as_ref().and_then(|field| request.get(field.at..field.at + field.size));
+        let block = block.map_or(0, |bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
+        let at = match block {
+            0 => hash(&numbers::key(&handler.request, &handler.key, request)),
+            block => block / u64::from(share.servers.max(1)),
+        };
+        &workers[at as usize % workers.len()]
+    }
+
+    /// A call with packed numbers.
+    fn packed(&self, inputs: &[u8], outputs: &mut [u8], mirrors: &dyn Mirrors, now: Time) {
+        let given = self.of_request(inputs).with(|worker| worker.call(inputs, mirrors, now));
+        let response = outputs.len().saturating_sub(usize::from(self.handler.returns));
+        let (to, result) = outputs.split_at_mut(response);
+        result.fill(u8::from(given.is_some()));
+        if let Some(given) = given.filter(|given| given.len() == to.len()) {
+            to.copy_from_slice(&given);
         }
-        matches!(given, Ok((0, _)))
+    }
+
+    /// The worker of a flow.
+    fn of_flow(&self, key: &[u8]) -> Option<&Slot> {
+        let at = hash(key) as usize % self.workers.len();
+        self.workers.get(at).filter(|_| key.len() == self.handler.key.size)
+    }
+}
+
+impl SharedCalls for Pool {
+    fn call_packed(&self, _method: usize, inputs: &[u8], outputs: &mut [u8], now: Time) {
+        self.packed(inputs, outputs, &NoMirrors, now);
     }
 }
 
@@ -142,6 +176,7 @@ impl Worker {
             saved: Memory { random: seed, tick_at_ns: u64::MAX, bytes: vec![] },
             since: 0,
             tick_at_ns: u64::MAX,
+            now: Time::ZERO,
             crashes: BTreeMap::new(),
         };
         worker.start().map_err(ExternError)?;
@@ -247,36 +282,58 @@ impl Worker {
         self.recover();
     }
 
-    /// A call: `body` has the time before the request.
-    fn call(&mut self, body: &[u8], outputs: &mut [Bits], mirrors: &dyn Mirrors, now: Time) {
+    /// The response of a call; `None` if the handler gives none.
+    fn call(&mut self, request: &[u8], mirrors: &dyn Mirrors, now: Time) -> Option<Vec<u8>> {
+        // Threads may come in another order than their packets.
+        self.now = self.now.max(now);
         let handler = Arc::clone(&self.handler);
-        let key = numbers::key(&handler.request, &handler.key, &body[8..]);
+        let key = numbers::key(&handler.request, &handler.key, request);
         if self.crashes.get(&key).is_some_and(|(_, poisons)| *poisons) {
-            return answer(&handler, false, &[], outputs);
+            return None;
         }
-        match self.ask_with(b'c', body, mirrors) {
-            Ok((status, given)) if given.len() >= 8 => {
+        let body = [&self.now.as_ns().to_le_bytes(), request].concat();
+        match self.ask_with(b'c', &body, mirrors) {
+            Ok((status, mut given)) if given.len() >= 8 => {
                 self.tick_at_ns = number(&given);
-                answer(&handler, status == 0, &given[8..], outputs);
                 self.since += 1;
                 if self.since >= CALLS.max(self.saved.bytes.len() as u64 / BYTES_A_CALL) {
                     self.save();
                 }
+                (status == 0).then(|| given.split_off(8))
             }
-            Ok(_) => answer(&handler, false, &[], outputs),
+            Ok(_) => None,
             Err(why) => {
-                answer(&handler, false, &[], outputs);
-                self.failed(why, &body[8..], now);
+                self.failed(why, request, self.now);
+                None
             }
         }
     }
 
+    fn export(&mut self, key: &[u8]) -> Option<Vec<u8>> {
+        match self.ask(b'e', key) {
+            Ok((_, state)) => Some(state).filter(|state| !state.is_empty()),
+            Err(_) => {
+                self.recover();
+                None
+            }
+        }
+    }
+
+    fn import(&mut self, key: &[u8], state: &[u8]) -> bool {
+        let given = self.ask(b'm', &[key, state].concat());
+        if given.is_err() {
+            self.recover();
+        }
+        matches!(given, Ok((0, _)))
+    }
+
     fn tick(&mut self, mirrors: &dyn Mirrors, now: Time) {
-        match self.ask_with(b't', &now.as_ns().to_le_bytes(), mirrors) {
+        self.now = self.now.max(now);
+        match self.ask_with(b't', &self.now.as_ns().to_le_bytes(), mirrors) {
             Ok((_, given)) if given.len() >= 8 => self.tick_at_ns = number(&given),
             Ok(_) => self.tick_at_ns = u64::MAX,
             Err(why) => {
-                self.failed(why, &[], now);
+                self.failed(why, &[], self.now);
                 // The same tick would fail again.
                 self.tick_at_ns = u64::MAX;
             }
@@ -284,6 +341,7 @@ impl Worker {
     }
 
     fn restore(&mut self, memory: Memory) -> Result<(), ExternError> {
+        self.now = Time::ZERO;
         if self.load(&memory) {
             self.saved = memory;
             return Ok(());
@@ -315,14 +373,35 @@ impl ValueExtern for Isolated {
         mirrors: &dyn Mirrors,
         now: Time,
     ) {
-        let mut body = now.as_ns().to_le_bytes().to_vec();
-        body.resize(8 + self.handler.request.size, 0);
-        numbers::encode(&self.handler.request, inputs, &mut body[8..]);
-        self.worker(&body[8..]).call(&body, outputs, mirrors, now);
+        let handler = &self.0.handler;
+        let mut request = vec![0; handler.request.size];
+        numbers::encode(&handler.request, inputs, &mut request);
+        let given = self.0.of_request(&request).with(|worker| worker.call(&request, mirrors, now));
+        answer(handler, given.is_some(), given.as_deref().unwrap_or_default(), outputs);
+    }
+
+    fn call_packed(
+        &mut self,
+        _method: usize,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) -> bool {
+        let is_fit = inputs.len() == self.0.handler.request.size;
+        if is_fit {
+            self.0.packed(inputs, outputs, mirrors, now);
+        }
+        is_fit
+    }
+
+    fn shared(&self) -> Option<Arc<dyn SharedCalls>> {
+        let pool: Arc<dyn SharedCalls> = Arc::clone(&self.0) as _;
+        self.0.handler.mirrors.is_empty().then_some(pool)
     }
 
     fn deadline(&self) -> Option<Time> {
-        time_of(self.workers.borrow().iter().map(|worker| worker.tick_at_ns).min()?)
+        self.0.workers.iter().filter_map(Slot::tick_at).min()
     }
 
     fn tick(&mut self, now: Time) {
@@ -330,20 +409,23 @@ impl ValueExtern for Isolated {
     }
 
     fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
-        let is_due = |worker: &&mut Worker| time_of(worker.tick_at_ns).is_some_and(|at| at <= now);
-        self.workers.get_mut().iter_mut().filter(is_due).for_each(|worker| worker.tick(mirrors, now));
+        let due = self.0.workers.iter().filter(|slot| slot.tick_at().is_some_and(|at| at <= now));
+        due.for_each(|slot| slot.with(|worker| worker.tick(mirrors, now)));
     }
 
     fn snapshot(&self) -> Vec<u8> {
-        let mut workers = self.workers.borrow_mut();
-        workers.iter_mut().for_each(Worker::save);
-        snapshot::write_all(workers.iter().map(|worker| &worker.saved))
+        let save = |worker: &mut Worker| {
+            worker.save();
+            worker.saved.clone()
+        };
+        let saved: Vec<Memory> = self.0.workers.iter().map(|slot| slot.with(save)).collect();
+        snapshot::write_all(saved.iter())
     }
 
     fn restore(&mut self, snapshot: &[u8]) -> Result<(), ExternError> {
-        let workers = self.workers.get_mut();
-        let all = snapshot::read_all(snapshot, workers.len())?;
-        workers.iter_mut().zip(all).try_for_each(|(worker, memory)| worker.restore(memory))
+        let all = snapshot::read_all(snapshot, self.0.workers.len())?;
+        let mut each = self.0.workers.iter().zip(all);
+        each.try_for_each(|(slot, memory)| slot.with(|worker| worker.restore(memory)))
     }
 }
 

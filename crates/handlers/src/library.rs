@@ -82,11 +82,15 @@ struct Row {
     import: Option<unsafe extern "C" fn(*mut Context, *const u8, *const c_void, c_long) -> c_int>,
 }
 
+/// `p4r_batch` of `target_c`.
+type Batch = unsafe extern "C" fn(*const Row, *mut Context, *const *mut u8, usize, *mut u32);
+
 /// A loaded library.
 pub struct Library {
     handle: *mut c_void,
     /// In the order of the program's handlers.
     rows: Vec<Row>,
+    batch: Option<Batch>,
 }
 
 // SAFETY: the library has no variables (`target_c::symbols`), and its table is constant.
@@ -107,7 +111,7 @@ impl Library {
             let why = (!why.is_null()).then(|| unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned());
             return Err(format!("the library cannot be loaded: {}", why.unwrap_or_default()));
         }
-        let mut library = Library { handle, rows: vec![] };
+        let mut library = Library { handle, rows: vec![], batch: None };
         // SAFETY: the handle is valid; the name ends with a zero.
         let table = unsafe { libc::dlsym(handle, c"p4r_handlers".as_ptr()) }.cast::<*const Row>();
         if table.is_null() {
@@ -117,6 +121,10 @@ impl Library {
             // SAFETY: the table has a row for each handler of the program.
             library.rows.push(unsafe { ptr::read((*table).add(at)) });
         }
+        // SAFETY: as above.
+        let batch = unsafe { libc::dlsym(handle, c"p4r_batch".as_ptr()) };
+        // SAFETY: a function of this type, or null.
+        library.batch = unsafe { std::mem::transmute::<*mut c_void, Option<Batch>>(batch) };
         Ok(library)
     }
 }
@@ -131,7 +139,7 @@ impl Drop for Library {
 /// An instance of a handler: its context and its memory.
 pub struct Instance {
     /// Keeps the code.
-    _library: Arc<Library>,
+    library: Arc<Library>,
     row: Row,
     name: CString,
     map: *mut u8,
@@ -206,18 +214,7 @@ impl Instance {
             });
         }
         let library = Arc::clone(library);
-        Ok(Instance {
-            _library: library,
-            row,
-            name,
-            map,
-            length,
-            context,
-            arena,
-            arena_size,
-            request,
-            response,
-        })
+        Ok(Instance { library, row, name, map, length, context, arena, arena_size, request, response })
     }
 
     /// Place of the next request.
@@ -257,6 +254,24 @@ impl Instance {
             ptr::write_bytes(self.response, 0, self.row.response);
             self.watched(|| call(self.context, self.request, self.response))
         }
+    }
+
+    /// Runs the library's loop over packets: each frame begins with a request, and the response follows. A port is 1 after `P4R_OK`, else 2.
+    /// False, and nothing has happened, if a frame is too short.
+    pub fn batch(&mut self, frames: &mut [Vec<u8>], ports: &mut [u32], now_ns: u64) -> bool {
+        let Some(batch) = self.library.batch else { return false };
+        let size = self.row.request + self.row.response;
+        if self.row.call.is_none() || ports.len() < frames.len() || frames.iter().any(|f| f.len() < size) {
+            return false;
+        }
+        let starts: Vec<*mut u8> = frames.iter_mut().map(|frame| frame.as_mut_ptr()).collect();
+        // SAFETY: context, row and frames are valid, the frames are long enough, and there is a port for each.
+        unsafe {
+            (*self.context).now_ns = now_ns;
+            let (row, count) = (&raw const self.row, starts.len());
+            self.watched(|| batch(row, self.context, starts.as_ptr(), count, ports.as_mut_ptr()));
+        }
+        true
     }
 
     /// Tells the handler its configuration.

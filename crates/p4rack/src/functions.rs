@@ -105,6 +105,21 @@ impl ValueExtern for TimedValue {
         self.value.call_with(method, inputs, outputs, mirrors, now);
     }
 
+    fn call_packed(
+        &mut self,
+        method: usize,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        mirrors: &dyn Mirrors,
+        now: Time,
+    ) -> bool {
+        let is_done = self.value.call_packed(method, inputs, outputs, mirrors, now);
+        if is_done {
+            self.spent.add(self.cost.time);
+        }
+        is_done
+    }
+
     fn deadline(&self) -> Option<Time> {
         self.value.deadline()
     }

@@ -48,6 +48,7 @@ mod new_flows;
 mod newtypes;
 mod one_seed;
 mod opensketch;
+mod packed_calls;
 mod packet_tests;
 mod paths;
 mod pfabric;

@@ -7,11 +7,13 @@ use std::fmt::Write;
 const WORKER: &str = include_str!("worker.c");
 const FUZZ: &str = include_str!("fuzz.c");
 
-/// Source of the table `p4r_handlers`, which a library provides to p4rack with the handlers, in the order of `handlers`.
+const BATCH: &str = include_str!("batch.c");
+
+/// Source of the table `p4r_handlers`, which a library provides to p4rack with the handlers, in the order of `handlers`, and of `p4r_batch`.
 pub fn calls(program: &str, handlers: &[Handler]) -> String {
     let table = table(program, handlers);
     format!(
-        "{table}\nextern const struct handler *const p4r_handlers;\nconst struct handler *const p4r_handlers = handlers;\n"
+        "{table}\nextern const struct handler *const p4r_handlers;\nconst struct handler *const p4r_handlers = handlers;\n{BATCH}"
     )
 }
 

@@ -2,10 +2,10 @@
 
 use crate::outbox::Outbox;
 use crate::turns::Turns;
-use dataplane_api::DropReason;
+use dataplane_api::{DropReason, SharedCalls};
 use device::psa::Half;
-use device::{Blocks, Core, Digest, Switch};
-use std::sync::MutexGuard;
+use device::{Blocks, Core, Digest, Switch, ValueCallee};
+use std::sync::{Arc, MutexGuard};
 
 /// Access of a batch to the state of its device.
 pub(crate) enum Access<'s> {
@@ -14,11 +14,26 @@ pub(crate) enum Access<'s> {
         switch: &'s Turns<Switch>,
         /// The lock, taken when the switch is first needed and held until the batch ends.
         guard: Option<MutexGuard<'s, Switch>>,
+        /// For each instance, its calls without the lock: see [`State::shared_calls`](device::State::shared_calls).
+        calls: &'s [SharedCall],
         /// Outbox for reports to the control plane.
         outbox: &'s Outbox,
         /// For PSA: the half whose blocks are used.
         half: Half,
     },
+}
+
+/// Calls of an instance, and the number of its method.
+pub(crate) type SharedCall = Option<(Arc<dyn SharedCalls>, usize)>;
+
+impl<'s> Access<'s> {
+    /// Calls of an instance that need no lock. A call may take long, so that the lock is free meanwhile, unless this batch has it already.
+    pub(crate) fn shared_call(&self, callee: ValueCallee) -> Option<&'s (Arc<dyn SharedCalls>, usize)> {
+        match (self, callee) {
+            (Access::Shared { calls, .. }, ValueCallee::Method(id, 0)) => calls.get(id.index())?.as_ref(),
+            _ => None,
+        }
+    }
 }
 
 impl Access<'_> {

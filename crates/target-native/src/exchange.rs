@@ -5,11 +5,7 @@ use crate::layout::{Elem, Kind, Layout, Node, Part, Shape};
 use crate::memory::{Memory, header_bytes};
 use base_bits::{BitReader, BitWriter, Bits};
 use ir::ErrorId;
-use ir_value::{Value, numbers};
-use smallvec::SmallVec;
-
-/// Numbers of a call's arguments.
-pub(crate) type Numbers = SmallVec<[Bits; 8]>;
+use ir_value::Value;
 
 /// A frame with its layout.
 pub(crate) struct Exchange<'m> {
@@ -61,17 +57,6 @@ impl Exchange<'_> {
             }
             Node::Value(index) => self.values[*index].clone(),
             Node::Nothing => Value::Void,
-        }
-    }
-
-    /// Appends the numbers of the value at `node`: see [`numbers::flatten`].
-    pub(crate) fn numbers(&self, node: &Node, out: &mut Numbers) {
-        match node {
-            Node::Scalar(index) => {
-                out.push(bits_of(self.layout.scalars[*index].kind, self.scalar(*index)));
-            }
-            Node::Struct(nodes) => nodes.iter().for_each(|node| self.numbers(node, out)),
-            _ => numbers::flatten(&self.read(node), out),
         }
     }
 
@@ -178,15 +163,6 @@ pub(crate) fn value_of(kind: Kind, number: u128) -> Value {
         Kind::Bool => Value::Bool(number != 0),
         Kind::Error => Value::Error(ErrorId(number as u32)),
         Kind::Enum => Value::Enum(number as u32),
-    }
-}
-
-/// The number as extern calls see it.
-pub(crate) fn bits_of(kind: Kind, number: u128) -> Bits {
-    match kind {
-        Kind::Bits(width) => Bits::new(width, number),
-        Kind::Bool => Bits::from_bool(number != 0),
-        Kind::Error | Kind::Enum => value_of(kind, number).to_key().unwrap_or_else(|| Bits::zero(1)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Objects that code refers to by number in calls.
 
-use crate::exchange::{Exchange, Numbers, bits_of, value_of};
+use crate::exchange::{Exchange, value_of};
 use crate::facts::Facts;
 use crate::layout::{Kind, Layout, Node};
 use base_diag::Span;
@@ -8,7 +8,7 @@ use device::ValueCallee;
 use device::stage::BlockName;
 use device::tna::HashUnit;
 use ir::{InstanceId, Name, Stmt, VarId};
-use ir_value::{Value, numbers};
+use ir_value::Value;
 use std::collections::BTreeSet;
 
 /// Constructs of a program that code generation notes for later.
@@ -96,21 +96,30 @@ pub(crate) struct FrameCallNote {
     pub(crate) widths: Vec<u32>,
 }
 
-/// A call of a value extern.
+/// A call of a value extern. Its numbers are packed in the place of keys, those that come out after those that go in: see
+/// [`ValueExtern::call_packed`](dataplane_api::ValueExtern::call_packed).
 pub(crate) struct ValueCall {
     pub(crate) callee: ValueCallee,
-    /// Arguments that are read.
-    pub(crate) inputs: Vec<Given>,
-    /// Destinations of the results: in the place of keys, a pair of words each.
-    pub(crate) slots: Vec<Slot>,
+    /// Widths of the numbers that go in, in bits.
+    pub(crate) inputs: Vec<u32>,
+    /// Widths of the numbers that come out.
+    pub(crate) outputs: Vec<u32>,
 }
 
-/// A number that a call of a value extern gives.
-pub(crate) struct Slot {
-    /// In bits.
-    pub(crate) width: u32,
-    /// For an `inout` argument, the position among the inputs of the initial value.
-    pub(crate) from: Option<usize>,
+impl ValueCall {
+    /// Bytes of the numbers that go in.
+    pub(crate) fn input_bytes(&self) -> usize {
+        packed_bytes(&self.inputs)
+    }
+
+    /// Bytes of all numbers.
+    pub(crate) fn bytes(&self) -> usize {
+        packed_bytes(&self.inputs) + packed_bytes(&self.outputs)
+    }
+}
+
+fn packed_bytes(widths: &[u32]) -> usize {
+    widths.iter().map(|width| width.div_ceil(8) as usize).sum()
 }
 
 /// Reports to the control plane, and what is asked of the traffic manager with data.
@@ -137,16 +146,6 @@ pub(crate) enum Given {
 }
 
 impl Given {
-    /// Appends the numbers of the value: see [`numbers::flatten`].
-    pub(crate) fn numbers(&self, exchange: &Exchange, out: &mut Numbers) {
-        match self {
-            Given::Number(at, kind) => out.push(bits_of(*kind, exchange.pair(*at))),
-            Given::Node(node) => exchange.numbers(node, out),
-            Given::Struct(parts) => parts.iter().for_each(|part| part.numbers(exchange, out)),
-            Given::Header(_) => numbers::flatten(&self.value(exchange), out),
-        }
-    }
-
     /// The value.
     pub(crate) fn value(&self, exchange: &Exchange) -> Value {
         match self {

@@ -5,10 +5,10 @@
 
 use crate::access::Access;
 use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED};
-use crate::exchange::{Exchange, Numbers};
+use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
-use crate::notes::{Message, Notes, Slot};
+use crate::notes::{Message, Notes};
 use crate::packet::Packet;
 use crate::tables::TableReplicas;
 use crate::tna_runtime::TnaRequests;
@@ -377,11 +377,31 @@ pub(crate) extern "C" fn frame_call(context: *mut Context, packet: *mut Packet, 
     job.frame_call(id as usize, packet);
 }
 
-/// Results take the places of pairs of words in the place of keys.
+/// The numbers of the call are packed in the place of keys.
 pub(crate) extern "C" fn value_call(context: *mut Context, id: u32) {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     job.value_call(id as usize);
+}
+
+/// Numbers of a call of a value extern.
+type Numbers = SmallVec<[Bits; 8]>;
+
+fn unpacked(widths: &[u32], mut bytes: &[u8]) -> Numbers {
+    let number = |width: &u32| {
+        let (number, rest) = bytes.split_at(width.div_ceil(8) as usize);
+        bytes = rest;
+        Bits::from_be_bytes(*width, number)
+    };
+    widths.iter().map(number).collect()
+}
+
+fn pack(numbers: &[Bits], mut to: &mut [u8]) {
+    for number in numbers {
+        let (place, rest) = std::mem::take(&mut to).split_at_mut(number.width().div_ceil(8) as usize);
+        place.copy_from_slice(&number.to_be_bytes());
+        to = rest;
+    }
 }
 
 impl Job<'_, '_> {
@@ -657,22 +677,21 @@ impl Job<'_, '_> {
     }
 
     fn value_call(&mut self, id: usize) {
-        let notes = self.notes;
-        let Some(call) = notes.value_calls.get(id) else { return };
-        let exchange = self.exchange();
-        let mut inputs = Numbers::new();
-        call.inputs.iter().for_each(|given| given.numbers(&exchange, &mut inputs));
-        let first = |slot: &Slot| slot.from.and_then(|at| inputs.get(at).cloned());
-        let slots = call.slots.iter();
-        let mut outputs: Numbers =
-            slots.map(|slot| first(slot).unwrap_or_else(|| Bits::zero(slot.width))).collect();
+        let Some(call) = self.notes.value_calls.get(id) else { return };
         let now = self.now;
+        let room = self.memory.bytes_mut(self.layout.homes.keys, call.bytes());
+        let (inputs, outputs) = room.split_at_mut(call.input_bytes());
+        if let Some((shared, method)) = self.access.shared_call(call.callee) {
+            return shared.call_packed(*method, inputs, outputs, now);
+        }
         let core = self.access.core();
-        let done = core.state.call_value(&core.program, call.callee, &inputs, &mut outputs, now);
-        debug_assert!(done.is_ok(), "code calls what the device has");
-        let keys = self.layout.homes.keys;
-        for (output, at) in outputs.iter().zip(0..) {
-            self.memory.set_number(keys + 16 * at, 16, output.low_u128());
+        let done = core.state.call_packed(&core.program, call.callee, inputs, outputs, now);
+        if done != Ok(true) {
+            let inputs = unpacked(&call.inputs, inputs);
+            let mut numbers = unpacked(&call.outputs, outputs);
+            let done = core.state.call_value(&core.program, call.callee, &inputs, &mut numbers, now);
+            debug_assert!(done.is_ok(), "code calls what the device has");
+            pack(&numbers, outputs);
         }
     }
 

@@ -18,7 +18,7 @@
 //! Packets of a worker stay in order. Those of a flow do if whoever receives them gives each flow to one worker:
 //! [`flow`](crate::flow()) says which packets belong together.
 
-use crate::access::Access;
+use crate::access::{Access, SharedCall};
 use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made};
 use crate::context::REQUESTED;
@@ -61,6 +61,8 @@ struct State {
     is_serial: bool,
     /// The program has timers.
     is_timed: bool,
+    /// Calls of value externs that take them from several threads.
+    calls: Vec<SharedCall>,
 }
 
 /// Runs packets on one thread.
@@ -108,10 +110,11 @@ impl Shared {
             || has_value_objects(switch.program())
             || switch.has_ticks()
             || matches!(code, Made::Nothing);
+        let calls = switch.parts().0.state.shared_calls();
         let writer = Mutex::new((table_replicas, control));
         let switch = Turns::new(switch);
         let outboxes = Mutex::default();
-        let state = State { compiled, switch, writer, tables, outboxes, is_serial, is_timed };
+        let state = State { compiled, switch, writer, tables, outboxes, is_serial, is_timed, calls };
         let shared = Shared(Arc::new(state));
         shared.publish();
         shared
@@ -260,9 +263,9 @@ impl Worker {
 
 /// The switch for a batch; it is locked when it is first wanted, or at once if only one batch may run at a time.
 fn access<'s>(state: &'s State, outbox: &'s Outbox) -> Access<'s> {
-    let State { switch, is_serial, .. } = state;
+    let State { switch, is_serial, calls, .. } = state;
     let guard = is_serial.then(|| switch.lock());
-    Access::Shared { switch, guard, outbox, half: Half::Ingress }
+    Access::Shared { switch, guard, calls, outbox, half: Half::Ingress }
 }
 
 impl Made {

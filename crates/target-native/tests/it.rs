@@ -16,6 +16,7 @@ mod queues;
 mod reports;
 mod router;
 mod shared;
+mod shared_calls;
 mod size;
 mod ticks;
 mod tna;

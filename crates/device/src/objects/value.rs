@@ -91,6 +91,20 @@ impl ValueObject {
 }
 
 impl ValueObject {
+    /// See [`ValueExtern::call_packed`].
+    #[inline]
+    pub(crate) fn call_packed(
+        &mut self,
+        method: ValueMethod,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        tables: &Tables,
+        now: Time,
+    ) -> bool {
+        let seen = Seen { tables, mirrored: &self.mirrored };
+        self.object.call_packed(method.number, inputs, outputs, &seen, now)
+    }
+
     /// Runs its timer.
     pub(crate) fn tick(&mut self, tables: &Tables, now: Time) {
         self.object.tick_with(&Seen { tables, mirrored: &self.mirrored }, now);

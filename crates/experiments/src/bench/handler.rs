@@ -1,6 +1,6 @@
-//! Time of a handler's calls: the function alone, with a program's values as they are packed and unpacked, and in a process of its own.
+//! Time of a handler's calls: the function alone, from lists of numbers, in machine code, and in a process of its own.
 
-use super::{thread, wall};
+use super::{handler_program, thread, wall};
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::ValueExtern;
@@ -17,8 +17,12 @@ const REQUESTS: usize = 1024;
 pub struct HandlerTimes {
     /// The function in C, inline. Processor time.
     pub alone: Option<f64>,
-    /// Inline as programs call it: with packing the request and unpacking the response. Processor time.
+    /// Inline, from lists of numbers, as the interpreter calls it. Processor time.
     pub inline: Option<f64>,
+    /// A packet of a loop in C over batches, for comparison. Processor time.
+    pub loop_in_c: Option<f64>,
+    /// A packet of a small program without a call, and of the same program with one, inline in machine code. Processor time.
+    pub packets: Option<(f64, f64)>,
     /// In a process of its own. Time that passes.
     pub isolated: f64,
 }
@@ -42,7 +46,7 @@ pub fn handler(
         object.call(0, &requests[n], &mut outputs, now);
     };
     // Handlers in Python are in processes of their own alone.
-    let (mut alone, mut inline) = (None, None);
+    let (mut alone, mut inline, mut packets, mut loop_in_c) = (None, None, None, None);
     if !built.is_in_python(&handler.name) {
         let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
         alone = Some(each(thread, time, |n, now| {
@@ -50,10 +54,13 @@ pub fn handler(
         }));
         let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
         inline = Some(each(thread, time, |n, now| call(&mut one, n, now)));
+        let mut one = Inline::new(built, &shared, seed).map_err(|error| error.0)?;
+        loop_in_c = Some(handler_program::loop_in_c(&mut one, handler, &packed, time)?);
+        packets = Some(handler_program::packets(built, handler, seed, &packed, time)?);
     }
     let mut one = Isolated::new(built, &shared, seed).map_err(|error| error.0)?;
     let isolated = each(wall, time, |n, now| call(&mut one, n, now));
-    Ok(HandlerTimes { alone, inline, isolated })
+    Ok(HandlerTimes { alone, inline, loop_in_c, packets, isolated })
 }
 
 /// Random numbers for all fields. A few values of each, so that flows come again.
@@ -88,18 +95,31 @@ fn each(
 impl HandlerTimes {
     /// A line for each way.
     pub fn text(&self, name: &str) -> String {
-        let HandlerTimes { alone, inline, isolated } = *self;
+        let HandlerTimes { alone, inline, loop_in_c, packets, isolated } = *self;
         let rows = [
-            ("the function alone, inline", alone),
-            ("inline, as programs call it", inline),
-            ("in a process of its own", Some(isolated)),
+            ("the function alone, inline", alone, "call"),
+            ("inline, from lists of numbers", inline, "call"),
+            ("a loop in C over batches", loop_in_c, "packet"),
+            ("machine code without a call", packets.map(|(without, _)| without), "packet"),
+            ("machine code with an inline call", packets.map(|(_, with)| with), "packet"),
+            ("in a process of its own", Some(isolated), "call"),
         ];
-        let row = |(way, time): (&str, Option<f64>)| Some(format!("  {way:<30} {:8.1} ns a call\n", time?));
+        let row = |(way, time, of): (&str, Option<f64>, &str)| {
+            Some(format!("  {way:<33} {:8.1} ns a {of}\n", time?))
+        };
         format!("{name}\n") + &rows.into_iter().filter_map(row).collect::<String>()
     }
 
     /// In nanoseconds.
     pub fn json(&self, name: &str) -> Value {
-        json!({ "handler": name, "alone_ns": self.alone, "inline_ns": self.inline, "isolated_ns": self.isolated })
+        json!({
+            "handler": name,
+            "alone_ns": self.alone,
+            "inline_ns": self.inline,
+            "loop_in_c_ns": self.loop_in_c,
+            "packet_ns": self.packets.map(|(without, _)| without),
+            "packet_with_call_ns": self.packets.map(|(_, with)| with),
+            "isolated_ns": self.isolated,
+        })
     }
 }

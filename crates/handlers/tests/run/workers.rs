@@ -90,6 +90,57 @@ fn snapshots_of_several_workers_are_taken_by_as_many() {
     assert_eq!(why, "the snapshot is not of a handler with 3 workers");
 }
 
+/// Threads call at the same time: each call counts once, in its flow's worker, and a crash costs that worker's flows alone.
+#[test]
+fn threads_share_the_workers() {
+    let built = built("threads", CALLS);
+    let mut object = made(&built, Isolation::Processes(3), &[]);
+    let worker_of: Vec<u64> =
+        (0..40).map(|flow| calls(&mut *object, flow, 1).expect("it answers").1).collect();
+    let shared = object.shared().expect("it has no tables");
+    let call = |flow: u8, op: u8| {
+        // As `request_t` and `response_t` are laid out.
+        let mut request = [0; 23];
+        (request[3], request[4]) = (flow, op);
+        let handler = &built.handlers()[0];
+        let mut outputs = vec![0; handler.response.as_ref().map_or(0, |fields| fields.size) + 1];
+        assert_eq!(handler.request.size, request.len());
+        shared.call_packed(0, &request, &mut outputs, super::at(0));
+        outputs
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for flow in 0..40 {
+                    assert_eq!(call(flow, 1).last(), Some(&1));
+                }
+            });
+        }
+    });
+    for number in 0..3 {
+        let own = worker_of.iter().filter(|worker| **worker == number).count() as u64;
+        let flow = worker_of.iter().position(|worker| *worker == number).expect("a flow");
+        assert_eq!(calls(&mut *object, flow as u128, 1), Some((5 * own + 1, number)));
+    }
+    let crashed = call(7, 3);
+    assert!(crashed.iter().all(|byte| *byte == 0), "{crashed:?}");
+    assert_eq!(built.failures().all().0.len(), 1);
+    assert_eq!(call(7, 1).last(), Some(&1), "it goes on");
+}
+
+/// A thread may come later than one whose packet is newer.
+#[test]
+fn time_does_not_run_backwards_in_a_worker() {
+    let source = CALLS.replace("++*calls * 1000 + p4r_worker(ctx)", "++*calls * 0 + p4r_now_ns(ctx)");
+    let built = built("time", &source);
+    let mut object = made(&built, Isolation::Process, &[]);
+    let mut seen = |now| ask(&mut *object, 1, 1, now)[4].low_u64();
+    assert_eq!([500, 300, 700].map(&mut seen), [500, 500, 700]);
+    let kept = object.snapshot();
+    object.restore(&kept).unwrap_or_else(|error| panic!("{}", error.0));
+    assert_eq!(ask(&mut *object, 1, 1, 200)[4].low_u64(), 200, "a snapshot has no time");
+}
+
 /// A packet of a leased block is in the worker that has the block, and each block is in one.
 #[test]
 fn workers_share_the_blocks_of_their_server() {

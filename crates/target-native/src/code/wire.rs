@@ -97,7 +97,7 @@ impl Code<'_, '_> {
     }
 
     /// Writes the lowest `bytes` bytes of `value`, the most significant first.
-    fn store_bytes(&mut self, pointer: Value, first: u32, bytes: u32, value: Value) {
+    pub(crate) fn store_bytes(&mut self, pointer: Value, first: u32, bytes: u32, value: Value) {
         let mut left = bytes;
         while left > 0 {
             let now = (1 << left.ilog2()).min(8);
