@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Bits of a count.
 const COUNT: u32 = 64;
 
-/// What has the cells.
+/// The kind of object that has the cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Of {
     Register,

@@ -14,7 +14,7 @@ use std::ops::Range;
 pub(crate) struct Gathered {
     counters: BTreeMap<(u32, u64), Count>,
     direct_counters: BTreeMap<(u32, EntryKey), Count>,
-    /// Of entries with numbers, by table and number.
+    /// Counts of entries with numbers, by table and number.
     entries: BTreeMap<(u32, u64), Count>,
     registers: BTreeMap<(u32, u64), Data>,
     since_last_hit: BTreeMap<(u32, EntryKey), u64>,

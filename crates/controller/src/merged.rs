@@ -65,7 +65,7 @@ pub(crate) struct Object {
     pub(crate) names: Vec<String>,
     pub(crate) cells: Cells,
     pub(crate) hub: Hub<u64>,
-    /// Of a direct counter: the entries, by their numbers.
+    /// The entries of a direct counter, by their numbers.
     pub(crate) entries: BTreeMap<u64, TableEntry>,
 }
 
