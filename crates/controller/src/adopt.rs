@@ -22,6 +22,7 @@ use crate::desired::Plans;
 use crate::edges::left_out;
 use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::merge_rows::Stored;
+use crate::numbers::Numbered;
 use crate::part::{Planner, Rollout};
 use crate::repair::{reason, wanted_of};
 use crate::stale::Mark;
@@ -122,8 +123,15 @@ pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) ->
         state.entities.into_iter().filter(|entity| !has_counted(entity) && !is_stored(entity)).collect();
     let merged = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
     let counted = merged.into_iter().filter_map(counts).filter(|entity| !is_stored(entity));
-    let totals = entities_of(&rollout, &stored.totals(&rollout));
+    let totals = entities_of(&rollout, &stored.totals(&rollout)).into_iter().chain(stored.counts(&rollout));
+    let desired = prepared.target_mut();
+    let key = |numbered: Numbered| {
+        Some((numbered.table, desired.catalog.entry_key(&numbered.entry).ok()?, numbered.number))
+    };
+    let known: Vec<_> = stored.entries().into_iter().filter_map(key).collect();
+    desired.numbers.expect(known.into_iter());
     prepared.resume(kept, counted.chain(totals).collect())?;
+    prepared.target_mut().numbers.expect_none();
     take_over(shared, prepared, (asked, &held), Some(stored)).await
 }
 
@@ -149,10 +157,11 @@ async fn take_over<P: Planner>(
     }
     {
         let mut state = shared.state();
+        let entries = prepared.target().numbered();
         state.server.install(prepared);
         state.edges.adopt(&rollout.edges);
         let (span, at) = (state.timing.merge, state.merge_time());
-        state.merged.resume(&rollout, &stored, span, at);
+        state.merged.resume(&rollout, (&stored, entries), span, at);
         state.all_are_right(asked);
     }
     for (device, held) in held {

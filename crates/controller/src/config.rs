@@ -70,10 +70,11 @@ pub(crate) async fn exchange<P: Planner>(
         let mut state = shared.state();
         match ended {
             Ok(loaded) => {
+                let entries = prepared.target().numbered();
                 state.server.install(prepared);
                 state.edges.fill(&new.edges);
                 let (span, at) = (state.timing.merge, state.merge_time());
-                state.merged.fill(&new, totals, span, at);
+                state.merged.fill(&new, (totals, entries), span, at);
                 state.all_are_right(loaded);
             }
             Err(_) => state.server.give_back(prepared),
@@ -109,11 +110,13 @@ async fn try_exchange<P: Planner>(
     shared.hold(old.origin).await?;
     let found = repair::gather(shared, old, everything(), &BTreeSet::new()).await?;
     let mut counted = Spread::new();
-    shared.state().server.take_along(prepared, &mut |entity| {
-        note_total(new, &entity, totals);
+    let mut along = vec![];
+    shared.state().server.take_along(prepared, &mut |entity| along.push(entity))?;
+    for entity in along {
+        note_total(new, prepared.target(), &entity, totals);
         let update = Update { r#type: Type::Modify as i32, entity: Some(entity) };
-        spread(new, &update, &mut counted);
-    })?;
+        spread(new, &prepared.target().marked(&update), &mut counted);
+    }
     repair::load_some(shared, new, &mut counted).await?;
     commit(shared, Some(old), new, counted, &found).await
 }

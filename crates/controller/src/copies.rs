@@ -3,7 +3,7 @@
 use crate::cells::Cells;
 use flow_control::merge::{Agent, HubMessage, Kind, ToDevice, ToHub};
 use p4runtime_server::Target;
-use p4runtime_store::Catalog;
+use p4runtime_store::Store;
 use std::collections::BTreeMap;
 
 /// Copies of the program that runs.
@@ -26,7 +26,7 @@ impl Copies {
         &mut self,
         now_us: u64,
         program: u64,
-        (catalog, target): (&Catalog, &mut T),
+        (store, target): (&Store, &mut T),
         frame: &[u8],
     ) -> Option<Vec<u8>> {
         let Some(message) = ToDevice::of(frame) else {
@@ -55,20 +55,24 @@ impl Copies {
         }
         let mut pushes = vec![];
         for (id, operator, hub_message) in message.objects {
-            let Some(cells) = Cells::of(catalog, id) else { continue };
+            let Some(cells) = Cells::of(store.catalog(), id) else { continue };
+            let entries = cells.entries(id, store);
+            let is_here = |cell: &u64| cells.is_here(*cell, &entries);
             let kind = Kind { operator, width: cells.width };
             let copy = self.objects.entry(id).or_insert_with(|| Agent::new(kind, self.incarnation));
             match hub_message {
                 HubMessage::Pull { incarnation, seen } => {
                     copy.named(incarnation, seen);
-                    pushes.push((id, copy.push_all(&cells.shown(id, target))));
+                    copy.keep(is_here);
+                    pushes.push((id, copy.push_all(&cells.shown(id, &entries, target))));
                 }
                 HubMessage::Merge(merge) => {
-                    for (cell, change) in copy.merge(&merge) {
-                        let Some(shown) = cells.one((id, cell), target) else { continue };
-                        let change = cells.change((id, cell), kind.after(shown, change), target);
+                    copy.keep(is_here);
+                    for (cell, change) in copy.merge_some(&merge, is_here) {
+                        let Some(shown) = cells.one((id, cell), &entries, target) else { continue };
+                        let change = cells.change((id, cell), kind.after(shown, change), &entries, target);
                         // The cell was read, and it has this width.
-                        change.into_iter().for_each(|change| drop(target.apply(catalog, &change)));
+                        change.into_iter().for_each(|change| drop(target.apply(store.catalog(), &change)));
                     }
                 }
             }
@@ -91,10 +95,10 @@ impl Copies {
         &self,
         program: u64,
         id: u32,
-        (catalog, target): (&Catalog, &mut T),
+        (store, target): (&Store, &mut T),
     ) -> BTreeMap<u64, u128> {
-        let Some(cells) = Cells::of(catalog, id) else { return BTreeMap::new() };
-        let shown = cells.shown(id, target).into_iter();
+        let Some(cells) = Cells::of(store.catalog(), id) else { return BTreeMap::new() };
+        let shown = cells.shown(id, &cells.entries(id, store), target).into_iter();
         match self.objects.get(&id).filter(|_| program == self.program) {
             Some(copy) => shown.map(|(cell, shown)| (cell, copy.counted(&cell, shown))).collect(),
             None => shown.collect(),

@@ -2,28 +2,35 @@
 //! agents are asked elsewhere.
 
 use crate::gather::Gathered;
+use crate::numbers::{Numbered, Numbers};
 use crate::part::{Planner, RegionMap, Rollout};
 use crate::schedule::TaskId;
 use base_time::Time;
 use control_writes::{Count, Data, EntryKey};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, P4Data};
-use p4runtime_server::{Ahead, Builder, Built, Status, Target};
-use p4runtime_store::{Catalog, Change, Live, Result, Within, fault};
+use p4runtime_proto::p4::v1::{
+    Entity, ForwardingPipelineConfig, P4Data, TableEntry, Update, entity::Entity as Kind, update::Type,
+};
+use p4runtime_server::{Ahead, Builder, Built, Server, Status, Target};
+use p4runtime_store::{Catalog, Change, Live, Result, Store, Within, fault};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Makes desired states of configurations.
 pub(crate) struct Plans<P> {
     pub(crate) planner: P,
     epoch: Cell<u64>,
+    /// The last number of an entry: numbers are not used again.
+    pub(crate) last_number: Arc<AtomicU64>,
 }
 
 impl<P> Plans<P> {
     pub(crate) fn new(planner: P) -> Plans<P> {
-        Plans { planner, epoch: Cell::new(0) }
+        Plans { planner, epoch: Cell::new(0), last_number: Arc::default() }
     }
 }
 
@@ -47,6 +54,7 @@ pub(crate) struct Desired {
     pub(crate) catalog: Catalog,
     /// Values of the data planes, as last read.
     pub(crate) gathered: Gathered,
+    pub(crate) numbers: Numbers,
     /// Changes since reads have begun to gather values, by read.
     pub(crate) journals: BTreeMap<TaskId, Vec<Change>>,
     pub(crate) digests: Vec<(u32, P4Data)>,
@@ -71,8 +79,84 @@ impl<P: Planner> Builder for Plans<P> {
         let (initial, numbers, memory) = (rollout.initial.clone(), rollout.numbers, rollout.memory);
         let catalog = Catalog::new(plain.clone());
         let (gathered, journals) = (Gathered::default(), BTreeMap::new());
-        let target = Desired { rollout, catalog, gathered, journals, digests: vec![], idle: vec![] };
+        let numbers_of = Numbers::of(rollout.numbered().collect(), Arc::clone(&self.last_number));
+        let target = Desired {
+            rollout,
+            catalog,
+            gathered,
+            numbers: numbers_of,
+            journals,
+            digests: vec![],
+            idle: vec![],
+        };
         Ok(Built { target, info, plain, numbers, initial, memory })
+    }
+}
+
+/// Undoes changes of the desired state, so that entries have the numbers that they had.
+pub(crate) fn undo<P: Planner>(
+    server: &mut Server<Plans<P>>,
+    changes: Vec<Change>,
+) -> std::result::Result<(), Status> {
+    server.target().into_iter().for_each(|desired| desired.numbers.undoes = true);
+    let undone = server.undo(changes);
+    server.target().into_iter().for_each(|desired| desired.numbers.undoes = false);
+    undone
+}
+
+impl Desired {
+    /// A control plane writes values of data planes.
+    pub(crate) fn note(&mut self, change: &Change) {
+        self.gathered.note(change);
+        let default = EntryKey::of_default();
+        let (table, key, count) = match change {
+            Change::DirectCounter { table, key, to } => (*table, key, *to),
+            Change::Entry { table, key, to: Some(_), count: Some(count) } => (*table, key, *count),
+            Change::Default { table, count: Some(count), .. } => (*table, &default, *count),
+            _ => return,
+        };
+        if let Some(number) = self.numbers.get(table, key) {
+            self.gathered.know_entry((table, number), count);
+        }
+    }
+
+    /// The number of an entry, if its table's entries have any.
+    pub(crate) fn number(&self, entry: &TableEntry) -> Option<u64> {
+        self.numbers.get(entry.table_id, &self.catalog.entry_key(entry).ok()?)
+    }
+
+    /// The update as devices get it, with the number of its entry.
+    pub(crate) fn marked<'u>(&self, update: &'u Update) -> Cow<'u, Update> {
+        let Some(Kind::TableEntry(entry)) = update.entity.as_ref().and_then(|entity| entity.entity.as_ref())
+        else {
+            return Cow::Borrowed(update);
+        };
+        let key = self.catalog.entry_key(entry).ok().filter(|_| update.r#type() != Type::Delete);
+        let Some(number) = key.and_then(|key| self.numbers.latest(entry.table_id, &key)) else {
+            return Cow::Borrowed(update);
+        };
+        let mut entry = entry.clone();
+        #[allow(deprecated)]
+        {
+            entry.controller_metadata = number;
+        }
+        Cow::Owned(Update {
+            entity: Some(Entity { entity: Some(Kind::TableEntry(entry)) }),
+            ..update.clone()
+        })
+    }
+
+    /// All entries that have numbers.
+    pub(crate) fn numbered(&self) -> Vec<Numbered> {
+        let store = Store::new(Arc::clone(&self.rollout.plain));
+        let numbered = |(table, key, number): (u32, &EntryKey, u64)| {
+            let change = Change::Entry { table, key: key.clone(), to: None, count: None };
+            match store.update_of(&change).ok()?.entity?.entity? {
+                Kind::TableEntry(entry) => Some(Numbered { table, number, entry }),
+                _ => None,
+            }
+        };
+        self.numbers.all().filter_map(numbered).collect()
     }
 }
 
@@ -87,7 +171,8 @@ impl Target for Desired {
                        header once, in one order";
             return fault("clones cannot be truncated here", why).code(Code::Unimplemented);
         }
-        self.gathered.note(change);
+        self.numbers.note(change);
+        self.note(change);
         self.journals.values_mut().for_each(|journal| journal.push(change.clone()));
         Ok(())
     }
@@ -117,7 +202,10 @@ impl Live for Desired {
     }
 
     fn direct_counter(&self, table: u32, key: &EntryKey) -> Result<Count> {
-        Ok(self.gathered.direct_counter(table, key))
+        Ok(match self.numbers.get(table, key) {
+            Some(number) => self.gathered.entry((table, number)),
+            None => self.gathered.direct_counter(table, key),
+        })
     }
 
     fn register(&self, register: u32, index: u64) -> Result<Data> {

@@ -14,6 +14,8 @@ use std::ops::Range;
 pub(crate) struct Gathered {
     counters: BTreeMap<(u32, u64), Count>,
     direct_counters: BTreeMap<(u32, EntryKey), Count>,
+    /// Counts of entries with numbers, by table and number.
+    entries: BTreeMap<(u32, u64), Count>,
     registers: BTreeMap<(u32, u64), Data>,
     since_last_hit: BTreeMap<(u32, EntryKey), u64>,
     /// By the ids of frame externs and value externs.
@@ -81,6 +83,7 @@ impl Gathered {
             known.and_modify(|known| *known = join(merge, *known, count)).or_insert(count);
         }
         self.registers.extend(other.registers);
+        self.entries.extend(other.entries);
         self.memories.extend(other.memories);
         for (key, since) in other.since_last_hit {
             let known = self.since_last_hit.entry(key).or_insert(since);
@@ -93,6 +96,7 @@ impl Gathered {
         self.counters.extend(other.counters);
         self.direct_counters.extend(other.direct_counters);
         self.registers.extend(other.registers);
+        self.entries.extend(other.entries);
         self.since_last_hit.extend(other.since_last_hit);
         self.memories.extend(other.memories);
     }
@@ -103,6 +107,22 @@ impl Gathered {
         self.registers.retain(|(register, _), _| *register != id);
         self.counters.extend(counts.into_iter().map(|(index, count)| ((id, index), count)));
         self.registers.extend(data.into_iter().map(|(index, data)| ((id, index), data)));
+    }
+
+    /// The numbered entries of a table have these counts.
+    pub(crate) fn know_entries(&mut self, table: u32, Seen { counts, .. }: Seen) {
+        self.entries.retain(|(of, _), _| *of != table);
+        self.entries.extend(counts.into_iter().map(|(number, count)| ((table, number), count)));
+    }
+
+    /// An entry has this count.
+    pub(crate) fn know_entry(&mut self, entry: (u32, u64), count: Count) {
+        self.entries.insert(entry, count);
+    }
+
+    /// The count of the entry of a table with this number.
+    pub(crate) fn entry(&self, entry: (u32, u64)) -> Count {
+        self.entries.get(&entry).copied().unwrap_or_default()
     }
 
     /// Records a value that the control plane writes.

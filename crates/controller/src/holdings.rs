@@ -90,12 +90,23 @@ pub(crate) fn merge(store: &Store, rollout: &Rollout, held: &BTreeMap<usize, Hol
         let Some(query) = store.query(&update) else { continue };
         let key = (rank(entity), to_binary(&query));
         match all.get_mut(&key) {
-            Some(_) if rollout.is_merged(entity) => {}
+            Some(_) if rollout.is_merged(entity) || numbered(rollout, entity).is_some() => {}
             Some(known) => join_counts(known, entity, rollout),
-            None => drop(all.insert(key, entity.clone())),
+            None => drop(all.insert(key, numbered(rollout, entity).unwrap_or_else(|| entity.clone()))),
         }
     }
     all.into_values().collect()
+}
+
+/// An entry whose direct counter is merged, without its number.
+fn numbered(rollout: &Rollout, entity: &Entity) -> Option<Entity> {
+    let Some(Kind::TableEntry(e)) = &entity.entity else { return None };
+    let mut entry = rollout.is_numbered(e.table_id).then(|| e.clone())?;
+    #[allow(deprecated)]
+    {
+        entry.controller_metadata = 0;
+    }
+    Some(Entity { entity: Some(Kind::TableEntry(entry)) })
 }
 
 fn join_counts(known: &mut Entity, other: &Entity, rollout: &Rollout) {

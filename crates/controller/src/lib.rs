@@ -37,6 +37,7 @@ mod limits;
 mod merge_calls;
 mod merge_rows;
 mod merged;
+mod numbers;
 mod order;
 mod part;
 mod patience;

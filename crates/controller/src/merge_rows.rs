@@ -5,6 +5,7 @@
 //! ```text
 //! [MERGE_ROWS] id            names of the devices with copies, each with its incarnation and newest push
 //! [MERGE_ROWS] id cell       flow_control::merge::State
+//! [MERGE_ROWS] id number 1   key of the entry with this number, where an entry's counter is merged
 //! ```
 //!
 //! A merge that devices get says nothing that is not stored: it is sent after the batch (`Waiting`, in the process that keeps the file).
@@ -12,10 +13,13 @@
 use crate::cells::Cells;
 use crate::copied::Totals;
 use crate::merged::{Merged, Object};
+use crate::numbers::{Numbered, OF_DEFAULT};
 use crate::part::Rollout;
 use base_time::{Duration, Time};
 use flow_control::merge::{Hub, Kind, State};
+use p4runtime_proto::p4::v1::{CounterData, DirectCounterEntry, Entity, TableEntry, entity::Entity as Kinds};
 use p4runtime_proto::p4rack::v1::MergeRow;
+use p4runtime_proto::{from_binary, to_binary};
 use p4runtime_store::Catalog;
 use state_journal::MERGE_ROWS;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +30,8 @@ pub(crate) struct Rows {
     is_kept: bool,
     objects: BTreeSet<u32>,
     cells: BTreeSet<(u32, u64)>,
+    /// Numbered entries that have come or gone.
+    entries: BTreeSet<(u32, u64)>,
 }
 
 impl Rows {
@@ -53,6 +59,15 @@ impl Rows {
     }
 }
 
+impl Rows {
+    /// An entry has come or gone.
+    pub(crate) fn note_entry(&mut self, table: u32, number: u64) {
+        if self.is_kept {
+            self.entries.insert((table, number));
+        }
+    }
+}
+
 /// Rows as a batch has them.
 type Batched = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
@@ -65,8 +80,15 @@ impl Merged {
             rows.extend(self.objects.get(&id).map(|object| (key(id, None), Some(devices(object)))));
         }
         for (id, cell) in cells {
-            let Some(object) = self.objects.get(&id) else { continue };
+            let Some(object) = self.objects.get(&id).filter(|object| object.has(cell)) else { continue };
             rows.insert(key(id, Some(cell)), Some(object.hub.state(&cell).bytes()));
+        }
+        for (id, number) in std::mem::take(&mut self.rows.entries) {
+            let entry = self.objects.get(&id).and_then(|object| object.entries.get(&number));
+            rows.insert(entry_key(id, number), entry.map(to_binary));
+            if entry.is_none() {
+                rows.extend([2 * number, 2 * number + 1].map(|cell| (key(id, Some(cell)), None)));
+            }
         }
         rows
     }
@@ -75,11 +97,12 @@ impl Merged {
     pub(crate) fn resume(
         &mut self,
         rollout: &Rollout,
-        stored: &Stored,
+        (stored, entries): (&Stored, Vec<Numbered>),
         span: Duration,
         (now, number): (Time, u64),
     ) {
-        self.begin_with(rollout, span, (now, number), |id, kind, names| stored.hub(id, kind, names));
+        let hub = |id, kind, names: &[String]| stored.hub(id, kind, names);
+        self.begin_with(rollout, entries, span, (now, number), hub);
     }
 }
 
@@ -87,6 +110,12 @@ fn key(id: u32, cell: Option<u64>) -> Vec<u8> {
     let mut key = vec![MERGE_ROWS];
     key.extend(id.to_be_bytes());
     key.extend(cell.iter().flat_map(|cell| cell.to_be_bytes()));
+    key
+}
+
+fn entry_key(table: u32, number: u64) -> Vec<u8> {
+    let mut key = key(table, Some(number));
+    key.push(1);
     key
 }
 
@@ -111,6 +140,8 @@ struct StoredObject {
     /// Names of the devices, with incarnation and newest push.
     devices: Vec<(String, (u64, u64))>,
     cells: BTreeMap<u64, State>,
+    /// Entries by their numbers.
+    entries: BTreeMap<u64, TableEntry>,
 }
 
 impl Stored {
@@ -121,9 +152,13 @@ impl Stored {
             let Some(([MERGE_ROWS], rest)) = key.split_first_chunk() else { continue };
             let Some((id, rest)) = rest.split_first_chunk() else { continue };
             let object = objects.entry(u32::from_be_bytes(*id)).or_default();
-            match rest.first_chunk().filter(|_| rest.len() == 8) {
-                Some(cell) => {
+            match rest.split_first_chunk() {
+                Some((cell, [])) => {
                     object.cells.extend(State::of(value).map(|state| (u64::from_be_bytes(*cell), state)))
+                }
+                Some((number, _)) => {
+                    let entry = from_binary(value).ok();
+                    object.entries.extend(entry.map(|entry| (u64::from_be_bytes(*number), entry)));
                 }
                 None => object.devices = devices_of(value).unwrap_or_default(),
             }
@@ -154,16 +189,45 @@ impl Stored {
         })
     }
 
-    /// The values of a rollout's objects: what devices had counted then, all together.
+    /// The entries with numbers.
+    pub(crate) fn entries(&self) -> Vec<Numbered> {
+        let of = |(table, object): (&u32, &StoredObject)| {
+            let table = *table;
+            let numbered = move |(number, entry): (&u64, &TableEntry)| Numbered {
+                table,
+                number: *number,
+                entry: entry.clone(),
+            };
+            object.entries.iter().map(numbered).collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of).collect()
+    }
+
+    /// The counts of entries that have numbers, all devices' together, and of default entries.
+    pub(crate) fn counts(&self, rollout: &Rollout) -> Vec<Entity> {
+        let mut entities = vec![];
+        for (id, kind, _) in rollout.merged().filter(|(id, ..)| rollout.is_numbered(*id)) {
+            let Some(object) = self.0.get(&id) else { continue };
+            let total = |cell: u64| object.cells.get(&cell).map_or(0, |state| state.total(kind)) as i64;
+            let default = TableEntry { table_id: id, is_default_action: true, ..TableEntry::default() };
+            let all = object.entries.iter().map(|(number, entry)| (*number, entry.clone()));
+            for (number, entry) in all.chain([(OF_DEFAULT, default)]) {
+                let data = CounterData { packet_count: total(2 * number), byte_count: total(2 * number + 1) };
+                let kind = DirectCounterEntry { table_entry: Some(entry), data: Some(data) };
+                entities.push(Entity { entity: Some(Kinds::DirectCounterEntry(kind)) });
+            }
+        }
+        entities
+    }
+
+    /// The values of a rollout's registers and counters: what devices had counted then, all together.
     pub(crate) fn totals(&self, rollout: &Rollout) -> Totals {
         let catalog = Catalog::new(rollout.plain.clone());
         let mut totals = Totals::new();
-        for (id, kind, _) in rollout.merged() {
+        for (id, kind, _) in rollout.merged().filter(|(id, ..)| !rollout.is_numbered(*id)) {
             let Some((object, cells)) = self.0.get(&id).zip(Cells::of(&catalog, id)) else { continue };
-            for (cell, State { banked, own }) in object.cells.range(..cells.size) {
-                let own = own.iter().filter_map(|own| own.value);
-                let total = own.fold(banked.value, |total, own| kind.combine(total, own));
-                totals.insert((id, *cell), total);
+            for (cell, state) in object.cells.range(..cells.size) {
+                totals.insert((id, *cell), state.total(kind));
             }
         }
         totals

@@ -1,4 +1,4 @@
-//! Registers and counters with `@merge` that several devices have: at an interval, their copies become one value (`flow_control::merge`).
+//! Registers, counters and direct counters with `@merge` that several devices have: at an interval, their copies become one value (`flow_control::merge`).
 //!
 //! ```text
 //! round begins    every device   <══ pull                  what have you counted?
@@ -13,13 +13,16 @@
 use crate::cells::Cells;
 use crate::copied::Totals;
 use crate::merge_rows::Rows;
+use crate::numbers::{Numbered, OF_DEFAULT};
 use crate::part::{Planner, Rollout};
 use crate::schedule::TaskId;
 use crate::state::State;
 use base_time::{Duration, Time};
 use flow_control::merge::{Banked, Hub, HubMessage, Kind, Merge, Push, ToDevice, ToHub};
+use p4runtime_proto::p4::v1::TableEntry;
 use p4runtime_store::Catalog;
 use state_modes::Merge as Operator;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A device that has not answered for so many rounds, and so long, is not waited for any more.
@@ -62,6 +65,16 @@ pub(crate) struct Object {
     pub(crate) names: Vec<String>,
     pub(crate) cells: Cells,
     pub(crate) hub: Hub<u64>,
+    /// The entries of a direct counter, by their numbers.
+    pub(crate) entries: BTreeMap<u64, TableEntry>,
+}
+
+impl Object {
+    /// True of a cell that exists.
+    pub(crate) fn has(&self, cell: u64) -> bool {
+        let number = cell / 2;
+        !self.cells.are_entries() || number == OF_DEFAULT || self.entries.contains_key(&number)
+    }
 }
 
 /// Messages of the merge so far.
@@ -111,7 +124,7 @@ impl Merged {
     pub(crate) fn fill(
         &mut self,
         rollout: &Rollout,
-        totals: Totals,
+        (totals, entries): (Totals, Vec<Numbered>),
         span: Duration,
         (now, number): (Time, u64),
     ) {
@@ -119,7 +132,7 @@ impl Merged {
             let value = *value;
             (*cell, Banked { epoch: 0, value })
         };
-        self.begin_with(rollout, span, (now, number), |id, kind, names| {
+        self.begin_with(rollout, entries, span, (now, number), |id, kind, names| {
             let known = totals.range((id, 0)..=(id, u64::MAX));
             Hub::new(kind, names.len(), known.map(banked).collect())
         });
@@ -129,6 +142,7 @@ impl Merged {
     pub(crate) fn begin_with(
         &mut self,
         rollout: &Rollout,
+        entries: Vec<Numbered>,
         span: Duration,
         (now, number): (Time, u64),
         hub: impl Fn(u32, Kind, &[String]) -> Hub<u64>,
@@ -139,7 +153,11 @@ impl Merged {
             let Some(cells) = Cells::of(&catalog, id) else { continue };
             let names: Vec<_> = holders.iter().map(|device| rollout.name(*device).to_string()).collect();
             let (name, hub) = (rollout.object_name(id).to_string(), hub(id, kind, &names));
-            objects.insert(id, Object { name, holders, names, cells, hub });
+            let entries = BTreeMap::new();
+            objects.insert(id, Object { name, holders, names, cells, hub, entries });
+        }
+        for Numbered { table, number, entry } in entries {
+            objects.get_mut(&table).and_then(|object| object.entries.insert(number, entry));
         }
         let heard =
             objects.values().flat_map(|object| object.holders.iter().map(|device| (*device, 0))).collect();
@@ -253,8 +271,13 @@ impl Merged {
         let mut is_newest = true;
         for (id, push) in &message.objects {
             let Some(object) = self.objects.get_mut(id) else { continue };
+            let mut push = Cow::Borrowed(push);
+            // The device does not know yet that an entry is gone.
+            if push.cells.iter().any(|cell| !object.has(cell.cell)) {
+                push.to_mut().cells.retain(|cell| object.has(cell.cell));
+            }
             if let Some(place) = object.holders.iter().position(|holder| *holder == device) {
-                object.hub.push(place, push);
+                object.hub.push(place, &push);
                 is_newest &= object.hub.newest(place).0 == push.incarnation;
                 self.rows.note(*id, object.hub.changed());
             }
@@ -307,6 +330,31 @@ impl Merged {
         }
     }
 
+    /// An entry is inserted: devices count in its cells as soon as they have it.
+    pub(crate) fn begin_entry(&mut self, Numbered { table, number, entry }: &Numbered) {
+        if let Some(object) = self.objects.get_mut(table) {
+            object.entries.insert(*number, entry.clone());
+            self.rows.note_entry(*table, *number);
+        }
+    }
+
+    /// An entry is gone, with its count.
+    pub(crate) fn end_entry(&mut self, table: u32, number: u64) {
+        if let Some(object) = self.objects.get_mut(&table) {
+            object.entries.remove(&number);
+            [2 * number, 2 * number + 1].iter().for_each(|cell| object.hub.forget(cell));
+            self.rows.note_entry(table, number);
+        }
+    }
+
+    /// An entry is back that some devices have deleted: all go on from the count that is known.
+    pub(crate) fn begin_entry_again(&mut self, table: u32, number: u64) {
+        for cell in [2 * number, 2 * number + 1] {
+            let known = self.objects.get(&table).map(|object| object.hub.total(&cell));
+            known.into_iter().for_each(|total| self.write(table, cell, total));
+        }
+    }
+
     /// The values of an object's cells that are not zero.
     pub(crate) fn totals(&self, id: u32) -> impl Iterator<Item = (u64, u128)> {
         let hub = self.objects.get(&id).map(|object| &object.hub);
@@ -324,6 +372,7 @@ impl Merged {
         for (id, object) in &self.objects {
             self.rows.note_object(*id);
             self.rows.note(*id, object.hub.cells().into_iter());
+            object.entries.keys().for_each(|number| self.rows.note_entry(*id, *number));
         }
     }
 
@@ -370,9 +419,11 @@ impl<P: Planner> State<P> {
     /// The desired state has the values of a merged object, as far as devices have said them.
     pub(crate) fn know_merged(&mut self, id: u32) {
         let Some(object) = self.merged.objects.get(&id) else { return };
-        let seen = object.cells.seen(self.merged.totals(id));
-        if let Some(desired) = self.server.target() {
-            desired.gathered.know(id, seen);
+        let (seen, are_entries) = (object.cells.seen(self.merged.totals(id)), object.cells.are_entries());
+        match self.server.target() {
+            Some(desired) if are_entries => desired.gathered.know_entries(id, seen),
+            Some(desired) => desired.gathered.know(id, seen),
+            None => {}
         }
     }
 }

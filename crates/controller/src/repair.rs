@@ -124,8 +124,8 @@ pub(crate) async fn contents<P: Planner>(
     let mut written = prepared.written();
     while !written.is_over() {
         prepared.read_on(&mut written, &mut |entity| {
-            note_total(rollout, &entity, totals);
-            spread(rollout, &making_one(entity), &mut out);
+            note_total(rollout, prepared.target(), &entity, totals);
+            spread(rollout, &prepared.target().marked(&making_one(entity)), &mut out);
         })?;
         if !written.is_over() {
             shared.pause().await;
@@ -152,7 +152,7 @@ fn contents_of<P: Planner>(
         let seconds = state.seconds();
         out.extend(state.edges.begin(device, seconds));
     }
-    out.extend(written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update)));
+    out.extend(parts_of(shared, rollout, device, written));
     Ok(out)
 }
 
@@ -166,8 +166,21 @@ pub(crate) fn wanted_of<P: Planner>(
     let thresholds = shared.state().edges.thresholds();
     let part = rollout.parts.get(device).and_then(Option::as_ref);
     let linkage = part.map_or(vec![], |part| part.linkage_with(thresholds.as_ref()));
-    let own = written.into_iter().map(making_one).filter_map(|update| to_one(rollout, device, &update));
+    let own = parts_of(shared, rollout, device, written);
     Ok(linkage.into_iter().chain(own).filter_map(|update| update.entity).collect())
+}
+
+/// The updates that make a device's parts of entities.
+fn parts_of<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    device: usize,
+    written: Vec<Entity>,
+) -> Vec<Update> {
+    let mut state = shared.state();
+    let Some(desired) = state.server.target() else { return vec![] };
+    let updates = written.into_iter().map(making_one);
+    updates.filter_map(|update| to_one(rollout, device, &desired.marked(&update))).collect()
 }
 
 /// Values that a device's data plane has written.

@@ -39,6 +39,7 @@ fn adapt(rollout: &Rollout, entity: &mut Entity, is_first: bool) {
         }
     };
     match &mut entity.entity {
+        Some(Kind::TableEntry(e)) if rollout.is_numbered(e.table_id) => e.counter_data = None,
         Some(Kind::TableEntry(e)) => zero(e.table_id, &mut e.counter_data),
         Some(Kind::CounterEntry(e)) => zero(e.counter_id, &mut e.data),
         Some(Kind::DirectCounterEntry(e)) => {

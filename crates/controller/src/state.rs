@@ -139,7 +139,7 @@ impl<P: Planner> State<P> {
         let task = self.current;
         if let Some(desired) = self.server.target() {
             let changes = desired.journals.remove(&task).unwrap_or_default();
-            changes.iter().for_each(|change| desired.gathered.note(change));
+            changes.iter().for_each(|change| desired.note(change));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Updates that are tried on the desired state, and undone.
 
-use crate::desired::Plans;
+use crate::desired::{Plans, undo as undo_all};
 use crate::part::Planner;
 use p4runtime_proto::p4::v1::Update;
 use p4runtime_server::{Server, Status};
@@ -25,7 +25,7 @@ pub(crate) fn tried<P: Planner>(
         });
         all.push(tried);
     }
-    let undone = server.undo(undo);
+    let undone = undo_all(server, undo);
     server.take_notes();
     server.give_back_notes(notes);
     undone.map(|()| all)

@@ -5,9 +5,10 @@
 
 use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, cells_of};
-use crate::desired::Plans;
+use crate::desired::{self, Plans};
 use crate::edges::Edges;
 use crate::merge_calls;
+use crate::numbers::Numbered;
 use crate::order::Steps;
 use crate::part::{Planner, Rollout};
 use crate::repair::{self, Found, is_unknown, reason};
@@ -15,13 +16,16 @@ use crate::spread::{Spread, spread};
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4::v1::{Entity, Update, WriteRequest, entity::Entity as Kind, update::Type};
+use p4runtime_proto::p4::v1::{
+    Entity, TableEntry, Update, WriteRequest, entity::Entity as Kind, update::Type,
+};
 use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
 use state_journal::Notes;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
     shared.state().server.may_write(&request)?;
@@ -111,6 +115,10 @@ struct Batch {
     steps: Steps,
     /// Values for merged objects: no device refuses them, so they come last.
     merged: Totals,
+    /// Inserted entries that have numbers.
+    begun: Vec<Numbered>,
+    /// Tables and numbers of deleted entries.
+    ended: Vec<(u32, u64)>,
 }
 
 /// A step of a batch, a device, and what it has answered.
@@ -133,7 +141,21 @@ async fn transact<P: Planner>(
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
     batch.steps.leave_out(&absent);
     let merged = std::mem::take(&mut batch.merged);
-    let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await?;
+    let (inserted, deleted) = (std::mem::take(&mut batch.begun), batch.ended.clone());
+    let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await;
+    {
+        let mut state = shared.state();
+        // Whatever has not been done is undone.
+        let gone = match &ended {
+            Ok(Ended::Done(_)) => deleted,
+            _ => inserted.iter().map(|one| (one.table, one.number)).collect(),
+        };
+        for (table, number) in gone {
+            state.merged.end_entry(table, number);
+            state.server.target().into_iter().for_each(|desired| desired.numbers.is_gone(table, number));
+        }
+    }
+    let ended = ended?;
     if let (Ended::Done(_), false, Some(rollout)) = (&ended, merged.is_empty(), &running) {
         merge_calls::write(shared, rollout, merged).await?;
     }
@@ -265,7 +287,7 @@ async fn undo<P: Planner>(shared: &Shared<P>, mut changes: Vec<Change>) -> Resul
     let mut aside = Notes::default();
     loop {
         let last = changes.split_off(changes.len().saturating_sub(SLICE));
-        let undone = shared.state().server.undo(last);
+        let undone = desired::undo(&mut shared.state().server, last);
         if undone.is_err() || changes.is_empty() {
             shared.state().server.give_back_notes(aside);
             return undone;
@@ -297,12 +319,17 @@ async fn desire<P: Planner>(
         }
         let mut state = shared.state();
         let state = &mut *state;
+        let (_, now) = state.merge_time();
+        // Larger than the numbers that an earlier controller has used.
+        state.server.builder().last_number.fetch_max(now, Ordering::Relaxed);
         for update in slice {
             if batch.outcomes.failed() && terms.all_or_nothing {
                 batch.outcomes.not_tried();
                 continue;
             }
+            let begun = batch.begun.len();
             desire_one((&mut state.server, &state.edges), running, (update, index), terms, &mut batch);
+            batch.begun.iter().skip(begun).for_each(|entry| state.merged.begin_entry(entry));
             index += 1;
         }
     }
@@ -312,6 +339,9 @@ async fn desire<P: Planner>(
         batch.outcomes.rolled_back();
         batch.steps = Steps::default();
         batch.merged.clear();
+        batch.ended.clear();
+        let mut state = shared.state();
+        std::mem::take(&mut batch.begun).iter().for_each(|one| state.merged.end_entry(one.table, one.number));
     }
     Ok(batch)
 }
@@ -328,6 +358,12 @@ fn desire_one<P: Planner>(
         Ok(update) => update,
         Err(fault) => return batch.outcomes.note::<()>(Err(fault.clone())),
     };
+    let entry = running.and(update.entity.as_ref()).and_then(|entity| match &entity.entity {
+        Some(Kind::TableEntry(entry)) => Some(entry),
+        _ => None,
+    });
+    let number = |server: &mut Server<Plans<P>>| server.target()?.number(entry?);
+    let had = number(server);
     // Before the update, which replaces the old value.
     let back = server.undoing(update);
     let inverse = match server.update(terms.role, update) {
@@ -337,11 +373,27 @@ fn desire_one<P: Planner>(
     batch.undo.extend(inverse);
     batch.outcomes.note(Ok(()));
     let Some(rollout) = running else { return };
-    batch.merged.extend(update.entity.iter().flat_map(|entity| cells_of(rollout, entity)));
+    match (update.r#type(), entry, number(server)) {
+        (Type::Delete, Some(entry), _) => batch.ended.extend(had.map(|number| (entry.table_id, number))),
+        (Type::Insert, Some(entry), Some(number)) => {
+            let key = TableEntry {
+                table_id: entry.table_id,
+                r#match: entry.r#match.clone(),
+                priority: entry.priority,
+                ..TableEntry::default()
+            };
+            batch.begun.push(Numbered { table: entry.table_id, number, entry: key });
+        }
+        _ => {}
+    }
     let (mut forth, mut undone) = (Spread::new(), Spread::new());
-    spread(rollout, update, &mut forth);
+    let Some(desired) = server.target() else { return };
+    let written = update.entity.iter().flat_map(|entity| cells_of(rollout, desired, entity));
+    // An entry begins with zeros.
+    batch.merged.extend(written.filter(|(_, value)| update.r#type() != Type::Insert || *value != 0));
+    spread(rollout, &desired.marked(update), &mut forth);
     for update in back.unwrap_or_default() {
-        spread(rollout, &update, &mut undone);
+        spread(rollout, &desired.marked(&update), &mut undone);
     }
     // While packets are kept out, they see no order.
     let leading = if terms.at_once { None } else { rollout.edges_to(update) };
@@ -380,6 +432,9 @@ async fn roll_back<P: Planner>(
     }
     // The desired state comes first: a device that is repaired meanwhile then gets the state without the write.
     undo(shared, std::mem::take(&mut batch.undo)).await?;
+    for (table, number) in std::mem::take(&mut batch.ended) {
+        shared.state().merged.begin_entry_again(table, number);
+    }
     let asks = asks.into_iter().map(|(device, updates)| (device, Ask::Write(updates)));
     let undone = shared.ask_all(asks.collect()).await;
     unknown

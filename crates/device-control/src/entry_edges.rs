@@ -88,7 +88,7 @@ pub(super) fn edges_to(whole: &Program, info: &P4Info, edges: &[LeadsTo]) -> Opt
 struct Applied {
     /// All regions that the program marks.
     marked: BTreeSet<Name>,
-    /// Of each table, by control-plane name; `None` is outside of all regions.
+    /// The regions of each table, by control-plane name; `None` is outside of all regions.
     of: BTreeMap<Name, BTreeSet<Option<Name>>>,
 }
 

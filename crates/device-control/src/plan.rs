@@ -325,13 +325,15 @@ fn modes(whole: &Program, info: &P4Info) -> BTreeMap<u32, Mode> {
     counters.chain(direct).chain(registers).collect()
 }
 
-/// The ids of counters whose copies are merged at an interval.
+/// The ids of counters whose copies are merged at an interval; of direct counters their tables'.
 fn merged_counters(whole: &Program, info: &P4Info) -> BTreeSet<u32> {
     let objects = (0..whole.instances.len()).map(InstanceId::from);
     let merged = objects.filter(|object| ir_state::is_merged_counter(whole, *object));
     let names: BTreeSet<&str> =
         merged.map(|object| whole.instance(object).control_plane_name.as_str()).collect();
-    info.counters.iter().filter(|counter| names.contains(counter.name())).map(Described::id).collect()
+    let counters = info.counters.iter().filter(|counter| names.contains(counter.name())).map(Described::id);
+    let direct = info.direct_counters.iter().filter(|counter| names.contains(counter.name()));
+    counters.chain(direct.map(|counter| counter.direct_table_id)).collect()
 }
 
 /// A number that identifies the whole program, whatever the placement: its text's FNV-1a hash.

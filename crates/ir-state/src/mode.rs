@@ -66,12 +66,13 @@ pub fn is_merged(program: &Program, object: InstanceId) -> bool {
         && matches!(mode_of(program, object), Mode::Merged(_))
 }
 
-/// True of counters with `@merge`, whose copies the controller merges too: all devices then show what all have counted. The copies of
+/// True of counters and direct counters with `@merge`, whose copies the controller merges too: all devices then show what all have counted. The copies of
 /// other counters are added up when they are read.
 pub fn is_merged_counter(program: &Program, object: InstanceId) -> bool {
     let instance = program.instance(object);
     let kind = sharing(program, program.extern_object(instance.object));
-    kind == Some(StateMode::Sum) && matches!(declared(program, instance), Ok(Some(Mode::Merged(_))))
+    matches!(kind, Some(StateMode::Sum | StateMode::PerEntry))
+        && matches!(declared(program, instance), Ok(Some(Mode::Merged(_))))
 }
 
 /// The order in which packets use the object shows: all that the data plane reads. Only the control plane changes profiles.
@@ -193,11 +194,13 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
     };
     match (sharing(program, object), mode) {
         (Some(StateMode::Sum), Mode::Merged(Merge::Add)) => Ok(Some(*mode)),
-        // Their copies add up when they are read, but a device that fails takes its counts with it.
-        (Some(StateMode::PerEntry), Mode::Merged(Merge::Add)) => Err(wrong(format!("this is a {}", object.name))
-            .note("its cells are entries, and devices have no common numbers for these")
-            .note("without the annotation, its copies are added up when they are read")
-            .help("leave it out, or count in a counter, whose index each entry has as an argument")),
+        (Some(StateMode::PerEntry), Mode::Merged(Merge::Add)) if has_entries(program, instance) => {
+            Err(wrong("its table has entries of the program".to_string())
+                .note("the controller numbers the entries that it writes, and devices count by these numbers")
+                .note("without the annotation, its copies are added up when they are read")
+                .help("leave it out, or let the control plane write the entries"))
+        }
+        (Some(StateMode::PerEntry), Mode::Merged(Merge::Add)) => Ok(Some(*mode)),
         (Some(StateMode::Sum | StateMode::PerEntry), _) => {
             Err(wrong(format!("a {} adds up", object.name)).help("leave it out, or write `@merge(\"add\")`"))
         }
@@ -224,6 +227,14 @@ fn declared(program: &Program, instance: &Instance) -> Result<Option<Mode>, Diag
         (None, Mode::Soft) if is_own_memory(object) => Ok(None),
         _ => Err(wrong(format!("this is a {}", object.name)).note("it is for registers")),
     }
+}
+
+/// A counter of a table whose entries, or some of them, the program declares.
+fn has_entries(program: &Program, instance: &Instance) -> bool {
+    let tables = program.controls.iter().flat_map(|control| &control.tables);
+    let is_it = |id: InstanceId| std::ptr::eq(program.instance(id), instance);
+    let mut own = tables.filter(|table| table.counters.is_some_and(is_it));
+    own.any(|table| !table.entries.is_empty())
 }
 
 /// The mode in an annotation; `None` inside if it names no operator, `None` outside if it says no mode.

@@ -32,6 +32,11 @@ impl<B: Builder> Prepared<B> {
         &self.new.target
     }
 
+    /// The same, to be changed.
+    pub fn target_mut(&mut self) -> &mut B::Target {
+        &mut self.new.target
+    }
+
     /// A cursor over all entities of the program, in an order in which they can be written again.
     pub fn written(&self) -> Written {
         self.new.store.written()

@@ -18,7 +18,7 @@ use p4runtime_proto::p4::v1::{
     stream_message_response as response,
 };
 use p4runtime_proto::p4rack::v1::Client;
-use p4runtime_store::Catalog;
+use p4runtime_store::Store;
 
 /// Effects of the server for its owner to carry out.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,9 +82,9 @@ impl<B: Builder> Server<B> {
         self.running.as_mut().map(|running| &mut running.target)
     }
 
-    /// The device that packets go through, with the names of its program's things.
-    pub fn running(&mut self) -> Option<(&Catalog, &mut B::Target)> {
-        self.running.as_mut().map(|running| (running.store.catalog(), &mut running.target))
+    /// The device that packets go through, with what the control plane has written.
+    pub fn running(&mut self) -> Option<(&Store, &mut B::Target)> {
+        self.running.as_mut().map(|running| (&running.store, &mut running.target))
     }
 
     /// The devices that updates may go to: the one that packets go through, one that waits for the commit, and one that is about to take the

@@ -1,5 +1,6 @@
-//! Merged registers and counters on a switch and its helpers.
+//! Merged registers, counters and direct counters on a switch and its helpers.
 
+mod entries;
 mod exact;
 mod killed;
 mod program;

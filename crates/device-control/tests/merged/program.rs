@@ -53,3 +53,22 @@ pub fn counts() -> String {
     let text = text.replace("seen.read(n, (bit<32>)hdr.h.a);", "");
     text.replace("seen.write((bit<32>)hdr.h.a, n);", "seen.count((bit<32>)hdr.h.a);")
 }
+
+/// A table at the helpers, whose entries count packets.
+pub fn entries() -> String {
+    let text = sums().replace(
+        &format!("register<bit<32>>({CELLS}) seen;"),
+        "direct_counter(CounterType.packets) seen;
+            table known {
+                key = { hdr.h.a: exact; }
+                actions = { NoAction; }
+                counters = seen;
+            }",
+    );
+    let step = "seen.read(n, (bit<32>)hdr.h.a);";
+    let (begin, end) = (text.rfind(step).expect("a step"), "seen.write((bit<32>)hdr.h.a, n);");
+    let stop = text.rfind(end).expect("its end") + end.len();
+    let text = format!("{}known.apply();{}", &text[..begin], &text[stop..]);
+    let (begin, stop) = (text.find(step).expect("a step"), text.find(end).expect("its end") + end.len());
+    format!("{}{}", &text[..begin], &text[stop..])
+}

@@ -339,6 +339,9 @@ impl Rig {
 
     pub fn id_of(&self) -> u32 {
         let rollout = self.controller.rollout().expect("there is a program");
+        if let Some(direct) = rollout.info.direct_counters.first() {
+            return direct.direct_table_id;
+        }
         let named = match self.counts {
             true => rollout.info.counters[0].preamble.as_ref(),
             false => rollout.info.registers[0].preamble.as_ref(),

@@ -12,6 +12,8 @@ pub struct Agent<C> {
     sequence: u64,
     /// The newest merge that has come.
     merged: u64,
+    /// The newest merge that was taken whole.
+    whole: u64,
     /// The newest push that the hub has named.
     acknowledged: u64,
     /// Part of each cell's value that was counted elsewhere, and the cell's epoch.
@@ -32,6 +34,7 @@ impl<C: Clone + Ord> Agent<C> {
             incarnation,
             sequence: 0,
             merged: 0,
+            whole: 0,
             acknowledged: 0,
             others: BTreeMap::new(),
             sent: BTreeMap::new(),
@@ -82,7 +85,7 @@ impl<C: Clone + Ord> Agent<C> {
     fn said(&self) -> Push<C> {
         let cells = since(&self.sent, self.acknowledged);
         let retired = self.retired.values().cloned().collect();
-        Push { incarnation: self.incarnation, sequence: self.sequence, seen: self.merged, cells, retired }
+        Push { incarnation: self.incarnation, sequence: self.sequence, seen: self.whole, cells, retired }
     }
 
     /// The device does not use a cell any more. `shown`: the data plane's last value; it begins with [`Kind::ZERO`] if it is used again.
@@ -127,7 +130,7 @@ impl<C: Clone + Ord> Agent<C> {
 
     /// Another hub has taken over: it may know nothing of what the one before has named, and counts merges anew.
     pub fn begin_with_another_hub(&mut self) {
-        (self.merged, self.acknowledged) = (0, 0);
+        (self.merged, self.whole, self.acknowledged) = (0, 0, 0);
     }
 
     /// The part of the shown value that this device has counted.
@@ -135,16 +138,30 @@ impl<C: Clone + Ord> Agent<C> {
         self.own(cell, shown).1
     }
 
+    /// The device has no other cells any more: their counts are gone, and the hub forgets them, too.
+    pub fn keep(&mut self, is_here: impl Fn(&C) -> bool) {
+        self.others.retain(|cell, _| is_here(cell));
+        self.sent.retain(|cell, _| is_here(cell));
+    }
+
     /// Handles a merge. Returns the changes of the data plane's cells; none if the message is old.
     pub fn merge(&mut self, message: &Merge<C>) -> Vec<(C, Change)> {
+        self.merge_some(message, |_| true)
+    }
+
+    /// [`Agent::merge`] where the device may not have some of the cells yet: the hub says these again, until the device has taken all of a merge.
+    pub fn merge_some(&mut self, message: &Merge<C>, is_here: impl Fn(&C) -> bool) -> Vec<(C, Change)> {
         if message.sequence <= self.merged || !self.named(message.incarnation, message.seen) {
             return vec![];
         }
         self.merged = message.sequence;
+        if message.cells.iter().all(|cell| is_here(&cell.cell)) {
+            self.whole = message.sequence;
+        }
         let mut changes = vec![];
         // A cell that is not used is not shown.
         for Cell { cell, epoch, value } in
-            message.cells.iter().filter(|cell| !self.unused.contains(&cell.cell))
+            message.cells.iter().filter(|cell| is_here(&cell.cell) && !self.unused.contains(&cell.cell))
         {
             let (known, others) = self.others.get(cell).copied().unwrap_or((0, Kind::ZERO));
             if *epoch < known {

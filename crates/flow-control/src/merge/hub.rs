@@ -48,6 +48,14 @@ pub struct State {
     pub own: Vec<Own>,
 }
 
+impl State {
+    /// The value of the cell.
+    pub fn total(&self, kind: Kind) -> u128 {
+        let own = self.own.iter().filter_map(|own| own.value);
+        own.fold(self.banked.value, |total, own| kind.combine(total, own))
+    }
+}
+
 /// A device's count of a cell, as the hub knows it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Own {
@@ -222,6 +230,18 @@ impl<C: Clone + Ord> Hub<C> {
         }
         self.changed.insert(cell);
         banked
+    }
+
+    /// A cell has ended, and its value is gone. Later counts of it must not come here: it would begin anew.
+    pub fn forget(&mut self, cell: &C) {
+        self.banked.remove(cell);
+        self.changed.remove(cell);
+        for device in &mut self.devices {
+            device.first_epochs.remove(cell);
+            device.own.remove(cell);
+            device.sent.remove(cell);
+            device.unused.remove(cell);
+        }
     }
 
     /// The incarnation of a device that is known, and its newest push; zeros before the first one.

@@ -24,6 +24,9 @@
 //! A device that does not need a cell any more *retires* it: its last count goes to the hub, which banks it. The device keeps
 //! the count until the hub has named the push, and may use the cell again only then.
 //!
+//! Cells may come and go, as entries of tables do. They are named by numbers that are not used again, and the hub forgets those that have ended.
+//! A device that lacks a cell of a merge does not name that merge, so the hub says it again.
+//!
 //! Whoever keeps what the hub knows of a cell ([`State`]), and of its devices' incarnations, can go on with another hub: it has a larger number, by
 //! which devices know that they have to say all again, and take merges by its sequence numbers.
 //!

@@ -235,3 +235,36 @@ fn a_new_incarnation_has_retired_nothing() {
     hub.push(0, &again.push([]));
     assert_eq!(again.merge(&hub.merges()[0].1), [('x', Change::Add(4))]);
 }
+
+/// An entry of a table may not be at all devices yet.
+#[test]
+fn a_cell_that_a_device_lacks_is_said_again() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let lacks = |cell: &char| *cell != 'x';
+    let first = exchange(&mut hub, [&a.push([('x', 5), ('y', 3)]), &b.push([])], 1);
+    assert_eq!(b.merge_some(&first, lacks), [('y', Change::Add(3))]);
+    hub.push(1, &b.push([('y', 3)]));
+    assert!(!hub.has_all(1));
+    let second = hub.merges().into_iter().find(|(device, _)| *device == 1).unwrap().1;
+    assert_eq!(b.merge(&second), [('x', Change::Add(5)), ('y', Change::Add(0))]);
+    hub.push(1, &b.push([('x', 5), ('y', 3)]));
+    assert!(hub.has_all(1));
+    // An older one changes nothing.
+    assert_eq!(b.merge(&first), []);
+}
+
+#[test]
+fn a_cell_that_has_ended_is_forgotten() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let merge = exchange(&mut hub, [&a.push([('x', 5), ('y', 1)]), &b.push([])], 1);
+    hub.write('x', 9);
+    hub.forget(&'x');
+    assert_eq!((hub.total(&'x'), hub.cells().into_iter().copied().collect()), (0, vec!['y']));
+    let later = hub.merges().into_iter().find(|(device, _)| *device == 1).unwrap().1;
+    assert_eq!(later.cells.iter().map(|cell| cell.cell).collect::<Vec<_>>(), ['y']);
+    // A device without the cell takes the others, and says nothing of it.
+    b.merge(&merge);
+    b.keep(|cell| *cell != 'x');
+    assert_eq!(b.push_all(&[('y', 1)].into()).cells, []);
+    assert_eq!(b.counted(&'x', 7), 7);
+}

@@ -31,8 +31,8 @@ control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std)
 //  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@soft` is not allowed here: it has `@sharded` too
     @merge("add") counter<bit<32>>(4, CounterType.packets) well;
     @merge("add") direct_counter(CounterType.packets) of_entries;
-//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: this is a direct_counter
-    table known { key = { hdr.h.a: exact; } actions = { NoAction; } counters = of_entries; }
+//  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error[P4R0243] `@merge` is not allowed here: its table has entries of the program
+    table known { key = { hdr.h.a: exact; } actions = { NoAction; } counters = of_entries; entries = { 1: NoAction(); } }
     apply {
         known.apply();
         no_operator.write(0, 1);

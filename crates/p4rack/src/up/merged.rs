@@ -18,12 +18,9 @@ pub(super) fn unheard(
         let known = |cell: &u64| taken.get(cell).copied().unwrap_or(0);
         let is_counter = rollout.merged_counters.contains(&object);
         let cells = counted(object).into_iter().filter(|(cell, own)| *own != known(cell));
-        // A counter's cell has packets and bytes.
+        // A counter's cell, and that of an entry, has packets and bytes.
         let cells: BTreeSet<u64> = cells.map(|(cell, _)| if is_counter { cell / 2 } else { cell }).collect();
-        let registers = rollout.info.registers.iter().filter_map(|register| register.preamble.as_ref());
-        let counters = rollout.info.counters.iter().filter_map(|counter| counter.preamble.as_ref());
-        let name =
-            registers.chain(counters).find(|named| named.id == object).map_or("?", |named| &named.name);
+        let name = rollout.object_name(object);
         if !cells.is_empty() {
             let s = if cells.len() == 1 { "" } else { "s" };
             lost.push(format!("the last counts of {} cell{s} of `{name}` are lost", cells.len()));
