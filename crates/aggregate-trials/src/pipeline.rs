@@ -161,7 +161,8 @@ pub fn frame(datagram: &Datagram) -> Vec<u8> {
     datagram.frame(mac(datagram.source), mac(datagram.destination))
 }
 
-fn start(compiled: &Compiled, engine: Engine) -> Result<Switch, String> {
+/// A device with the program and empty tables.
+pub fn start(compiled: &Compiled, engine: Engine) -> Result<Switch, String> {
     let options = Options::default();
     let refused = |found: Vec<Diagnostic>| format!("{found:?}");
     match engine {

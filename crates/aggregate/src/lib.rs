@@ -19,6 +19,7 @@
 //! | [`mapper`] | the sending side of one channel |
 //! | [`reducer`] | the master: generations, boot numbers, banks, commits |
 //! | [`program`] | the switch program of jobs, as P4, and its entries |
+//! | [`switchml`] | a switch program for SwitchML's workers and their packets |
 //! | [`switch`] | what the switch program does, as a model to compare it with |
 //! | [`traffic`] | bytes of a whole job on the reducer's link |
 //! | [`union`] | an estimate of the distinct keys of several mappers |
@@ -40,6 +41,7 @@ pub mod program;
 pub mod reducer;
 mod requests;
 pub mod switch;
+pub mod switchml;
 mod timer;
 pub mod traffic;
 pub mod union;

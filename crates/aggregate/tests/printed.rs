@@ -18,6 +18,13 @@ fn the_program_of_a_switch_after_others() {
     expect_file!["parent.p4"].assert_eq(&program.source().expect("it prints"));
 }
 
+/// With as many slots as a job of 8,192 in the public program.
+#[test]
+fn the_program_for_workers_of_switchml() {
+    expect_file!["switchml.p4"]
+        .assert_eq(&aggregate::switchml::source(8192).expect("there are not too many"));
+}
+
 /// The files of `examples/wordcount`.
 #[test]
 fn the_programs_and_the_entries_of_the_example() {

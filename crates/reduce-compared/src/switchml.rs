@@ -33,6 +33,8 @@ pub struct Packet {
 #[derive(Clone, Default, Debug)]
 struct Slot {
     seen: u64,
+    /// Workers of its present use; 0: all.
+    count: u16,
     sums: Vec<u32>,
 }
 
@@ -54,20 +56,22 @@ impl Switch {
         let (slot, set) = packet.slot;
         let [one, other] = self.slots.get_mut(slot)?;
         let (this, other) = if set == 0 { (one, other) } else { (other, one) };
-        let (bit, all) = (1 << worker, (1 << self.workers) - 1);
+        let bit = 1 << worker;
         if this.seen & bit != 0 {
-            let is_complete = this.seen == all;
+            // It stays complete until the first packet of its next use, whoever is in the other set by then.
+            let is_complete = this.count == 0;
             return is_complete.then(|| (Packet { values: this.sums.clone(), ..packet }, false));
         }
         // The worker has the result of the other set: its bit there is free.
         other.seen &= !bit;
-        if this.seen == 0 {
+        if this.count == 0 {
             this.sums = packet.values;
         } else {
             this.sums.iter_mut().zip(&packet.values).for_each(|(sum, value)| *sum = sum.wrapping_add(*value));
         }
         this.seen |= bit;
-        (this.seen == all).then(|| (Packet { values: this.sums.clone(), ..packet }, true))
+        this.count = (this.count + 1) % self.workers.max(1);
+        (this.count == 0).then(|| (Packet { values: this.sums.clone(), ..packet }, true))
     }
 }
 
