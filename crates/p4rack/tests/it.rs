@@ -71,6 +71,7 @@ mod rules;
 mod run_inputs;
 mod run_pass;
 mod running_flows;
+mod seawall;
 mod shards;
 mod shared_flows;
 mod slice;
