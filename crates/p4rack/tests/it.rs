@@ -4,6 +4,7 @@ mod ananta;
 mod app_views;
 mod apps;
 mod attack;
+mod baseline;
 mod borders;
 mod calls;
 mod clones_and_lengths;

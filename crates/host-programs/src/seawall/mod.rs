@@ -48,7 +48,7 @@ pub static SEAWALL: Kind = Kind {
     start,
 };
 
-/// Of P pairs: timer `n` is the next packet of pair `n`, timer `P + n` its receiver's next report, and timer `2P + m` the end of source `m`'s period.
+/// Timers of P pairs: timer `n` is the next packet of pair `n`, timer `P + n` its receiver's next report, and timer `2P + m` the end of source `m`'s period.
 struct Seawall {
     streams: Streams,
     port: u16,
@@ -59,7 +59,7 @@ struct Seawall {
 }
 
 struct Pair {
-    /// Its source, and its number there.
+    /// Number of the source, and of the pair there.
     place: (usize, usize),
     left: u64,
     /// From the receiver.
