@@ -339,10 +339,30 @@ fn limited_switches_run_the_protocols() {
         let rows = rows.iter().filter(|row| row[column].as_str().is_some_and(|cell| cell.starts_with(text)));
         rows.map(|row| row["protocol"].as_str().expect("a protocol")).collect()
     };
-    assert_eq!((rows.len(), with("program", "examples/").len()), (18, 16));
+    assert_eq!((rows.len(), with("program", "examples/").len()), (18, 17));
     assert_eq!(with("limited switch", "no"), ["CoDel"]);
-    assert_eq!(with("program", "none"), ["D3", "Seawall"]);
+    assert_eq!(with("program", "none"), ["D3"]);
     assert_eq!(with("program", "examples/conga, "), ["WCMP", "Presto"]);
+}
+
+/// FlexSwitch's Table 4: a switch with the features of the paper's baseline takes about as much as that.
+#[test]
+fn a_baseline_switch_fits_a_tofino() {
+    let output = reproduce_of("flexswitch", &["table4", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    let row = |name: &str| rows.iter().find(|row| row["program"] == name).expect("a row");
+    let (theirs, ours) = (row("paper: baseline"), row("ours: baseline"));
+    assert_eq!(ours["fits"], "yes");
+    for (column, most) in [("SRAM", 0.2), ("TCAM", 0.2), ("hash bits", 0.25), ("ALUs", 0.3)] {
+        let ratio = number(ours, column) / number(theirs, column);
+        assert!((ratio - 1.0).abs() < most, "{column}: {ratio}");
+    }
+    // As in the documentation.
+    let fits =
+        ["DCTCP", "Seawall", "RCP", "XCP"].map(|name| row(&format!("ours: {name} alone"))["fits"].clone());
+    assert_eq!(fits, ["yes", "yes", "no", "no"]);
 }
 
 #[test]

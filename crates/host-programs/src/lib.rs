@@ -10,6 +10,7 @@
 //! | `memcached` | `memcached` |
 //! | `tcp` | `tcp` |
 //! | `qcn` | `qcn` |
+//! | `seawall` | `seawall` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
 //! | `explicit` | `rcp`, `xcp`, `pfabric` |
@@ -31,6 +32,7 @@ pub mod program;
 pub mod qcn;
 pub mod reduce;
 pub mod request;
+pub mod seawall;
 pub mod source;
 pub mod stamp;
 pub mod station;
@@ -64,4 +66,5 @@ pub static KINDS: &[&Kind] = &[
     &explicit::XCP,
     &explicit::PFABRIC,
     &qcn::QCN,
+    &seawall::SEAWALL,
 ];

@@ -29,6 +29,7 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("qcn/RACK.toml", "links lose nothing, and hosts send at the rates that notifications give"),
     ("rcp/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
     ("retransmissions/RACK.toml", "links lose nothing, and hosts send at fixed times"),
+    ("seawall/RACK.toml", "links lose nothing, and hosts send at the rates that marks give"),
     (
         "snat/RACK.toml",
         "links lose nothing, hosts send at fixed times, and the handler was made with the file's seed",

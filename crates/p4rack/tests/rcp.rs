@@ -233,6 +233,41 @@ fn a_network_of_a_few_lines_needs_the_same_times() {
     assert!(half < 0.001 && (means - 1.0).abs() < 0.05, "{half} {means}");
 }
 
+/// The times in milliseconds that transfers need in ns-3, where the program (Dukkipati's form) is the switch of a node and hosts have code of their own.
+fn ns_3_times(place: &str, flows: &[Flow]) -> Vec<f64> {
+    let lines = flows.iter().map(|flow| format!("{} {} {}\n", flow.host, flow.at_ns, flow.bytes));
+    let list = std::env::temp_dir().join(format!("p4rack-ns3-{}.txt", std::process::id()));
+    std::fs::write(&list, lines.collect::<String>()).unwrap();
+    let done = std::process::Command::new(Path::new(place).join("rcp"))
+        .args([format!("{EXAMPLE}/rcp.p4"), format!("{EXAMPLE}/entries.stf"), "DUKKIPATI=1".to_string()])
+        .stdin(std::fs::File::open(&list).unwrap())
+        .output()
+        .unwrap();
+    std::fs::remove_file(&list).unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let times = String::from_utf8(done.stdout).unwrap();
+    times.lines().map(|ns| ns.parse::<f64>().unwrap() / 1e6).collect()
+}
+
+/// `ns3/test` builds the programs and runs this with their folder in `P4RACK_NS3`.
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn ns_3_needs_the_same_times() {
+    let Ok(place) = std::env::var("P4RACK_NS3") else { return };
+    // One transfer of each host, with new ones every 2 ms.
+    let few = |rack: &mut Rack| {
+        let load = &mut rack.workloads[0].load;
+        (load.count, load.size, load.stagger) = (1, 1_000_000, Duration::from_ms(2));
+        load.set("list", Value::Number(0), Span::NONE);
+    };
+    let racked = racked("RACK.toml", "DUKKIPATI", few);
+    let (samples, report) = run(&racked);
+    let (times, wanted) = (times(&samples), ns_3_times(&place, &flows(&racked.rack)));
+    assert!(times.len() == 8 && wanted.len() == 8 && report.links[17].refused == 0);
+    let off = times.iter().zip(&wanted).map(|(time, wanted)| (time / wanted - 1.0).abs());
+    assert!(off.fold(0.0, f64::max) < 0.02, "{times:?} {wanted:?}");
+}
+
 #[test]
 fn the_approximation_takes_as_long_as_its_exact_twin() {
     let more = |rack: &mut Rack| rack.workloads[0].load.count = 400;

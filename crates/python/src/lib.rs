@@ -4,21 +4,17 @@
 
 mod groups;
 
-use base_diag::{Diagnostic, SourceMap, Span, Style, render};
+use base_diag::{Diagnostic, Span};
 use base_time::{Duration, Time};
-use compiler::{Until, compile};
 use control_writes as writes;
 use device_text::state;
-use ir_fill::Resolver;
 use p4_entries::{Args, Keys, Match, Named, Run, Statement, Value, parse_match};
-use p4rack::run::{Engine, Job, entries};
-use p4rack::{Disk, sources};
+use p4rack::run::loaded::Loaded;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 pyo3::create_exception!(_native, Error, PyException, "What is wrong, where, and what to do.");
 
@@ -28,10 +24,7 @@ type Sent<'py> = (u32, Bound<'py, PyBytes>);
 /// One device with a program. Packets run as machine code.
 #[pyclass(unsendable)]
 struct Switch {
-    switch: device::Switch,
-    resolver: Resolver,
-    program: Arc<ir::Program>,
-    map: SourceMap,
+    loaded: Loaded,
     now: Time,
 }
 
@@ -48,43 +41,18 @@ impl Switch {
         engine: &str,
         seed: u64,
     ) -> PyResult<Switch> {
-        let engine = match engine {
-            "native" => Engine::Native,
-            "interp" => Engine::Interp,
-            other => {
-                return Err(Error::new_err(format!("there is no engine `{other}`: `native` or `interp`")));
-            }
-        };
-        let mut map = SourceMap::new();
-        let options = p4_syntax::Options { defines, ..p4_syntax::Options::default() };
         let main = program.display().to_string();
-        let compiled = compile(&main, &Disk, &options, Until::Elaborated, &mut map);
-        let Some(program) = compiled.program else { return Err(error_of(&compiled.diagnostics, &map)) };
-        let job = Job {
-            program: Arc::clone(&program),
-            fillings: vec![],
-            seed,
-            interval: None,
-            cpu_port: None,
-            trace: false,
-            engine,
-            registry: p4rack::functions::runnable(&program).map_err(|found| error_of(&found, &map))?,
-        };
-        let (switch, resolver) = job.device().map_err(|found| error_of(&found, &map))?;
-        let mut made = Switch { switch, resolver, program, map, now: Time::ZERO };
+        let loaded = Loaded::new(&main, defines, engine, seed).map_err(Error::new_err)?;
+        let mut made = Switch { loaded, now: Time::ZERO };
         if let Some(path) = entries {
-            let read = sources::read(&path, &mut made.map);
-            let (text, base) = read.map_err(|found| error_of(&[found], &made.map))?;
-            made.fill(&path, &text, base)?;
+            made.loaded.fill_file(&path).map_err(Error::new_err)?;
         }
         Ok(made)
     }
 
     /// Writes entries: STF, TOML, commands of `simple_switch_CLI`, or P4Runtime updates as text.
     fn write(&mut self, text: &str) -> PyResult<()> {
-        let base = sources::add("entries", text, &mut self.map);
-        let base = base.map_err(|_| Error::new_err("too much text for one switch: make another one"))?;
-        self.fill(Path::new("entries"), text, base)
+        self.loaded.fill(text).map_err(Error::new_err)
     }
 
     /// Adds an entry: a key is a number, or a text like `10.0.0.0/8`, `0x800&&&0xff00`, `1..5`, `*`.
@@ -118,27 +86,28 @@ impl Switch {
             rates: None,
             span: Span::NONE,
         };
-        self.resolver.fill(&[entry], &mut self.switch).map_err(error_without_place)
+        let Loaded { resolver, switch, .. } = &mut self.loaded;
+        resolver.fill(&[entry], switch).map_err(error_without_place)
     }
 
     /// Runs a frame and all packets that result from it; returns pairs of port and bytes. Time advances by a microsecond.
     fn process<'py>(&mut self, py: Python<'py>, port: u32, frame: &[u8]) -> PyResult<Vec<Sent<'py>>> {
-        self.switch.check_port(port).map_err(|error| Error::new_err(error.message))?;
+        self.loaded.switch.check_port(port).map_err(|error| Error::new_err(error.message))?;
         self.now += Duration::from_us(1);
-        let outputs = self.switch.process(port, frame, self.now);
+        let outputs = self.loaded.switch.process(port, frame, self.now);
         Ok(outputs.into_iter().map(|out| (out.port, PyBytes::new(py, &out.frame))).collect())
     }
 
     /// The names of all tables.
     fn tables(&self) -> Vec<String> {
-        self.switch.tables().map(str::to_string).collect()
+        self.loaded.switch.tables().map(str::to_string).collect()
     }
 
     /// The entries of a table: dicts with `keys`, `action`, `data`, `priority`, `packets` and `bytes`.
     fn entries<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let refused = |error: dataplane_api::EntryError| Error::new_err(error.message);
         let mut all = vec![];
-        for entry in self.switch.table_entries(table).map_err(refused)? {
+        for entry in self.loaded.switch.table_entries(table).map_err(refused)? {
             let dict = PyDict::new(py);
             let keys: Vec<String> = entry.key.matches.iter().map(device_text::trace::key_text).collect();
             dict.set_item("keys", keys)?;
@@ -165,16 +134,8 @@ impl Switch {
 
     /// State of registers, counters and meters, in the form of `p4rack run --state --format json`.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let text = state::json(&state::objects(&self.switch)).to_string();
+        let text = state::json(&state::objects(&self.loaded.switch)).to_string();
         py.import("json")?.call_method1("loads", (text,))
-    }
-}
-
-impl Switch {
-    fn fill(&mut self, path: &Path, text: &str, start: u32) -> PyResult<()> {
-        let filling = entries::read(&self.program, path, text, start);
-        let filled = filling.and_then(|filling| filling.fill(&mut self.resolver, &mut self.switch));
-        filled.map_err(|found| error_of(&found, &self.map))
     }
 }
 
@@ -182,11 +143,6 @@ impl Switch {
 fn wanted(value: &Bound<'_, PyAny>) -> PyResult<Match> {
     let text = value.str()?.to_string();
     parse_match(&text).map_err(|error| Error::new_err(format!("`{text}`: {error}")))
-}
-
-fn error_of(found: &[Diagnostic], map: &SourceMap) -> PyErr {
-    let text: String = found.iter().map(|problem| render(problem, map, Style::Plain)).collect();
-    Error::new_err(text)
 }
 
 /// An error for diagnostics without a place in a text.

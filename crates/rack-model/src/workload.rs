@@ -81,6 +81,14 @@
 //! count = 1000              # number of packets of each pair
 //!
 //! [[workload]]
+//! kind = "seawall"          # UDP packets of a tenant that shares links by its weight (docs/protocols.md)
+//! rate = "900Mbit/s"        # bits of frames per second that each pair wishes
+//! weight = 2                # the tenant's share of each link; default 1
+//! share = "source"          # whose rates follow the weight: each sender's with all its receivers, or "pair": each pair's; default "source"
+//! port = 9303               # port of the receiver; default 9303
+//! count = 1000              # number of packets of each pair
+//!
+//! [[workload]]
 //! kind = "reduce"           # a job of MapReduce: each of `from` is a mapper, `to` the reducer, a switch between them folds pairs
 //! op = "add"                # or "max", "min", "or"
 //! by = "switch"             # or "hosts": every pair travels to the reducer

@@ -1,11 +1,12 @@
 //! One program on one device: entries, packets from STF, capture files or hex, and the results.
 //!
 //! [`Job`] makes the device; [`Job::test`] and [`Job::feed`] run packets and pass each [`Step`] to a callback.
-//! [`text`] and [`json`] write steps; `device-text` has traces and state objects.
+//! [`loaded`] has a device for other languages. [`text`] and [`json`] write steps; `device-text` has traces and state objects.
 
 pub mod entries;
 pub mod feed;
 pub mod json;
+pub mod loaded;
 pub mod pass;
 pub mod spec;
 pub mod step;

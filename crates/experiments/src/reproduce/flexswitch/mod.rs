@@ -7,19 +7,21 @@ mod fig6;
 mod table1;
 mod table2;
 mod table3;
+mod table4;
 mod table6;
 mod transfers;
 
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const FLEXSWITCH: [&Experiment; 7] = [
+pub const FLEXSWITCH: [&Experiment; 8] = [
     &fig2::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &fig3::EXPERIMENT,
     &table3::EXPERIMENT,
     &fig6::EXPERIMENT,
+    &table4::EXPERIMENT,
     &table6::EXPERIMENT,
 ];
 

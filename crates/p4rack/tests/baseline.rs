@@ -1,0 +1,32 @@
+//! `examples/baseline`: bridging, routing, tunnels and flooding, as machine code and in the interpreter. The expected frames are in `packets.stf`.
+
+use base_diag::{SourceMap, Style, render};
+use p4_syntax::Options;
+use p4rack::run::{Engine, Job, entries};
+use std::path::Path;
+
+#[test]
+fn a_baseline_switch_bridges_routes_and_tunnels() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/baseline");
+    for engine in [Engine::Native, Engine::Interp] {
+        let mut map = SourceMap::new();
+        let mut run = || {
+            let program = folder.join("baseline.p4").to_string_lossy().into_owned();
+            let program =
+                p4rack::rack::compile_program(&program, &Options::default(), &mut map, &mut vec![])?;
+            let mut read = |name| p4rack::sources::read(&folder.join(name), &mut map).map_err(|d| vec![d]);
+            let ((filling, start), (test, from)) = (read("entries.toml")?, read("packets.stf")?);
+            let fillings = vec![entries::read(&program, &folder.join("entries.toml"), &filling, start)?];
+            let (test, problems) = p4_stf::parse(&test, from);
+            assert!(problems.is_empty() && test.statements.len() > 10, "{problems:#?}");
+            let registry = netfn_registry::all();
+            let (interval, cpu_port) = (None, None);
+            let job = Job { program, fillings, seed: 1, interval, cpu_port, trace: false, engine, registry };
+            let (report, _) = job.test(&test, &mut |_| Ok(()))?;
+            if report.passed() { Ok(()) } else { Err(report.problems) }
+        };
+        let result = run();
+        let text = |found: &Vec<_>| found.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>();
+        assert!(result.is_ok(), "{engine:?}: {}", result.as_ref().err().map(text).unwrap_or_default());
+    }
+}
