@@ -52,7 +52,7 @@ fn datagram(worker: u16, payload: Vec<u8>) -> Datagram {
     Datagram { source: address(worker), destination: SWITCH, port: PORT + 2, ecn: 0, payload }
 }
 
-/// What comes out for a packet of a worker: worker and payload.
+/// Worker and payload of each packet that comes out for a packet of a worker.
 fn pass(switch: &mut Switch, worker: u16, datagram: &Datagram) -> Vec<(u16, Vec<u8>)> {
     let frame = datagram.frame(mac(datagram.source), mac(datagram.destination));
     let queued = switch.ingress(u32::from(worker) + 1, frame, Time::ZERO);

@@ -334,7 +334,7 @@ fn two_rounds(window: u32) -> Mapper {
     Mapper::new(config, vec![round(0..3), round(3..6)].into())
 }
 
-/// What a mapper sends now: kind, generation and number in it.
+/// Kind, generation and number in it of each packet that a mapper sends now.
 fn sent(mapper: &mut Mapper) -> Vec<(Kind, u32, u32)> {
     let packets = std::iter::from_fn(|| mapper.poll(Time::ZERO));
     packets.map(|packet| (packet.kind, packet.generation, packet.seq & 0xffff)).collect()
