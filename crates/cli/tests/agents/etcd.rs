@@ -7,6 +7,7 @@ use crate::fake_etcd::Server;
 use crate::setup::{Rack, Starting, Switch, directory, free_tcp};
 use base_time::Rng;
 use std::collections::BTreeSet;
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -26,8 +27,15 @@ impl Members {
         Members::serving("http", name, count, more)
     }
 
-    /// Clients use this scheme.
+    /// Clients use this scheme. A port that was free may be taken before a member listens there: the member ends, and all begin anew at others.
     fn serving(scheme: &str, name: &str, count: usize, more: &[&str]) -> Members {
+        (0..5)
+            .map(|_| Members::begin(scheme, name, count, more))
+            .find_map(|mut members| members.all_serve().then_some(members))
+            .expect("five times, a member of etcd has ended")
+    }
+
+    fn begin(scheme: &str, name: &str, count: usize, more: &[&str]) -> Members {
         let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("etcd_{name}"));
         let _ = std::fs::remove_dir_all(&directory);
         std::fs::create_dir_all(&directory).unwrap();
@@ -52,6 +60,21 @@ impl Members {
         };
         let members = places.iter().enumerate().map(start).collect();
         Members { members, directory }
+    }
+
+    /// True as soon as clients can connect to all members; false if one has ended.
+    fn all_serve(&mut self) -> bool {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            if self.members.iter_mut().any(|(_, process, _)| process.try_wait().unwrap().is_some()) {
+                return false;
+            }
+            if self.members.iter().all(|(address, ..)| TcpStream::connect(address).is_ok()) {
+                return true;
+            }
+            assert!(Instant::now() < until, "etcd does not serve");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     fn run(args: &[String]) -> Child {
