@@ -120,9 +120,14 @@ impl Desired {
         }
     }
 
+    /// The key of an entry, if its table's entries have numbers: most tables' have none, and each write comes here.
+    fn numbered_key(&self, entry: &TableEntry) -> Option<EntryKey> {
+        self.numbers.are_in(entry.table_id).then(|| self.catalog.entry_key(entry).ok())?
+    }
+
     /// The number of an entry, if its table's entries have any.
     pub(crate) fn number(&self, entry: &TableEntry) -> Option<u64> {
-        self.numbers.get(entry.table_id, &self.catalog.entry_key(entry).ok()?)
+        self.numbers.get(entry.table_id, &self.numbered_key(entry)?)
     }
 
     /// The update as devices get it, with the number of its entry.
@@ -131,7 +136,7 @@ impl Desired {
         else {
             return Cow::Borrowed(update);
         };
-        let key = self.catalog.entry_key(entry).ok().filter(|_| update.r#type() != Type::Delete);
+        let key = self.numbered_key(entry).filter(|_| update.r#type() != Type::Delete);
         let Some(number) = key.and_then(|key| self.numbers.latest(entry.table_id, &key)) else {
             return Cow::Borrowed(update);
         };

@@ -46,10 +46,15 @@ impl Numbers {
         Numbers { tables, last, ..Numbers::default() }
     }
 
+    /// True of a table whose entries have numbers.
+    pub(crate) fn are_in(&self, table: u32) -> bool {
+        self.tables.contains(&table)
+    }
+
     /// An entry comes or goes.
     pub(crate) fn note(&mut self, change: &Change) {
         let Change::Entry { table, key, to, .. } = change else { return };
-        if !self.tables.contains(table) {
+        if !self.are_in(*table) {
             return;
         }
         let key = (*table, key.clone());
@@ -84,7 +89,7 @@ impl Numbers {
     /// The entry's number, if its table has any.
     pub(crate) fn get(&self, table: u32, key: &EntryKey) -> Option<u64> {
         match key.is_of_default() {
-            true => self.tables.contains(&table).then_some(OF_DEFAULT),
+            true => self.are_in(table).then_some(OF_DEFAULT),
             false => self.of.get(&(table, key.clone())).copied(),
         }
     }
@@ -95,10 +100,10 @@ impl Numbers {
         self.get(table, key).or_else(gone)
     }
 
-    /// A deletion is not undone any more.
-    pub(crate) fn is_gone(&mut self, table: u32, number: u64) {
-        self.gone.retain(|(of, _), numbers| {
-            numbers.retain(|one| *of != table || *one != number);
+    /// Deletions, by table and number, that are not undone any more.
+    pub(crate) fn are_gone(&mut self, ended: &BTreeSet<(u32, u64)>) {
+        self.gone.retain(|(table, _), numbers| {
+            numbers.retain(|number| !ended.contains(&(*table, *number)));
             !numbers.is_empty()
         });
     }
@@ -152,7 +157,7 @@ mod tests {
         assert_eq!(numbers.get(1, &key(1)), Some(7));
         numbers.undoes = false;
         numbers.note(&change(1, false));
-        numbers.is_gone(1, 7);
+        numbers.are_gone(&[(1, 7)].into());
         numbers.undoes = true;
         numbers.note(&change(1, true));
         assert_eq!(numbers.get(1, &key(1)), Some(9));

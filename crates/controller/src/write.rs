@@ -146,13 +146,13 @@ async fn transact<P: Planner>(
     {
         let mut state = shared.state();
         // Whatever has not been done is undone.
-        let gone = match &ended {
-            Ok(Ended::Done(_)) => deleted,
+        let gone: BTreeSet<(u32, u64)> = match &ended {
+            Ok(Ended::Done(_)) => deleted.into_iter().collect(),
             _ => inserted.iter().map(|one| (one.table, one.number)).collect(),
         };
-        for (table, number) in gone {
-            state.merged.end_entry(table, number);
-            state.server.target().into_iter().for_each(|desired| desired.numbers.is_gone(table, number));
+        gone.iter().for_each(|(table, number)| state.merged.end_entry(*table, *number));
+        if let Some(desired) = state.server.target().filter(|_| !gone.is_empty()) {
+            desired.numbers.are_gone(&gone);
         }
     }
     let ended = ended?;

@@ -106,6 +106,16 @@ pub(crate) fn answer(handler: &Handler, is_ok: bool, response: &[u8], outputs: &
     }
 }
 
+/// The same for packed numbers: the response, and whether there is one where the handler says so.
+pub(crate) fn answer_packed(handler: &Handler, is_ok: bool, response: &[u8], outputs: &mut [u8]) {
+    let at = outputs.len().saturating_sub(usize::from(handler.returns));
+    let (to, result) = outputs.split_at_mut(at);
+    if is_ok && response.len() == to.len() {
+        to.copy_from_slice(response);
+    }
+    result.fill(u8::from(is_ok));
+}
+
 /// A time in nanoseconds, all ones for never.
 pub(crate) fn time_of(ns: u64) -> Option<Time> {
     // Times beyond 2^63 picoseconds do not come.
@@ -138,20 +148,14 @@ impl ValueExtern for Inline {
         mirrors: &dyn Mirrors,
         now: Time,
     ) -> bool {
-        let response = self.instance.response().len();
-        let (to, result) = outputs.split_at_mut(response.min(outputs.len()));
+        let given = self.instance.response().len() + usize::from(self.handler.returns);
         let request = self.instance.request();
-        if (request.len(), response, usize::from(self.handler.returns))
-            != (inputs.len(), to.len(), result.len())
-        {
+        if (request.len(), given) != (inputs.len(), outputs.len()) {
             return false;
         }
         request.copy_from_slice(inputs);
         let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
-        if is_ok {
-            to.copy_from_slice(self.instance.response());
-        }
-        result.fill(u8::from(is_ok));
+        answer_packed(&self.handler, is_ok, self.instance.response(), outputs);
         true
     }
 

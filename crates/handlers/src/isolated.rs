@@ -11,7 +11,7 @@
 //! A flow whose packets kill the process twice in a minute poisons it: its calls get no answer any more, without reaching the handler.
 
 use crate::failure::{Failure, Failures};
-use crate::inline::{answer, refused_config, time_of};
+use crate::inline::{answer, answer_packed, refused_config, time_of};
 use crate::process::{BUDGET, Process, Silence};
 use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
@@ -135,12 +135,7 @@ impl Pool {
     /// A call with packed numbers.
     fn packed(&self, inputs: &[u8], outputs: &mut [u8], mirrors: &dyn Mirrors, now: Time) {
         let given = self.of_request(inputs).with(|worker| worker.call(inputs, mirrors, now));
-        let response = outputs.len().saturating_sub(usize::from(self.handler.returns));
-        let (to, result) = outputs.split_at_mut(response);
-        result.fill(u8::from(given.is_some()));
-        if let Some(given) = given.filter(|given| given.len() == to.len()) {
-            to.copy_from_slice(&given);
-        }
+        answer_packed(&self.handler, given.is_some(), given.as_deref().unwrap_or_default(), outputs);
     }
 
     /// The worker of a flow.
