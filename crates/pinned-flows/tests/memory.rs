@@ -24,10 +24,10 @@ const FLOWS: u64 = 100_000;
 const RESIDENTS: [u64; 2] = [200, 1_000];
 
 /// Bytes of a flow of the example app `nat`: two entries, with five and six fields.
-const MOST_FLOW: u64 = 8 << 10;
+const MOST_FLOW: u64 = 6 << 10;
 
 /// Bytes of such a flow that is at the switch, besides.
-const MOST_RESIDENT: u64 = 32 << 10;
+const MOST_RESIDENT: u64 = 4 << 10;
 
 const COSTS: Costs = Costs {
     window: Duration::from_ms(100),
