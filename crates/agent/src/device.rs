@@ -8,7 +8,9 @@ use bmv2_thrift::Notifications;
 use controller::{Answer, Ask, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
 use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
-use device_control::{Event, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition};
+use device_control::{
+    Event, Metric, PORT_HAND_OVERS, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition,
+};
 use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Queued, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -324,6 +326,8 @@ impl Owner {
             Metric::new(PORT_RECEIVED, count.received).with("port", port).add_to(&mut all);
             Metric::new(PORT_SENT, count.sent).with("port", port).add_to(&mut all);
         }
+        let hand_overs = |(port, count)| Metric::new(PORT_HAND_OVERS, count).with("port", port);
+        all.extend(self.lanes.hand_overs().into_iter().map(hand_overs));
         let up = |(port, is_up): (u32, bool)| Metric::new("port_up", is_up.into()).with("port", port);
         all.extend(self.lanes.links().into_iter().map(up));
         let lost = |(port, why, count)| Metric::new(PORT_LOST, count).with("port", port).with("reason", why);

@@ -35,6 +35,9 @@ const NAP: std::time::Duration = std::time::Duration::from_millis(100);
 /// Sleep while a source waits for room.
 const SHORT_NAP: std::time::Duration = std::time::Duration::from_micros(100);
 
+/// EtherType of hand-overs between devices of a rack (`ETHER_TYPE` in `ir-split`).
+const HAND_OVER: [u8; 2] = [0x88, 0xb5];
+
 /// State shared by a lane and the thread that owns the device.
 pub(crate) struct Turn {
     /// The lane has it for a round, the owner to change it: nothing runs meanwhile.
@@ -50,6 +53,8 @@ pub(crate) struct State {
     /// Switch that runs frames; without it they are passed to the owner.
     runs: Option<Runs>,
     pub(crate) counts: ByPort<PortCount>,
+    /// See [`Lanes::hand_overs`](crate::Lanes::hand_overs).
+    pub(crate) hand_overs: ByPort<u64>,
     /// Port states as reported to the owner: a port is up until it is reported down.
     pub(crate) links: ByPort<bool>,
     /// Change for the lane's next round.
@@ -130,6 +135,19 @@ impl State {
             let mut count = PortCount::default();
             add(&mut count);
             self.counts.insert(port, count);
+        }
+    }
+
+    /// Counts the frames that look like hand-overs.
+    fn count_hand_overs<'f>(&mut self, port: Port, frames: impl Iterator<Item = &'f [u8]>) {
+        let count = frames.filter(|frame| frame.get(12..14) == Some(&HAND_OVER[..])).count() as u64;
+        if count == 0 {
+            return;
+        }
+        if let Some(known) = self.hand_overs.get_mut(port) {
+            *known += count;
+        } else if self.hand_overs.len() < MOST_PORTS {
+            self.hand_overs.insert(port, count);
         }
     }
 }
@@ -255,7 +273,7 @@ impl Lane {
                 continue;
             }
             let error = match passes {
-                true => self.take_to_pass(port, source.as_mut(), &mut round),
+                true => self.take_to_pass(&mut state, port, source.as_mut(), &mut round),
                 false => self.take_to_run(&mut state, port, source.as_mut(), &mut round),
             }
             .err();
@@ -279,12 +297,21 @@ impl Lane {
     }
 
     /// Takes a batch of a source and forwards it to the owner, which runs it.
-    fn take_to_pass(&mut self, port: Port, source: &mut dyn Source, round: &mut Round) -> io::Result<()> {
+    fn take_to_pass(
+        &mut self,
+        state: &mut State,
+        port: Port,
+        source: &mut dyn Source,
+        round: &mut Round,
+    ) -> io::Result<()> {
         self.passing.clear();
         let received = source.receive(port, &mut self.passing);
         round.is_busy |= !self.passing.is_empty();
+        let came = self.passing.came();
+        state.count_hand_overs(port, self.passing.packets()[..came].iter().map(|packet| packet.frame()));
+        state.count_hand_overs(port, self.passing.long().into_iter());
         let now = self.now();
-        for at in 0..self.passing.came() {
+        for at in 0..came {
             let frame = self.passing.packets()[at].frame().to_vec();
             self.pass_on(Passed::Frame(port, now, frame));
         }
@@ -311,6 +338,9 @@ impl Lane {
             came += count;
             if count > 0 || long > 0 {
                 round.is_busy = true;
+                let packets = &self.batch.packets()[before..before + count];
+                state.count_hand_overs(port, packets.iter().map(|packet| packet.frame()));
+                state.count_hand_overs(port, self.batch.long().into_iter());
                 self.came_by.push((port, count as u64 + long));
             }
             if is_full {

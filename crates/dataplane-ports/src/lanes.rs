@@ -159,6 +159,17 @@ impl Lanes {
         all
     }
 
+    /// Received frames with the EtherType of hand-overs, by port. Those on a port that joins no devices of a rack are the program's own, or forged.
+    pub fn hand_overs(&self) -> BTreeMap<Port, u64> {
+        let mut all = BTreeMap::new();
+        for (turn, _) in &self.lanes {
+            for (port, count) in turn.state.lock().hand_overs.iter() {
+                *all.entry(port).or_default() += count;
+            }
+        }
+        all
+    }
+
     /// Whether something is at the other end, by port.
     pub fn links(&self) -> BTreeMap<Port, bool> {
         let mut all = BTreeMap::new();

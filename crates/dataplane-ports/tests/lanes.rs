@@ -102,6 +102,36 @@ fn what_comes_of_frames_leaves_each_port_in_order() {
     assert_eq!(lanes.ports().lost() + lanes.lost(), 0);
 }
 
+/// Whether the lane runs the frames or passes them on.
+#[test]
+fn frames_that_look_like_hand_overs_are_counted() {
+    let hand_over = |length: usize| {
+        let mut frame = vec![0; length];
+        frame[12..14].copy_from_slice(&[0x88, 0xb5]);
+        frame
+    };
+    for runs in [false, true] {
+        let (lanes, mut outside) = device(1..4, 1);
+        if runs {
+            lanes.set(Some(&Path::new(shared(), None)), |_| ());
+        }
+        // The third is too long for a packet's buffer.
+        for length in [14, 60, 2000] {
+            assert!(outside.get_mut(&1).unwrap().send(&hand_over(length)));
+        }
+        let turned = [vec![0; 12], vec![0xb5, 0x88], vec![0; 46]].concat();
+        let short = [vec![0; 12], vec![0x88]].concat();
+        for frame in [turned, short, vec![0x88, 0xb5]] {
+            assert!(outside.get_mut(&2).unwrap().send(&frame));
+        }
+        assert!(outside.get_mut(&3).unwrap().send(&hand_over(60)));
+        let expected = BTreeMap::from([(1, 3), (3, 1)]);
+        let count = || lanes.counts().values().map(|count| count.received).sum::<u64>();
+        drain(&mut outside, || lanes.hand_overs() == expected && (!runs || count() == 7));
+        assert_eq!(lanes.hand_overs(), expected, "{runs}");
+    }
+}
+
 #[test]
 fn frames_of_many_ports_are_run_together_and_stay_in_order() {
     for count in [1, 3] {

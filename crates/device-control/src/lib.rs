@@ -70,7 +70,9 @@ pub use flow_moves::{End, FlowMoves, Moved, Side};
 pub use group_control::{GroupControl, GroupStep, RackGroup, Standing, group_refusal, write_group};
 pub use known::Known;
 use known::KnownProgram;
-pub use metric::{MERGES_REFUSED, Metric, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary};
+pub use metric::{
+    MERGES_REFUSED, Metric, PORT_HAND_OVERS, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary,
+};
 pub use new_flows::{Held, Hold, NewFlowCounters};
 pub use one::OneSwitch;
 pub use plan::{Splitter, make_part, wires};

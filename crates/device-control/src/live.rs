@@ -46,6 +46,10 @@ impl Live for Controlled {
         self.view().memory(self.catalog.extern_object(object)?.1.name()).or_else(refused)
     }
 
+    fn memory_version(&self, object: u32) -> Result<Option<u64>> {
+        self.view().memory_version(self.catalog.extern_object(object)?.1.name()).or_else(refused)
+    }
+
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64> {
         let of = entry_of(self.catalog.table(table)?.name(), key);
         Ok(self.view().entry_idle(of, self.now).or_else(refused)?.as_ns())

@@ -43,6 +43,9 @@ pub const PORT_RECEIVED: &str = "port_frames_received_total";
 pub const PORT_SENT: &str = "port_frames_sent_total";
 
 /// See [`KINDS`].
+pub const PORT_HAND_OVERS: &str = "port_hand_overs_total";
+
+/// See [`KINDS`].
 pub const PORT_LOST: &str = "port_frames_lost_total";
 
 /// See [`KINDS`].
@@ -59,6 +62,10 @@ const KINDS: &[(&str, &str)] = &[
     ("device_frames_sent_total", "Frames sent by a device of the rack."),
     (PORT_RECEIVED, "Frames received on a port of a device."),
     (PORT_SENT, "Frames sent on a port of a device."),
+    (
+        PORT_HAND_OVERS,
+        "Frames with the EtherType of hand-overs received on a port of a device. On a port that joins no devices they are the program's own, or forged.",
+    ),
     ("port_up", "1 if a port is up."),
     (PORT_LOST, "Frames lost by a port, by reason."),
     ("frames_held", "Frames that wait while the switch is held."),
@@ -140,6 +147,7 @@ pub(crate) fn of_device(counted: &p4runtime_proto::p4rack::v1::Metric, device: &
         "frames_held" => "frames_held",
         PORT_RECEIVED => PORT_RECEIVED,
         PORT_SENT => PORT_SENT,
+        PORT_HAND_OVERS => PORT_HAND_OVERS,
         PORT_LOST => PORT_LOST,
         _ => return None,
     };
@@ -180,7 +188,12 @@ pub fn summary(metrics: &[Metric]) -> String {
         lines.push(format!("{came} frames received on the switch's ports, {left} sent"));
     }
     let is_shown = |name: &str| match name {
-        "frames_received_total" | "frames_sent_total" | PORT_RECEIVED | PORT_SENT | PORT_LOST => false,
+        "frames_received_total"
+        | "frames_sent_total"
+        | PORT_RECEIVED
+        | PORT_SENT
+        | PORT_HAND_OVERS
+        | PORT_LOST => false,
         _ => name.ends_with("_total") && !name.starts_with("device_"),
     };
     for metric in metrics.iter().filter(|metric| metric.value > 0 && is_shown(metric.name)) {

@@ -2,6 +2,7 @@
 
 use crate::objects::Object;
 use crate::objects::counter::Counter;
+use crate::objects::frame::FrameObject;
 use crate::objects::meter::MeterArray;
 use crate::objects::profile::Profile;
 use crate::objects::register::Register;
@@ -124,7 +125,7 @@ fn frame_extern(
     };
     let value = |arg| Value::constant(program, arg).and_then(|value| value.to_key());
     let args: Vec<Bits> = instance.args.iter().filter_map(value).collect();
-    factory(&args).map(Object::Frame).map_err(|error| {
+    factory(&args).map(|object| Object::Frame(FrameObject::new(object))).map_err(|error| {
         Diagnostic::error(codes::FRAME_EXTERN, format!("frame extern `{name}` refuses its arguments"))
             .at(instance.span, error.0)
     })

@@ -66,7 +66,7 @@ fn object_bytes(object: &Object, only_packets: bool) -> Option<Vec<u8>> {
         }
         Object::Log(0) => return None,
         Object::Log(calls) => bytes.extend(calls.to_be_bytes()),
-        Object::Frame(object) => bytes = object.snapshot(),
+        Object::Frame(object) => bytes = object.get().snapshot(),
         Object::Value(value) if value.has_memory() => bytes = value.object.snapshot(),
         Object::DirectCounter | Object::DirectMeter(_) | Object::DirectRegister(_) => {}
         Object::HashUnit(_)

@@ -238,7 +238,7 @@ pub(crate) fn instance(
         .iter()
         .map(|method| Some(ValueMethod { number: number(&method.name)?, effect: method.effect() }));
     let methods = methods.collect::<Option<_>>().unwrap_or_default();
-    Ok(Object::Value(ValueObject { object, methods, mirrored: mirrored(program, name) }))
+    Ok(Object::Value(ValueObject { object, methods, mirrored: mirrored(program, name), changes: 0 }))
 }
 
 /// Makes the value extern of each extern function that has one. Declarations have been checked.
@@ -247,7 +247,7 @@ pub(crate) fn functions(program: &Program, registry: &Registry) -> Vec<Option<Va
         let offer = registry.value(function.value_extern()?.as_str()?)?;
         let object = (offer.make)(&[]).ok()?;
         let methods = vec![ValueMethod { number: 0, effect: CallEffect::Pure }];
-        Some(ValueObject { object, methods, mirrored: vec![] })
+        Some(ValueObject { object, methods, mirrored: vec![], changes: 0 })
     };
     program.extern_functions.iter().map(made).collect()
 }

@@ -5,6 +5,7 @@ use crate::common;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
+use control_writes::Write;
 use dataplane_api::{Device, DropReason, Emitter, ExternError, FrameExtern, Output, Registry, ResumeAt};
 use device::{AccessKind, Options, Recorder, Source, Switch};
 use std::sync::{Arc, Mutex};
@@ -153,6 +154,31 @@ fn timers_give_fresh_frames() {
         [("I.press", AccessKind::Update)]
     );
     conserved(&switch);
+}
+
+/// Who has copied a memory does not read it again while its version stays.
+#[test]
+fn the_version_of_a_memory_rises_with_calls_timers_and_writes() {
+    let (mut switch, _) = switch();
+    let mut known = None;
+    let mut rises = |switch: &Switch| {
+        let version = switch.memory_version("I.press").unwrap();
+        assert!(version.is_some() && version >= known);
+        std::mem::replace(&mut known, version) != version
+    };
+    assert!(rises(&switch) && !rises(&switch));
+    switch.process(9, &[7, 0, 0, 0], us(5));
+    assert!(rises(&switch), "a call");
+    assert!(switch.tick(us(14)).is_empty());
+    assert_eq!(switch.memory("I.press").unwrap(), [1]);
+    assert!(!rises(&switch), "no timer has run out, and reads change nothing");
+    let queued = switch.tick(us(15));
+    assert!(rises(&switch), "a timer");
+    switch.drain(queued, us(15));
+    switch.process(9, &[0, 0, 0, 0], us(16));
+    assert!(!rises(&switch), "a packet that does not call it");
+    switch.write(&Write::Memory { object: "I.press".into(), to: vec![1] }, us(17)).unwrap();
+    assert!(rises(&switch), "a write");
 }
 
 #[test]

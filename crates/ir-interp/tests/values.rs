@@ -5,6 +5,7 @@ use crate::common;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use common::{Test, conserved};
+use control_writes::Write;
 use dataplane_api::{
     Device, Direction, Effect, ExternError, Form, Method, Registry, ValueExtern, ValueOffer, ValueType,
 };
@@ -167,6 +168,31 @@ fn timers_run_and_the_snapshot_shows_them() {
     assert_eq!(switch.deadline(), None);
     assert_eq!(switch.state()["I.p"], 700u64.to_be_bytes());
     assert_eq!(send(&mut switch, 0, 1, at(12))[4..], 701u32.to_be_bytes());
+}
+
+#[test]
+fn the_version_of_a_memory_rises_with_calls_timers_and_writes() {
+    let (registry, _) = registry();
+    let body = "if (hdr.data.op == 1) { hdr.data.b = p.add(hdr.data.b); }";
+    let test = program(PROBE, "Probe(5) p;", body);
+    let mut switch = test.switch(Options { registry, ..Options::default() }).expect("a device");
+    let mut known = None;
+    let mut rises = |switch: &device::Switch| {
+        let version = switch.memory_version("I.p").unwrap();
+        assert!(version.is_some() && version >= known);
+        std::mem::replace(&mut known, version) != version
+    };
+    let at = |us| Time::ZERO + Duration::from_us(us);
+    assert!(rises(&switch) && !rises(&switch));
+    send(&mut switch, 1, 2, at(1));
+    assert!(rises(&switch), "a call");
+    send(&mut switch, 0, 2, at(2));
+    assert_eq!(switch.memory("I.p").unwrap(), 7u64.to_be_bytes());
+    assert!(!rises(&switch), "a packet that does not call it, and a read");
+    switch.tick(at(11));
+    assert!(rises(&switch), "a timer");
+    switch.write(&Write::Memory { object: "I.p".into(), to: vec![0; 8] }, at(12)).unwrap();
+    assert!(rises(&switch), "a write");
 }
 
 #[test]

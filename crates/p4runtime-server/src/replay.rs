@@ -21,8 +21,8 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     Entity, SetForwardingPipelineConfigRequest, TableEntry, Update, WriteRequest, entity, update,
 };
-use p4runtime_store::{Cursor, Fault, Names, Store, Wanted, Written, making};
-use std::collections::VecDeque;
+use p4runtime_store::{Cursor, Described, Fault, Live, Names, Store, Wanted, Written, making};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Size of a slice, in cells: a hundred entries, each of which is read, checked and written.
 pub(crate) const SLICE: u64 = 1024;
@@ -46,6 +46,8 @@ pub(crate) struct Replay {
     before: usize,
     /// The first copy of the data plane's values; `None` until all entries are copied.
     counted: Option<Written>,
+    /// Memories of externs that have been copied, with their versions then.
+    memories: BTreeMap<u32, u64>,
     /// Reason why the copy cannot continue.
     failed: Option<Status>,
 }
@@ -61,6 +63,7 @@ impl Replay {
             room: MOST_FOLLOWING,
             before: 0,
             counted: None,
+            memories: BTreeMap::new(),
             failed: None,
         }
     }
@@ -113,10 +116,21 @@ impl<B: Builder> Server<B> {
         }
         if prepared.takes_along {
             let counted = replay.counted.get_or_insert_with(|| store.counted());
-            let new = &mut prepared.new;
+            // Workers may process frames while a memory is read: its version is read first.
+            let versions = versions(store, target);
+            let (new, memories) = (&mut prepared.new, &mut replay.memories);
             let read = store.read_written_some(counted, &mut room, target, &mut |entity| {
+                let object = match &entity.entity {
+                    Some(entity::Entity::ExternEntry(memory)) => Some(memory.extern_id),
+                    _ => None,
+                };
                 // An entry added meanwhile may be missing here; its counts are copied at the end.
-                let _ = new.again(entity, &running.names);
+                if new.again(entity, &running.names).is_ok()
+                    && let Some(object) = object
+                    && let Some(version) = versions.get(&object)
+                {
+                    memories.insert(object, *version);
+                }
             });
             read.map_err(|fault| unread(&fault))?;
         }
@@ -231,9 +245,15 @@ impl<B: Builder> Server<B> {
     }
 
     /// Copies the values that the data plane has written to the running program to a prepared one, if that was requested, except for those
-    /// that it has. Each value is also passed to `give`, with the new program's ids.
+    /// that it has. Each value is also passed to `give`, with the new program's ids. Memories of externs whose versions are as they were when
+    /// they were copied are not read, and not passed to `give`.
     pub fn take_along(&self, prepared: &mut Prepared<B>, give: &mut dyn FnMut(Entity)) -> Result<(), Status> {
         let (true, Some(running)) = (prepared.takes_along, &self.running) else { return Ok(()) };
+        let copied = prepared.replay.as_ref().map(|replay| &replay.memories);
+        let is_copied = |object: u32| {
+            let version = running.target.memory_version(object).ok().flatten();
+            version.is_some() && version.as_ref() == copied.and_then(|copied| copied.get(&object))
+        };
         let mut ended = Ok(());
         let mut again = |entity: Entity| {
             if ended.is_ok() {
@@ -243,7 +263,7 @@ impl<B: Builder> Server<B> {
                     .map(|done| done.into_iter().for_each(&mut *give));
             }
         };
-        let read = running.store.read_counted(&running.target, &mut again);
+        let read = running.store.read_counted(&running.target, &is_copied, &mut again);
         read.map_err(|fault| Status::new(Code::Internal, format!("the counters cannot be read: {fault}")))?;
         ended
     }
@@ -324,6 +344,12 @@ impl<T: Target> Configured<T> {
         }
         Ok(())
     }
+}
+
+/// Versions of the memories of externs, where they are known.
+fn versions(store: &Store, live: &dyn Live) -> BTreeMap<u32, u64> {
+    let all = store.catalog().extern_objects().map(|(_, object)| object.id());
+    all.filter_map(|object| Some((object, live.memory_version(object).ok().flatten()?))).collect()
 }
 
 fn unfit(fault: &Fault) -> Status {

@@ -45,6 +45,10 @@ pub trait Live {
     fn memory(&self, _object: u32) -> Result<Vec<u8>> {
         not_supported("memories of externs")
     }
+    /// A number that has changed if the memory may have changed; `None` if that is not known.
+    fn memory_version(&self, _object: u32) -> Result<Option<u64>> {
+        Ok(None)
+    }
     /// Nanoseconds since an entry was hit or made.
     fn since_last_hit(&self, table: u32, key: &EntryKey) -> Result<u64>;
 }

@@ -77,7 +77,7 @@ fn what_is_written_is_read_however_many_cells_there_are() {
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(written.iter().map(|text| words(text)).collect::<Vec<_>>(), wanted);
     let mut counted = 0;
-    store.read_counted(&Sparse, &mut |_| counted += 1).unwrap();
+    store.read_counted(&Sparse, &|_| false, &mut |_| counted += 1).unwrap();
     assert_eq!(counted, 2);
     // P4Runtime reads each cell, and so many are refused.
     for query in ["counter_entry { counter_id: 1 }", "meter_entry {}"] {

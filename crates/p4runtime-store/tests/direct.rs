@@ -166,7 +166,7 @@ fn what_is_written_again_makes_the_same() {
         assert_eq!(second.default_entry(table), first.default_entry(table));
     }
     let mut counted = 0;
-    first.read_counted(&LIVE, &mut |_| counted += 1).unwrap();
+    first.read_counted(&LIVE, &|_| false, &mut |_| counted += 1).unwrap();
     assert_eq!(counted, 2);
 }
 

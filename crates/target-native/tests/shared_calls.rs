@@ -82,6 +82,8 @@ fn in_threads(threads: u16, wanted: u16, is_shared: bool) -> Vec<(u16, u32)> {
     registry.add_value("slow", offer);
     let options = Options { registry, ..Options::default() };
     let shared = Shared::compile(&program, options).expect("it compiles").expect("machine code");
+    // The device does not know of calls by threads.
+    assert_eq!(shared.lock().memory_version("I.slow").unwrap().is_none(), is_shared);
     let one = |number: u16| {
         let mut worker = shared.worker();
         let frame = [&u32::from(number).to_be_bytes()[..], &[0; 2]].concat();

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -103,30 +103,30 @@ impl Client {
         self.write_by(ids, how, port)
     }
 
-    pub fn write_by(&mut self, ids: (u32, u32), how: &str, port: u8) -> Result<(), tonic::Status> {
+    fn update(ids: (u32, u32), how: &str, port: u8, election: Uint128) -> WriteRequest {
         let entry = Client::entry(ids, port);
         let mut request: WriteRequest =
             from_text(&format!("updates {{ type: {how} entity {{ {entry} }} }}")).unwrap();
-        request.election_id = Some(self.election);
-        let request = with(self.secret.as_ref(), request);
+        request.election_id = Some(election);
+        request
+    }
+
+    pub fn write_by(&mut self, ids: (u32, u32), how: &str, port: u8) -> Result<(), tonic::Status> {
+        let request = with(self.secret.as_ref(), Client::update(ids, how, port, self.election));
         self.runtime.block_on(self.p4runtime.write(request)).map(drop)
     }
 
     /// Inserts and deletes entries, `at_once` of them at a time; how long `count` writes take.
     pub fn write_many(&mut self, count: u64, at_once: u8) -> Duration {
         let ids = self.ids();
-        let (election, begun) = (self.election, std::time::Instant::now());
+        let (election, begun) = (self.election, Instant::now());
         self.runtime.block_on(async {
             let writers = (0..at_once).map(|writer| {
                 let mut p4runtime = self.p4runtime.clone();
                 tokio::spawn(async move {
                     for number in 0..count / u64::from(at_once) {
                         let how = if number % 2 == 0 { "INSERT" } else { "DELETE" };
-                        let entry = Client::entry(ids, 10 + writer);
-                        let mut request: WriteRequest =
-                            from_text(&format!("updates {{ type: {how} entity {{ {entry} }} }}")).unwrap();
-                        request.election_id = Some(election);
-                        p4runtime.write(request).await.unwrap();
+                        p4runtime.write(Client::update(ids, how, 10 + writer, election)).await.unwrap();
                     }
                 })
             });
@@ -287,13 +287,13 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     let mut rack = Rack::with_controller(&["--audit", "1"]);
     let mut rng = Rng::new(29);
     let mut there: BTreeSet<u8> = [1].into();
-    let (mut acknowledged, mut killed) = (0, [0; 3]);
+    let (mut acknowledged, mut killed) = (Acknowledged::default(), [0; 3]);
     for kill in 0..kills {
         let stop = Arc::new(AtomicBool::new(false));
         let writer = {
             let (address, stop, there) = (rack.controller.address.clone(), Arc::clone(&stop), there.clone());
             let rng = rng.split_index(kill);
-            std::thread::spawn(move || write_on(&address, &stop, there, rng))
+            std::thread::spawn(move || write_on(&address, &stop, there, &rng))
         };
         std::thread::sleep(Duration::from_millis(rng.between(1, 100)));
         let who = rng.below(3) as usize;
@@ -303,23 +303,17 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
         victim.process.wait().unwrap();
         std::thread::sleep(Duration::from_millis(rng.below(30)));
         stop.store(true, Ordering::SeqCst);
-        let (known, unknown, count) = writer.join().unwrap();
-        acknowledged += count;
+        let written = writer.join().unwrap();
+        acknowledged.add(&written);
         victim.restart();
         goes(&rack, &rack.controller);
         let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
         let found: BTreeSet<u8> = client.ports().into_iter().collect();
-        let differ: Vec<&u8> =
-            found.symmetric_difference(&known).filter(|port| !unknown.contains(port)).collect();
-        assert!(
-            differ.is_empty(),
-            "kill {kill} of {who}: {differ:?} of {known:?}, {unknown:?} not acknowledged"
-        );
+        let (lost, Written { there: known, unknown, .. }) = (written.lost(&found), &written);
+        assert!(lost.is_empty(), "kill {kill} of {who}: {lost:?} of {known:?}, {unknown:?} not acknowledged");
         there = found;
     }
-    eprintln!(
-        "{kills} kills ({killed:?} of controller, tor, nic), {acknowledged} acknowledged writes, none lost"
-    );
+    eprintln!("{kills} kills ({killed:?} of controller, tor, nic), {acknowledged}, none lost");
     // The devices have the entries that the controller reports.
     let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
     there.iter().filter(|port| **port != 1).for_each(|port| client.write("DELETE", *port).unwrap());
@@ -330,43 +324,130 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     assert_eq!(number, 7);
 }
 
-/// Inserts and deletes entries of ports until it is stopped or no answer comes. Returns the acknowledged entries,
-/// the ports with unknown outcome, and the number of acknowledged writes.
-pub fn write_on(
-    address: &str,
-    stop: &AtomicBool,
-    mut there: BTreeSet<u8>,
-    mut rng: Rng,
-) -> (BTreeSet<u8>, BTreeSet<u8>, u64) {
-    let (mut unknown, mut acknowledged) = (BTreeSet::new(), 0);
-    let Ok(mut client) = Client::new(address, 1, None) else { return (there, unknown, 0) };
-    let Some(ids) = client.try_ids() else { return (there, unknown, 0) };
-    while !stop.load(Ordering::SeqCst) {
-        let port = rng.between(3, 250) as u8;
-        if unknown.contains(&port) {
-            continue;
-        }
-        let (how, is_there) = if there.contains(&port) { ("DELETE", true) } else { ("INSERT", false) };
-        match client.write_by(ids, how, port) {
-            Ok(()) => {
-                acknowledged += 1;
-                if is_there {
-                    there.remove(&port)
-                } else {
-                    there.insert(port)
-                };
-            }
-            Err(status) if status.source().is_none() && status.code() == tonic::Code::Unavailable => {
-                unknown.insert(port);
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            Err(_) => {
-                unknown.insert(port);
-                break;
-            }
-        }
+/// Writes under way at one time: one after the other, answers bound the rate to about a hundred a second.
+const AT_ONCE: u8 = 32;
+
+/// The ports that are written.
+const WRITTEN: std::ops::RangeInclusive<u8> = 3..=250;
+
+/// What a client knows after its writes.
+#[derive(Default)]
+pub struct Written {
+    /// Ports with an entry, by the acknowledged writes.
+    pub there: BTreeSet<u8>,
+    /// Ports whose last write has an unknown outcome.
+    pub unknown: BTreeSet<u8>,
+    /// Number of acknowledged writes.
+    pub acknowledged: u64,
+    /// Time until the last acknowledgement.
+    pub took: Duration,
+}
+
+impl Written {
+    /// Ports whose entries are not what the acknowledged writes say.
+    pub fn lost(&self, found: &BTreeSet<u8>) -> Vec<u8> {
+        let differ = found.symmetric_difference(&self.there);
+        differ.copied().filter(|port| !self.unknown.contains(port)).collect()
     }
-    (there, unknown, acknowledged)
+}
+
+/// Acknowledged writes of several rounds.
+#[derive(Default)]
+pub struct Acknowledged {
+    count: u64,
+    took: Duration,
+}
+
+impl Acknowledged {
+    pub fn add(&mut self, written: &Written) {
+        self.count += written.acknowledged;
+        self.took += written.took;
+    }
+}
+
+impl std::fmt::Display for Acknowledged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rate = self.count as f64 / self.took.as_secs_f64().max(0.001);
+        write!(f, "{} acknowledged writes ({rate:.0} a second)", self.count)
+    }
+}
+
+/// Inserts and deletes entries of ports, [`AT_ONCE`] at a time, until it is stopped or no answer comes.
+pub fn write_on(address: &str, stop: &Arc<AtomicBool>, there: BTreeSet<u8>, rng: &Rng) -> Written {
+    let client = Client::new(address, 1, None).ok();
+    match client.and_then(|mut client| Some((client.try_ids()?, client))) {
+        Some((ids, mut client)) => client.write_on(ids, stop, there, rng),
+        None => Written { there, ..Written::default() },
+    }
+}
+
+impl Client {
+    /// Each port belongs to one writer, which waits for the answer before it writes the port again: the outcomes of two writes of one port under
+    /// way at one time would not be known.
+    fn write_on(
+        &mut self,
+        ids: (u32, u32),
+        stop: &Arc<AtomicBool>,
+        mut there: BTreeSet<u8>,
+        rng: &Rng,
+    ) -> Written {
+        let (election, begun) = (self.election, Instant::now());
+        let writer = |number: u8| {
+            let ports: Vec<u8> = WRITTEN.filter(|port| port % AT_ONCE == number).collect();
+            let known = there.iter().copied().filter(|port| ports.contains(port)).collect();
+            let mut own = Written { there: known, ..Written::default() };
+            let mut p4runtime = self.p4runtime.clone();
+            let (stop, mut rng) = (Arc::clone(stop), rng.split_index(number.into()));
+            async move {
+                while !stop.load(Ordering::SeqCst) && own.unknown.len() < ports.len() {
+                    let port = ports[rng.index(ports.len())];
+                    if own.unknown.contains(&port) {
+                        continue;
+                    }
+                    let is_there = own.there.contains(&port);
+                    let how = if is_there { "DELETE" } else { "INSERT" };
+                    let request = Client::update(ids, how, port, election);
+                    match p4runtime.write(request).await {
+                        Ok(_) => {
+                            own.acknowledged += 1;
+                            own.took = begun.elapsed();
+                            if is_there {
+                                own.there.remove(&port)
+                            } else {
+                                own.there.insert(port)
+                            };
+                        }
+                        Err(status) => {
+                            own.unknown.insert(port);
+                            if status.source().is_some() || status.code() != tonic::Code::Unavailable {
+                                break;
+                            }
+                            // The controller waits for a device, and other writers' ports become unknown, too.
+                            tokio::time::sleep(Duration::from_millis(10)).await;
+                        }
+                    }
+                }
+                own
+            }
+        };
+        let writers: Vec<_> = (0..AT_ONCE).map(writer).collect();
+        let ended: Vec<Written> = self.runtime.block_on(async {
+            let writers: Vec<_> = writers.into_iter().map(tokio::spawn).collect();
+            let mut ended = vec![];
+            for writer in writers {
+                ended.push(writer.await.unwrap());
+            }
+            ended
+        });
+        there.retain(|port| !WRITTEN.contains(port));
+        ended.into_iter().fold(Written { there, ..Written::default() }, |mut all, own| {
+            all.there.extend(own.there);
+            all.unknown.extend(own.unknown);
+            all.acknowledged += own.acknowledged;
+            all.took = all.took.max(own.took);
+            all
+        })
+    }
 }
 
 /// A register with five million cells could not be read, so a restarted controller asked its agents forever.

@@ -2,7 +2,7 @@
 //!
 //! The tests use a fake of etcd over gRPC. Those that are ignored do the same with etcd itself: `tests/etcd` installs and runs them.
 
-use crate::controllers::{Client, another, goes, write_on};
+use crate::controllers::{Acknowledged, Client, Written, another, goes, write_on};
 use crate::fake_etcd::Server;
 use crate::setup::{Rack, Starting, Switch, directory, free_tcp};
 use base_time::Rng;
@@ -250,13 +250,13 @@ fn kills(place: &str, kills: u64, mut members: Option<&mut Members>) {
     let (mut rack, mut waits) = two_controllers(place);
     let mut rng = Rng::new(36);
     let mut there: BTreeSet<u8> = [1].into();
-    let (mut acknowledged, mut longest) = (0, 0);
+    let (mut acknowledged, mut longest) = (Acknowledged::default(), 0);
     for round in 0..kills {
         let stop = Arc::new(AtomicBool::new(false));
         let writer = {
             let (address, stop, there) = (rack.controller.address.clone(), Arc::clone(&stop), there.clone());
             let rng = rng.split_index(round);
-            std::thread::spawn(move || write_on(&address, &stop, there, rng))
+            std::thread::spawn(move || write_on(&address, &stop, there, &rng))
         };
         std::thread::sleep(Duration::from_millis(rng.between(1, 200)));
         let victim = match (rng.below(3), &members) {
@@ -279,23 +279,22 @@ fn kills(place: &str, kills: u64, mut members: Option<&mut Members>) {
         rack.controller.process.kill().unwrap();
         let begun = Instant::now();
         stop.store(true, Ordering::SeqCst);
-        let (known, unknown, count) = writer.join().unwrap();
-        acknowledged += count;
+        let written = writer.join().unwrap();
+        acknowledged.add(&written);
         let killed = takes_over(&mut rack, waits);
         longest = longest.max(begun.elapsed().as_millis());
         waits = killed.starts_again();
         let found: BTreeSet<u8> =
             Client::new(&rack.controller.address, 1, None).unwrap().ports().into_iter().collect();
-        let differ: Vec<&u8> =
-            found.symmetric_difference(&known).filter(|port| !unknown.contains(port)).collect();
-        assert!(differ.is_empty(), "round {round}: {differ:?} of {known:?}, {unknown:?} not acknowledged");
+        let (lost, Written { there: known, unknown, .. }) = (written.lost(&found), &written);
+        assert!(lost.is_empty(), "round {round}: {lost:?} of {known:?}, {unknown:?} not acknowledged");
         there = found;
         if let (Victim::Etcd, Some(members)) = (&victim, &mut members) {
             members.restart(etcd);
         }
     }
     eprintln!(
-        "{place}: {kills} leaders killed, {acknowledged} acknowledged writes, none lost; the longest take-over took {longest} ms"
+        "{place}: {kills} leaders killed, {acknowledged}, none lost; the longest take-over took {longest} ms"
     );
 }
 

@@ -140,6 +140,16 @@ fn frames_wait_while_the_rack_is_stopped() {
     while !text(&rack.ctl(&["counters", "port_frames"])).contains(counted) {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
+    // A forged hand-over is a packet of the program, and an operator sees at which port it came.
+    let mut forged = frame(7, 0);
+    forged[12..14].copy_from_slice(&[0x88, 0xb5]);
+    rack.send_frame(&forged);
+    assert_eq!(rack.receive(), (7, 2));
+    for counted in ["port_hand_overs_total device=nic port=500", "port_hand_overs_total device=tor port=1"] {
+        while !text(&rack.ctl(&["counters", "port_hand_overs"])).contains(counted) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
 }
 
 #[test]

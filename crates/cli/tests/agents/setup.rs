@@ -282,7 +282,11 @@ impl Rack {
     }
 
     pub fn send(&self, number: u32) {
-        self.ports[0].send(&frame(number, 0)).unwrap();
+        self.send_frame(&frame(number, 0));
+    }
+
+    pub fn send_frame(&self, frame: &[u8]) {
+        self.ports[0].send(frame).unwrap();
     }
 
     /// Next frame that comes out: its number, and the rack's.

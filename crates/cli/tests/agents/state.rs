@@ -1,6 +1,6 @@
 //! The state of a switch and of a rack in a file (`--state`): whoever is killed, no acknowledged write is lost.
 
-use crate::controllers::{Client, goes, write_on};
+use crate::controllers::{Acknowledged, Client, Written, goes, write_on};
 use crate::setup::{Rack, Switch, directory};
 use base_time::Rng;
 use std::collections::BTreeSet;
@@ -22,18 +22,13 @@ fn kills(usual: u64) -> u64 {
     features::setting("P4RACK_KILLS", if all { 200 } else { usual })
 }
 
-/// Writes until `kill` has killed something. Returns what must be there, what may be, and the number of acknowledged writes.
-fn write_until(
-    address: &str,
-    there: &BTreeSet<u8>,
-    rng: &mut Rng,
-    kill: impl FnOnce(),
-) -> (BTreeSet<u8>, BTreeSet<u8>, u64) {
+/// Writes until `kill` has killed something.
+fn write_until(address: &str, there: &BTreeSet<u8>, rng: &mut Rng, kill: impl FnOnce()) -> Written {
     let stop = Arc::new(AtomicBool::new(false));
     let writer = {
         let (address, stop, there) = (address.to_string(), Arc::clone(&stop), there.clone());
         let rng = rng.split_index(1);
-        std::thread::spawn(move || write_on(&address, &stop, there, rng))
+        std::thread::spawn(move || write_on(&address, &stop, there, &rng))
     };
     std::thread::sleep(Duration::from_millis(rng.between(1, 150)));
     kill();
@@ -43,10 +38,10 @@ fn write_until(
 }
 
 /// The ports in the switch's entries, after a comparison with the entries that must exist.
-fn found(address: &str, known: &BTreeSet<u8>, unknown: &BTreeSet<u8>, who: &str) -> BTreeSet<u8> {
+fn found(address: &str, written: &Written, who: &str) -> BTreeSet<u8> {
     let found: BTreeSet<u8> = Client::new(address, 1, None).unwrap().ports().into_iter().collect();
-    let differ: Vec<&u8> = found.symmetric_difference(known).filter(|port| !unknown.contains(port)).collect();
-    assert!(differ.is_empty(), "{who}: {differ:?} of {known:?}, {unknown:?} not acknowledged");
+    let (lost, Written { there: known, unknown, .. }) = (written.lost(&found), written);
+    assert!(lost.is_empty(), "{who}: {lost:?} of {known:?}, {unknown:?} not acknowledged");
     found
 }
 
@@ -65,7 +60,7 @@ fn no_acknowledged_write_of_a_rack_is_lost_whoever_is_killed() {
     let mut rack = Rack::with_controller(&["--audit", "1", "--state", &state]);
     let mut rng = Rng::new(36);
     let mut there: BTreeSet<u8> = [1].into();
-    let (mut acknowledged, mut killed) = (0, [0; 3]);
+    let (mut acknowledged, mut killed) = (Acknowledged::default(), [0; 3]);
     // All three first.
     let kills = kills(4);
     for round in 0..kills {
@@ -77,16 +72,16 @@ fn no_acknowledged_write_of_a_rack_is_lost_whoever_is_killed() {
             .enumerate()
             .filter(|(index, _)| who >> index & 1 == 1)
             .collect();
-        let (known, unknown, count) = write_until(&address, &there, &mut rng, || {
+        let written = write_until(&address, &there, &mut rng, || {
             victims.iter_mut().for_each(|(_, victim)| kill(victim))
         });
-        acknowledged += count;
+        acknowledged.add(&written);
         for (index, victim) in victims {
             killed[index] += 1;
             victim.restart();
         }
         goes(&rack, &rack.controller);
-        there = found(&rack.controller.address, &known, &unknown, &format!("round {round}, {who:03b}"));
+        there = found(&rack.controller.address, &written, &format!("round {round}, {who:03b}"));
         // The devices have what the controller reports.
         let mut client = Client::new(&rack.controller.address, 1, None).unwrap();
         if !there.contains(&1) {
@@ -95,9 +90,7 @@ fn no_acknowledged_write_of_a_rack_is_lost_whoever_is_killed() {
         }
         assert_eq!(rack.pass(7).0, 7);
     }
-    eprintln!(
-        "{kills} rounds ({killed:?} kills of tor, nic, controller), {acknowledged} acknowledged writes, none lost"
-    );
+    eprintln!("{kills} rounds ({killed:?} kills of tor, nic, controller), {acknowledged}, none lost");
 }
 
 /// The same of one device, and of a rack in one process.
@@ -112,15 +105,15 @@ fn no_acknowledged_write_of_a_switch_is_lost() {
         let mut rng = Rng::new(37);
         let mut there: BTreeSet<u8> =
             Client::new(&switch.address, 1, None).unwrap().ports().into_iter().collect();
-        let (kills, mut acknowledged) = (kills(3), 0);
+        let (kills, mut acknowledged) = (kills(3), Acknowledged::default());
         for round in 0..kills {
             let address = switch.address.clone();
-            let (known, unknown, count) = write_until(&address, &there, &mut rng, || kill(&mut switch));
-            acknowledged += count;
+            let written = write_until(&address, &there, &mut rng, || kill(&mut switch));
+            acknowledged.add(&written);
             switch.restart();
-            there = found(&switch.address, &known, &unknown, &format!("{name}, round {round}"));
+            there = found(&switch.address, &written, &format!("{name}, round {round}"));
         }
-        eprintln!("{name}: {kills} kills, {acknowledged} acknowledged writes, none lost");
+        eprintln!("{name}: {kills} kills, {acknowledged}, none lost");
         // Until somebody says that nothing of it is wanted any more.
         kill(&mut switch);
         let fresh =
@@ -128,6 +121,24 @@ fn no_acknowledged_write_of_a_switch_is_lost() {
         let own = Client::new(&fresh.address, 1, None).unwrap().ports();
         assert_eq!(own, if name == "agents_front_state" { vec![1] } else { vec![] });
     }
+}
+
+/// The check of the other tests finds that a switch without a file loses acknowledged writes.
+#[test]
+fn a_switch_without_a_file_loses_writes() {
+    let program = directory().join("count.p4").display().to_string();
+    let mut switch = Switch::start(&[&program, "--grpc-server-addr", "127.0.0.1:0"]);
+    let mut client = Client::new(&switch.address, 1, None).unwrap();
+    let there: BTreeSet<u8> = (3..=120).collect();
+    let ids = client.ids();
+    there.iter().for_each(|port| client.write_by(ids, "INSERT", *port).unwrap());
+    drop(client);
+    let address = switch.address.clone();
+    let written = write_until(&address, &there, &mut Rng::new(38), || kill(&mut switch));
+    switch.restart();
+    let found: BTreeSet<u8> = Client::new(&switch.address, 1, None).unwrap().ports().into_iter().collect();
+    let lost = written.lost(&found);
+    assert!(!lost.is_empty() && lost.len() == written.there.difference(&written.unknown).count(), "{lost:?}");
 }
 
 /// Entries of agents that are not in the file are deleted; an entry of RACK.toml that was deleted does not come back.

@@ -13,6 +13,7 @@ use base_bits::Bits;
 use control_writes as writes;
 use control_writes::{Count, Crc, Rates};
 use dataplane_api::EntryError;
+use ir::InstanceId;
 use ir_value::Value;
 use std::ops::Range;
 use std::sync::Arc;
@@ -173,21 +174,37 @@ impl Switch {
 
     /// The whole memory of a frame extern or value extern; empty for one without memory.
     pub fn memory(&self, name: &str) -> Result<Vec<u8>, EntryError> {
-        let snapshot = |object: &Object| match object {
-            Object::Frame(object) => Some(object.snapshot()),
-            Object::Value(value) => Some(value.memory()),
+        Ok(match self.object_with_memory(name)?.1 {
+            Object::Frame(object) => object.get().snapshot(),
+            Object::Value(value) => value.memory(),
+            _ => vec![],
+        })
+    }
+
+    /// The version of the memory of a frame extern or value extern: it rises with each call, timer and write, and a memory with an equal version is
+    /// equal. `None` if threads may call the instance without the device's knowledge: its memory must be compared.
+    pub fn memory_version(&self, name: &str) -> Result<Option<u64>, EntryError> {
+        Ok(match self.object_with_memory(name)?.1 {
+            Object::Frame(object) => Some(object.version()),
+            Object::Value(value) => value.version(),
             _ => None,
-        };
-        Ok(self.core.state.object(&self.core.program, EXTERN, name, snapshot)?.1)
+        })
+    }
+
+    /// A frame extern or value extern.
+    fn object_with_memory(&self, name: &str) -> Result<(InstanceId, &Object), EntryError> {
+        // The closure runs for each object of the program: it takes no snapshots.
+        self.core.state.object(&self.core.program, EXTERN, name, |object| {
+            matches!(object, Object::Frame(_) | Object::Value(_)).then_some(object)
+        })
     }
 
     /// Replaces the whole memory of a frame extern or value extern by that of another instance with the same arguments.
     pub(crate) fn set_memory(&mut self, name: &str, memory: &[u8]) -> Result<(), EntryError> {
-        let own = |object: &Object| matches!(object, Object::Frame(_) | Object::Value(_)).then_some(());
-        let (id, ()) = self.core.state.object(&self.core.program, EXTERN, name, own)?;
+        let (id, _) = self.object_with_memory(name)?;
         let restored = match self.core.state.objects.get_mut(id.index()) {
             Some(Object::Frame(object)) => object.restore(memory),
-            Some(Object::Value(value)) if value.has_memory() => value.object.restore(memory),
+            Some(Object::Value(value)) if value.has_memory() => value.restore(memory),
             _ if memory.is_empty() => Ok(()),
             _ => return Err(refused(format!("`{name}` has no memory"))),
         };

@@ -5,6 +5,7 @@
 pub(crate) mod counter;
 pub(crate) mod direct_counter;
 pub(crate) mod filter;
+pub(crate) mod frame;
 pub(crate) mod meter;
 pub(crate) mod profile;
 pub(crate) mod register;
@@ -13,8 +14,8 @@ pub(crate) mod value;
 use crate::hash::Algorithm;
 use crate::tna::{HashUnit, MathUnit};
 use counter::Counter;
-use dataplane_api::FrameExtern;
 use filter::Filter;
+use frame::FrameObject;
 use ir_value::Value;
 use meter::MeterArray;
 use profile::Profile;
@@ -50,7 +51,7 @@ pub(crate) enum Object {
     /// `action_profile`, `action_selector`
     Profile(Profile),
     /// An object with `@frame_extern`.
-    Frame(Box<dyn FrameExtern>),
+    Frame(FrameObject),
     /// An object with `@value_extern`.
     Value(ValueObject),
 }

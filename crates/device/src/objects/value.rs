@@ -3,7 +3,7 @@
 use crate::table::{Run, Tables};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{Mirrored, Mirrors, ValueExtern};
+use dataplane_api::{ExternError, Mirrored, Mirrors, ValueExtern};
 use ir::{CallEffect, ControlId, ExternFunctionId, InstanceId, Name, Program, Signature, TableId};
 use ir_value::numbers;
 
@@ -14,6 +14,8 @@ pub(crate) struct ValueObject {
     pub(crate) methods: Vec<ValueMethod>,
     /// Tables that it may look up, by their control-plane names.
     pub(crate) mirrored: Vec<(Name, ControlId, TableId)>,
+    /// Number of calls, timers and writes of which the device knows.
+    pub(crate) changes: u64,
 }
 
 /// The tables of a program that a value extern may look up.
@@ -70,6 +72,18 @@ impl ValueObject {
         if self.has_memory() { self.object.snapshot() } else { vec![] }
     }
 
+    /// Replaces the memory.
+    pub(crate) fn restore(&mut self, memory: &[u8]) -> Result<(), ExternError> {
+        self.changes += 1;
+        self.object.restore(memory)
+    }
+
+    /// See [`Switch::memory_version`](crate::Switch::memory_version).
+    pub(crate) fn version(&self) -> Option<u64> {
+        // Calls of several threads at once pass the device by.
+        self.object.shared().is_none().then_some(self.changes)
+    }
+
     /// Calls a method of the declaration. Outputs keep the widths of the given slots.
     pub(crate) fn call(
         &mut self,
@@ -81,6 +95,7 @@ impl ValueObject {
     ) {
         let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
         let seen = Seen { tables, mirrored: &self.mirrored };
+        self.changes += 1;
         self.object.call_with(method.number, inputs, outputs, &seen, now);
         for (output, width) in outputs.iter_mut().zip(widths) {
             if output.width() != width {
@@ -102,11 +117,13 @@ impl ValueObject {
         now: Time,
     ) -> bool {
         let seen = Seen { tables, mirrored: &self.mirrored };
+        self.changes += 1;
         self.object.call_packed(method.number, inputs, outputs, &seen, now)
     }
 
     /// Runs its timer.
     pub(crate) fn tick(&mut self, tables: &Tables, now: Time) {
+        self.changes += 1;
         self.object.tick_with(&Seen { tables, mirrored: &self.mirrored }, now);
     }
 }

@@ -81,7 +81,7 @@ impl V1Switch<'_> {
         let seen = self.core.state.read_environment(&Source::ExternNow(name), now.as_ps());
         let mut out = Emitter::default();
         if let Some(Object::Frame(object)) = self.core.state.objects.get_mut(instance.index()) {
-            work(object.as_mut(), Time::from_ps(seen), &mut out);
+            work(object.get_mut(), Time::from_ps(seen), &mut out);
         }
         out.take()
     }
@@ -161,7 +161,7 @@ pub(crate) fn deadline(state: &State) -> Option<Time> {
 
 fn deadline_of(object: &Object) -> Option<Time> {
     match object {
-        Object::Frame(object) => object.deadline(),
+        Object::Frame(object) => object.get().deadline(),
         _ => None,
     }
 }

@@ -189,19 +189,33 @@ impl Store {
 
     /// A cursor over the values that both the data plane and controllers can write.
     pub fn counted(&self) -> Written {
-        let direct = Entity::DirectCounterEntry(DirectCounterEntry::default());
-        Written::of(std::iter::once(direct).chain(counted()).map(Step::query))
+        Written::of(std::iter::once(direct_counters()).chain(counted()).map(Step::query))
     }
 
-    /// Passes these values to `out`, except for zeros.
-    pub fn read_counted(&self, live: &dyn Live, out: &mut dyn FnMut(v1::Entity)) -> Result<()> {
-        self.read_written_some(&mut self.counted(), &mut { u64::MAX }, live, out)
+    /// Passes these values to `out`, except for zeros and for the memories of externs that are `known`: these are not read.
+    pub fn read_counted(
+        &self,
+        live: &dyn Live,
+        known: &dyn Fn(u32) -> bool,
+        out: &mut dyn FnMut(v1::Entity),
+    ) -> Result<()> {
+        let cells = counted().into_iter().filter(|query| !matches!(query, Entity::ExternEntry(_)));
+        let unknown = self.catalog.extern_objects().map(|(_, object)| object.id()).filter(|id| !known(*id));
+        let memories =
+            unknown.map(|extern_id| Entity::ExternEntry(ExternEntry { extern_id, ..ExternEntry::default() }));
+        let all = std::iter::once(direct_counters()).chain(cells).chain(memories);
+        self.read_written_some(&mut Written::of(all.map(Step::query)), &mut { u64::MAX }, live, out)
     }
 }
 
 /// The query for all entries of all tables, with their rates.
 fn entries() -> TableEntry {
     TableEntry { meter_config: Some(MeterConfig::default()), ..TableEntry::default() }
+}
+
+/// The query for the counters of entries.
+fn direct_counters() -> Entity {
+    Entity::DirectCounterEntry(DirectCounterEntry::default())
 }
 
 /// The queries for what data planes write and controllers can write too, but for the counters of entries.
