@@ -99,7 +99,7 @@ fn hashes() -> String {
     action send(bit<9> port) { std.egress_spec = port; hits.count(); }
     action drop() { mark_to_drop(std); }
     action mark(bit<9> port, bit<8> value) { std.egress_spec = port; hdr.first.op = value; }
-    table route { key = { hdr.first.at : exact; } actions = { send; mark; drop; @defaultonly NoAction; } counters = hits; default_action = NoAction(); }
+    table route { key = { hdr.first.at : exact; } actions = { send; mark; drop; NoAction; } counters = hits; default_action = NoAction(); }
     action part(bit<16> base) { hash(hdr.first.value, HashAlgorithm.crc16, base, { hdr.next.more, hdr.first.at[3:0], hdr.first.value[11:0], 5w3 }, 16w256); }
     table parts { key = { hdr.first.op : exact; } actions = { part; NoAction; } default_action = part(7); }
     action short() { if (std.packet_length < 60) { mark_to_drop(std); } }
@@ -185,6 +185,10 @@ fn packets_registers_and_counters() {
                 let added = switch.table_add("MyIngress.route", &keys, action, &data, None);
                 assert!(added.is_ok() || name == "groups", "{added:?}");
             }
+            if name == "hashes" {
+                let keys = [Match::Exact(Bits::new(8, 6))];
+                switch.table_add("MyIngress.route", &keys, "NoAction", &[], None).expect("an entry");
+            }
         }
         let mut now = Time::ZERO;
         let mut sent = 0;
@@ -197,7 +201,7 @@ fn packets_registers_and_counters() {
         }
         assert!(sent > 500, "{name}: {sent}");
         if name == "hashes" {
-            for entry in 0..6 {
+            for entry in 0..7 {
                 let counts =
                     [&first, &second].map(|s| s.counter_read("MyIngress.hits", entry).expect("an entry"));
                 assert_eq!(counts[0], counts[1], "{entry}");
@@ -314,12 +318,19 @@ control MyIngress(",
             "apply { }",
         ))
     };
+    let all = groups().replace(
+        "control MyIngress(",
+        "action all(inout standard_metadata_t std) { std.egress_spec = 1; }\ncontrol MyIngress(",
+    );
+    let all = all.replace(
+        "apply { if (hdr.first.op < 4)",
+        "direct_counter(CounterType.packets) hits;
+    table route { key = { hdr.first.op : exact; } actions = { all(std); } counters = hits; default_action = all(std); }
+    apply { route.apply(); if (hdr.first.op < 4)",
+    );
     assert_eq!(
-        counted("send; NoAction;", "apply { route.apply(); }"),
-        of(
-            "the direct counter of `route` with action `NoAction`",
-            "an entry may run it, and it cannot count: `@defaultonly` says that none does"
-        )
+        refusal(&all),
+        of("the direct counter of `route` with action `all`", "controls share it, and it cannot count")
     );
     let shared =
         of("the direct counter of `route` with action `send`", "other tables or statements run it, too");
