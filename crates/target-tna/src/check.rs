@@ -1,13 +1,13 @@
 //! Constructs that have no counterpart in TNA.
 
 use crate::original::{has_code, metadata, refused};
-use crate::{checksums, direct_counters, hashes};
+use crate::{checksums, direct_counters, hashes, verified};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
 
 /// Fields of the metadata with the same meaning on both architectures.
-const FIELDS: [&str; 4] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp"];
+const FIELDS: [&str; 5] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp", "checksum_error"];
 /// Fields that decide about copies.
 const GROUP: &str = "mcast_grp";
 /// Extern functions that the new program has, too.
@@ -24,6 +24,7 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
         return Err(vec![error.note(format!("this one is for {is}"))]);
     };
     let mut uses = Uses { program, found: checksums::check(program), group: None, in_control: false };
+    uses.found.extend(verified::check(program));
     uses.found.extend(direct_counters::check(program));
     uses.blocks();
     for instance in &program.instances {

@@ -2,9 +2,9 @@
 
 use crate::check::check;
 use crate::externs::replace_externs;
-use crate::frame::frame;
+use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
-use crate::{checksums, direct_counters, hashes, lengths};
+use crate::{checksums, direct_counters, hashes, lengths, verified};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -31,6 +31,12 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     let has_egress = program.stage("egress").is_some_and(|stage| has_code(&program, stage));
     program.arch = Arch::Tna(1);
     program.annotations.clear();
+    let verifies = verified::is_read(&program);
+    if verifies {
+        verified::replace(&mut program);
+    } else {
+        checksums::leave_out_verification(&mut program);
+    }
     if exits(&program) {
         // An `exit` would leave the blocks of TNA, too.
         let _ = ir_lower::hoist_effects(&mut program);
@@ -48,7 +54,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
             fields.iter_mut().filter(|f| f.ty == Type::Error).for_each(|field| field.ty = Type::Bit(8));
         }
     }
-    let Some(text) = frame(&target_p4::print(&program), has_egress, has_sums) else {
+    let Some(text) = frame(&target_p4::print(&program), Parts { has_egress, has_sums, verifies }) else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
     let mut notes = vec![
@@ -57,6 +63,9 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
          reports further accesses"
             .to_string(),
     ];
+    if verifies {
+        notes.push("a checksum of 0xffff counts as wrong, also that of fields that are all zero".to_string());
+    }
     if has_lengths {
         notes.push(
             "frames have at least 60 bytes; comparisons of `packet_length` that this decides are left out"

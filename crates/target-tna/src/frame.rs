@@ -2,10 +2,20 @@
 
 use target_p4::Apart;
 
+/// Blocks of the program that do anything.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub has_egress: bool,
+    pub has_sums: bool,
+    /// The control that verifies takes the standard metadata, too.
+    pub verifies: bool,
+}
+
 /// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
-pub(crate) fn frame(printed: &str, has_egress: bool, has_sums: bool) -> Option<String> {
+pub(crate) fn frame(printed: &str, parts: Parts) -> Option<String> {
+    let Parts { has_egress, has_sums, verifies } = parts;
     let apart = Apart::of(printed, "V1Switch");
-    let [parser, _, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
+    let [parser, verify, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
     let types = apart.parameter_types(parser);
     let [_, headers, user, ..] = &types[..] else { return None };
     let mut body = apart.body.to_string();
@@ -21,6 +31,14 @@ pub(crate) fn frame(printed: &str, has_egress: bool, has_sums: bool) -> Option<S
             if (meta.standard.egress_spec == 511) {
                 dprsr.drop_ctl = 1;
             }",
+        )
+    } else {
+        (String::new(), "")
+    };
+    let (verify_part, verify_code) = if verifies {
+        (
+            format!("    @name(\".{verify}\") {verify}() verify_part;\n"),
+            "        verify_part.apply(hdr, meta.user, meta.standard);\n",
         )
     } else {
         (String::new(), "")
@@ -63,10 +81,10 @@ control {ig}(inout {headers} hdr, inout {all} meta, in ingress_intrinsic_metadat
         in ingress_intrinsic_metadata_from_parser_t prsr,
         inout ingress_intrinsic_metadata_for_deparser_t dprsr,
         inout ingress_intrinsic_metadata_for_tm_t tm) {{
-    @name(\".{ingress}\") {ingress}() ingress_part;
+{verify_part}    @name(\".{ingress}\") {ingress}() ingress_part;
 {egress_part}
     apply {{
-        ingress_part.apply(hdr, meta.user, meta.standard);
+{verify_code}        ingress_part.apply(hdr, meta.user, meta.standard);
         tm.bypass_egress = 1;
         if (meta.standard.mcast_grp != 0) {{
             tm.mcast_grp_a = meta.standard.mcast_grp;

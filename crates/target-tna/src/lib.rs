@@ -20,5 +20,6 @@ mod frame;
 mod hashes;
 mod lengths;
 mod original;
+mod verified;
 
 pub use convert::{Converted, convert};

@@ -224,6 +224,100 @@ fn packets_registers_and_counters() {
     }
 }
 
+/// Checksums of headers whose errors decide about the port: the sum of a whole header, and the sum of a header that is not in words of 16 bits.
+fn verified() -> String {
+    let sums = "verify_checksum(hdr.ip.ihl != 3, { hdr.ip.version, hdr.ip.ihl, hdr.ip.tos, hdr.ip.address }, hdr.ip.sum, HashAlgorithm.csum16);
+        verify_checksum(hdr.odd.isValid() && hdr.first.at < 6, { hdr.odd.a, hdr.odd.b }, hdr.odd.sum, HashAlgorithm.csum16);";
+    whole("apply { std.egress_spec = 3; if (std.checksum_error == 1) { std.egress_spec = 4; } }", "apply { }")
+        .replace(
+            "struct headers_t { first_t first;",
+            "header ip_t { bit<4> version; bit<4> ihl; bit<8> tos; bit<16> sum; bit<32> address; }
+header odd_t { bit<8> a; bit<16> sum; bit<8> b; }
+struct headers_t { first_t first; ip_t ip; odd_t odd;",
+        )
+        .replace("{ 7: next; default: accept; }", "{ 7: next; 5: ip; 6: odd; default: accept; }")
+        .replace(
+            "    state next {",
+            "    state ip { packet.extract(hdr.ip); transition select(hdr.ip.tos) { 1: odd; default: accept; } }
+    state odd { packet.extract(hdr.odd); transition accept; }
+    state next {",
+        )
+        .replace("packet.emit(hdr.first);", "packet.emit(hdr.first); packet.emit(hdr.ip); packet.emit(hdr.odd);")
+        .replace(
+            "control Verify(inout headers_t hdr, inout meta_t meta) { apply { } }",
+            &format!("control Verify(inout headers_t hdr, inout meta_t meta) {{ apply {{ {sums} }} }}"),
+        )
+}
+
+/// The Internet checksum of words (RFC 1071).
+fn checksum(words: &[u16]) -> [u8; 2] {
+    let sum: u32 = words.iter().map(|word| u32::from(*word)).sum();
+    let sum = (sum & 0xffff) + (sum >> 16);
+    (!(((sum & 0xffff) + (sum >> 16)) as u16)).to_be_bytes()
+}
+
+#[test]
+fn the_parser_verifies_checksums() {
+    let (converted, mut first, mut second) = both(&verified());
+    assert!(converted.contains(".add(hdr.ip)"), "{converted}");
+    let mut ports = [0, 0];
+    let mut rng = Rng::new(5);
+    for (at, mut frame) in frames(2000, 20).into_iter().enumerate() {
+        let word = |frame: &[u8], at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+        if frame[0] == 5 {
+            frame[5] = rng.between(0, 2) as u8;
+            match rng.between(0, 5) {
+                0 => {}
+                // Sums that are zero in ones' complement: 0 is right, and 0xffff is not.
+                1 => frame[4..12].copy_from_slice(&[0x12, 1, 0, 0, 0xed, 0xfe, 0, 0]),
+                2 => frame[4..12].copy_from_slice(&[0x12, 1, 0xff, 0xff, 0xed, 0xfe, 0, 0]),
+                _ => {
+                    let sum = checksum(&[word(&frame, 4), word(&frame, 8), word(&frame, 10)]);
+                    frame[6..8].copy_from_slice(&sum);
+                }
+            }
+        }
+        let odd = if frame[0] == 5 { 12 } else { 4 };
+        if rng.chance(3, 4) {
+            let sum = checksum(&[u16::from_be_bytes([frame[odd], frame[odd + 3]])]);
+            frame[odd + 1..odd + 3].copy_from_slice(&sum);
+        }
+        let now = Time::ZERO + Duration::from_us(3 * at as u64);
+        let outputs = [&mut first, &mut second].map(|s| sorted(s.process(1, &frame, now)));
+        assert_eq!(outputs[0], outputs[1], "{frame:02x?}\n{converted}");
+        let headers = frame[0] == 5 || frame[0] == 6;
+        outputs[0].iter().filter(|_| headers).for_each(|out| ports[usize::from(out.port == 4)] += 1);
+    }
+    assert!(ports[0] > 100 && ports[1] > 100, "{ports:?}");
+}
+
+#[test]
+fn verifications_that_no_parser_can_do_are_refused() {
+    let of = |label: &str| format!("error[P4R1803]: this verification cannot be converted to TNA: {label}");
+    let call = "verify_checksum(hdr.odd.isValid() && hdr.first.at < 6, { hdr.odd.a, hdr.odd.b }, hdr.odd.sum, HashAlgorithm.csum16);";
+    let other = |new: &str| {
+        let text = verified();
+        assert!(text.contains(call));
+        refusal(&text.replace(call, new))
+    };
+    let data = of("the data are not fields of the checksum's header");
+    assert_eq!(other(&call.replace("hdr.odd.b }", "hdr.first.op }")), data);
+    assert_eq!(
+        other(&call.replace("csum16", "crc16")),
+        of("no `verify_checksum` with `HashAlgorithm.csum16`")
+    );
+    assert_eq!(other(&call.replace(", hdr.odd.b }", " }")), of("the data have no whole number of 16 bits"));
+    let changed = verified().replace("packet.extract(hdr.odd);", "packet.extract(hdr.odd); hdr.odd.a = 1;");
+    assert_eq!(refusal(&changed), of("a parser changes the header"));
+    let again = verified().replace(
+        "packet.extract(hdr.odd); transition accept;",
+        "packet.extract(hdr.odd); transition select(hdr.odd.a) { 77: odd; default: accept; }",
+    );
+    assert_eq!(refusal(&again), of("a state extracts the header under a condition, or again"));
+    let nothing = verified().replace("packet.extract(hdr.odd);", "");
+    assert_eq!(refusal(&nothing), of("no parser extracts the header"));
+}
+
 /// A program that reads the result of a verification.
 fn whole_with_error() -> String {
     sums().replace("if (hdr.first.isValid()) {", "if (hdr.first.isValid() && std.checksum_error == 0) {")
@@ -275,7 +369,7 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     // The statement has several lines.
     assert_eq!(refusal(&algorithm), of("this", ""));
     let read = whole_with_error();
-    assert_eq!(refusal(&read), of("`checksum_error`", field));
+    assert_eq!(refusal(&read), of("this verification", "the data are not fields of the checksum's header"));
     let copies = groups().replace("apply { }\n}\nV1Switch", "apply { hdr.first.value = 1; }\n}\nV1Switch");
     assert_eq!(refusal(&copies), of("egress after multicast", "each copy would pass egress"));
 }
