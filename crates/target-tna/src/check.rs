@@ -1,7 +1,7 @@
 //! Constructs that have no counterpart in TNA.
 
 use crate::original::{has_code, metadata, refused};
-use crate::{checksums, direct_counters, hashes, verified};
+use crate::{checksums, digests, direct_counters, hashes, verified};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
@@ -25,6 +25,7 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
     };
     let mut uses = Uses { program, found: checksums::check(program), group: None, in_control: false };
     uses.found.extend(verified::check(program));
+    uses.found.extend(digests::check(program));
     uses.found.extend(direct_counters::check(program));
     uses.blocks();
     for instance in &program.instances {
@@ -123,6 +124,9 @@ impl Uses<'_> {
             } else {
                 Some(elsewhere())
             });
+            return;
+        }
+        if self.in_control && digests::is_digest(self.program, call) {
             return;
         }
         // `mark_to_drop()` does not say whose metadata it is.

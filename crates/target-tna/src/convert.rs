@@ -4,7 +4,7 @@ use crate::check::check;
 use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
-use crate::{checksums, direct_counters, hashes, lengths, verified};
+use crate::{checksums, digests, direct_counters, hashes, lengths, verified};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -44,6 +44,8 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     }
     let has_sums = checksums::has_updates(&program);
     checksums::replace(&mut program);
+    let has_digests = digests::are_sent(&program);
+    digests::replace(&mut program);
     hashes::replace(&mut program);
     direct_counters::replace(&mut program);
     replace_externs(&mut program);
@@ -54,7 +56,9 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
             fields.iter_mut().filter(|f| f.ty == Type::Error).for_each(|field| field.ty = Type::Bit(8));
         }
     }
-    let Some(text) = frame(&target_p4::print(&program), Parts { has_egress, has_sums, verifies }) else {
+    let Some(text) =
+        frame(&target_p4::print(&program), Parts { has_egress, has_sums, has_digests, verifies })
+    else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
     let mut notes = vec![

@@ -7,13 +7,15 @@ use target_p4::Apart;
 pub(crate) struct Parts {
     pub has_egress: bool,
     pub has_sums: bool,
+    /// The deparser takes the standard metadata and its own, too.
+    pub has_digests: bool,
     /// The control that verifies takes the standard metadata, too.
     pub verifies: bool,
 }
 
 /// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
 pub(crate) fn frame(printed: &str, parts: Parts) -> Option<String> {
-    let Parts { has_egress, has_sums, verifies } = parts;
+    let Parts { has_egress, has_sums, has_digests, verifies } = parts;
     let apart = Apart::of(printed, "V1Switch");
     let [parser, verify, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
     let types = apart.parameter_types(parser);
@@ -42,6 +44,17 @@ pub(crate) fn frame(printed: &str, parts: Parts) -> Option<String> {
         )
     } else {
         (String::new(), "")
+    };
+    let (digest_code, digest_args) = if has_digests {
+        (
+            "
+        if (meta.standard.digest_type != 0) {
+            dprsr.digest_type = meta.standard.digest_type;
+        }",
+            ", meta.standard, dprsr",
+        )
+    } else {
+        ("", "")
     };
     let (sums_part, sums_code) = if has_sums {
         (
@@ -93,7 +106,7 @@ control {ig}(inout {headers} hdr, inout {all} meta, in ingress_intrinsic_metadat
         }} else {{
             meta.standard.egress_port = meta.standard.egress_spec;
             tm.ucast_egress_port = meta.standard.egress_spec;{egress_code}
-        }}
+        }}{digest_code}
     }}
 }}
 
@@ -102,7 +115,7 @@ control {id}(packet_out packet, inout {headers} hdr, in {all} meta,
     @name(\".{deparser}\") {deparser}() deparser_part;
 {sums_part}
     apply {{
-{sums_code}        deparser_part.apply(packet, hdr);
+{sums_code}        deparser_part.apply(packet, hdr{digest_args});
     }}
 }}
 

@@ -14,6 +14,7 @@
 mod check;
 mod checksums;
 mod convert;
+mod digests;
 mod direct_counters;
 mod externs;
 mod frame;

@@ -8,12 +8,11 @@
 //! if all fields are zero, so the new program takes 0xffff for wrong. The condition is evaluated after the parser, as in v1model.
 
 use crate::checksums;
-use crate::original::{METADATA, metadata, refused};
+use crate::original::{add_metadata, metadata, refused, standard_of, standard_type};
 use base_diag::{Diagnostic, Span};
 use ir::{
     Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, Instance, InstanceId, Owner,
-    ParserId, Program, StateRef, Stmt, StmtKind, Transition, Type, TypeId, TypeKind, Var, VarId, VarKind,
-    build, visit,
+    ParserId, Program, StateRef, Stmt, StmtKind, Transition, Type, Var, VarId, VarKind, build, visit,
 };
 
 const VERIFY: &str = "verify_checksum";
@@ -140,13 +139,9 @@ impl<'p> Verified<'p> {
         }
         let is_whole = is_whole(program, header, *checksum, &parts);
         let parser = parser(program, header)?;
-        let vars = &program.parser(parser).vars;
-        let is_standard = |id: &&VarId| {
-            let ty = vars.get(id.index()).map(|var| &var.ty);
-            ty == Some(&Type::Named(standard_type(program)))
-        };
-        let standard = program.parser(parser).params.iter().find(is_standard);
-        let standard = *standard.ok_or("the parser of the header does not have the standard metadata")?;
+        let of = program.parser(parser);
+        let standard = standard_of(program, &of.vars, &of.params)
+            .ok_or("the parser of the header does not have the standard metadata")?;
         Ok(Verified { condition, header, place, data, is_whole, parser, standard })
     }
 }
@@ -270,10 +265,6 @@ fn reaches(program: &Program, parser: ParserId, state: usize) -> bool {
     false
 }
 
-fn standard_type(program: &Program) -> TypeId {
-    TypeId::from(program.types.iter().position(|decl| decl.name == METADATA).unwrap_or(program.types.len()))
-}
-
 /// Computes the checksums in the parser, and makes of the control one that also has the standard metadata and sets `checksum_error`.
 pub(crate) fn replace(program: &mut Program) {
     let Some(id) = control(program) else { return };
@@ -293,7 +284,8 @@ pub(crate) fn replace(program: &mut Program) {
     control.params.push(standard);
     for stmt in statements(&old.control(id).body) {
         let Ok(verified) = Verified::of(&old, stmt) else { continue };
-        let wrong = add_field(program);
+        let name = format!("wrong_sum{}", program.instances.len());
+        let wrong = add_metadata(program, &name, Type::Bool);
         sum(program, object, &verified, wrong);
         let place = verified.place.clone();
         let ones = build::bits(BITS, u64::from(u16::MAX));
@@ -306,14 +298,6 @@ pub(crate) fn replace(program: &mut Program) {
         let stmt = build::if_then(build::and(applies, is_wrong), vec![set]).at(stmt.span);
         program.controls[id.index()].body.stmts.push(stmt);
     }
-}
-
-/// A new field of the metadata, by its index.
-fn add_field(program: &mut Program) -> usize {
-    let id = standard_type(program);
-    let TypeKind::Struct(fields) = &mut program.types[id.index()].kind else { return 0 };
-    fields.push(build::struct_field(&format!("wrong_sum{}", fields.len()), Type::Bool));
-    fields.len() - 1
 }
 
 fn field_of(program: &Program, name: &str) -> Option<usize> {

@@ -323,6 +323,66 @@ fn whole_with_error() -> String {
     sums().replace("if (hdr.first.isValid()) {", "if (hdr.first.isValid() && std.checksum_error == 0) {")
 }
 
+/// Digests of two types, of which a packet sends one: also packets that are dropped, and with data that change later.
+fn digests() -> String {
+    whole(
+        "action seen(bit<16> extra) { digest<seen_t>(1, { hdr.first.at, hdr.first.value + extra, std.ingress_port }); }
+    table watch { key = { hdr.first.at : exact; } actions = { seen; NoAction; } default_action = NoAction();
+        const entries = { 1 : seen(5); 2 : seen(0x1234); } }
+    heard_t heard;
+    apply {
+        std.egress_spec = 3;
+        if (hdr.first.op == 4) {
+            heard = { hdr.first.value, true };
+            digest(1, heard);
+            heard.value = 1;
+            hdr.first.value = 2;
+        } else if (!watch.apply().hit) {
+            if (hdr.first.op == 5) { digest<seen_t>(1, { hdr.first.at, 7, 1 }); }
+        }
+        hdr.first.at = 9;
+        if (hdr.first.op < 2) { mark_to_drop(std); }
+    }",
+        "apply { if (hdr.first.op == 6) { mark_to_drop(std); } }",
+    )
+    .replace(
+        "struct meta_t {",
+        "struct seen_t { bit<8> at; bit<16> value; bit<9> port; }
+struct heard_t { bit<16> value; bool right; }
+struct meta_t {",
+    )
+}
+
+#[test]
+fn digests_are_sent() {
+    let (converted, mut first, mut second) = both(&digests());
+    let mut sent = [0, 0];
+    for (at, frame) in frames(1000, 6).into_iter().enumerate() {
+        let now = Time::ZERO + Duration::from_us(3 * at as u64);
+        let outputs = [&mut first, &mut second].map(|s| sorted(s.process(2, &frame, now)));
+        assert_eq!(outputs[0], outputs[1], "{frame:02x?}\n{converted}");
+        let [original, new] = [&mut first, &mut second].map(|s| s.take_digests());
+        assert_eq!(original, new, "{frame:02x?}\n{converted}");
+        original.iter().for_each(|digest| sent[usize::from(digest.name == "heard_t")] += 1);
+    }
+    assert!(sent[0] > 100 && sent[1] > 50, "{sent:?}");
+}
+
+#[test]
+fn digests_that_a_tofino_does_not_have_are_refused() {
+    let of = |label: &str| format!("error[P4R1803]: this digest cannot be converted to TNA: {label}");
+    let several = digests().replace("heard.value = 1;", "digest(1, heard);");
+    assert_eq!(refusal(&several), of("a packet may send several, and a Tofino sends one"));
+    let table = digests().replace("hdr.first.at = 9;", "watch.apply();");
+    assert_eq!(refusal(&table), of("a packet may send several, and a Tofino sends one"));
+    let long = digests().replace("bit<16> value; bool right;", "bit<384> value; bool right;");
+    let long = long.replace("heard = { hdr.first.value, true };", "heard.right = true;");
+    let long = long.replace("heard.value = 1;", "heard.value = 384w1;");
+    assert_eq!(refusal(&long), of("a digest of a Tofino has at most 48 bytes"));
+    let header = digests().replace("digest(1, heard);", "digest(1, hdr.first);");
+    assert_eq!(refusal(&header), of("its data are no struct of numbers"));
+}
+
 /// The first diagnostic: title, and the text under the place.
 fn refusal(text: &str) -> String {
     let (program, map) = program(text);
