@@ -1,7 +1,7 @@
 //! Constructs that have no counterpart in TNA.
 
 use crate::original::{has_code, metadata, refused};
-use crate::{checksums, digests, direct_counters, hashes, verified};
+use crate::{checksums, digests, direct_counters, hashes, selectors, verified};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
@@ -13,7 +13,15 @@ const GROUP: &str = "mcast_grp";
 /// Extern functions that the new program has, too.
 const FUNCTIONS: [&str; 1] = ["mark_to_drop"];
 /// Extern objects that the new program has, too.
-const OBJECTS: [&str; 5] = ["register", "counter", "direct_counter", "packet_in", "packet_out"];
+const OBJECTS: [&str; 7] = [
+    "register",
+    "counter",
+    "direct_counter",
+    "action_profile",
+    selectors::SELECTOR,
+    "packet_in",
+    "packet_out",
+];
 
 /// Refuses a program that cannot be converted.
 pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
@@ -27,6 +35,7 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
     uses.found.extend(verified::check(program));
     uses.found.extend(digests::check(program));
     uses.found.extend(direct_counters::check(program));
+    uses.found.extend(selectors::check(program));
     uses.blocks();
     for instance in &program.instances {
         let object = program.extern_object(instance.object).name.as_str();

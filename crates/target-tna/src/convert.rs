@@ -4,7 +4,7 @@ use crate::check::check;
 use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
-use crate::{checksums, digests, direct_counters, hashes, lengths, verified};
+use crate::{checksums, digests, direct_counters, hashes, lengths, selectors, verified};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -47,6 +47,8 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     let has_digests = digests::are_sent(&program);
     digests::replace(&mut program);
     hashes::replace(&mut program);
+    let has_selectors = selectors::are_used(&program);
+    selectors::replace(&mut program);
     direct_counters::replace(&mut program);
     replace_externs(&mut program);
     // No field of it is read: `error` is no type of metadata on Tofino.
@@ -67,6 +69,9 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
          reports further accesses"
             .to_string(),
     ];
+    if has_selectors {
+        notes.push("a group of a selector has at most 120 members".to_string());
+    }
     if verifies {
         notes.push("a checksum of 0xffff counts as wrong, also that of fields that are all zero".to_string());
     }

@@ -17,11 +17,12 @@ use std::collections::BTreeMap;
 
 const FUNCTION: &str = "hash";
 /// Name in v1model, name in TNA, bits of the result.
-const ALGORITHMS: [(&str, &str, u32); 3] =
+pub(crate) const ALGORITHMS: [(&str, &str, u32); 3] =
     [("crc16", "CRC16", 16), ("crc32", "CRC32", 32), ("xor16", "XOR16", 16)];
 /// Members of `HashAlgorithm_t`.
 const MEMBERS: [&str; 10] =
     ["IDENTITY", "RANDOM", "XOR8", "XOR16", "XOR32", "CRC8", "CRC16", "CRC32", "CRC64", "CUSTOM"];
+const ALGORITHM_TYPE: &str = "HashAlgorithm_t";
 const BYTE_BITS: u32 = 8;
 
 /// True for a call of `hash`.
@@ -76,7 +77,8 @@ fn parts<'c>(program: &Program, call: &'c Call) -> Result<Parts<'c>, &'static st
     Ok(Parts { result, width, algorithm, bits, base, data, used, filling })
 }
 
-fn member<'p>(program: &'p Program, algorithm: &Expr) -> Option<&'p Name> {
+/// The member of v1model's `HashAlgorithm`.
+pub(crate) fn member<'p>(program: &'p Program, algorithm: &Expr) -> Option<&'p Name> {
     let ExprKind::Const(Const::Enum(member)) = algorithm.kind else { return None };
     let Type::Named(ty) = algorithm.ty else { return None };
     let TypeKind::Enum(members) = &program.type_decl(ty).kind else { return None };
@@ -153,14 +155,30 @@ pub(crate) fn replace(program: &mut Program) {
         return;
     }
     program.instances.append(&mut added.instances);
-    program.externs.push(declared(added.algorithms));
-    let members = MEMBERS.map(Name::from).to_vec();
+    object(program);
+}
+
+/// The place of a member of `HashAlgorithm_t`.
+pub(crate) fn number_of(algorithm: &str) -> Option<u32> {
+    MEMBERS.iter().position(|known| *known == algorithm).map(|at| at as u32)
+}
+
+/// `HashAlgorithm_t` and `Hash`, which are declared if they are not yet.
+pub(crate) fn object(program: &mut Program) -> (TypeId, ExternId) {
+    let known = program.externs.iter().position(|object| object.name == "Hash" && !object.user);
+    let ty = program.types.iter().position(|decl| decl.name == ALGORITHM_TYPE);
+    if let (Some(object), Some(ty)) = (known, ty) {
+        return (TypeId::from(ty), ExternId::from(object));
+    }
+    let ty = TypeId::from(program.types.len());
+    program.externs.push(declared(ty));
     program.types.push(TypeDecl {
-        name: "HashAlgorithm_t".into(),
-        kind: TypeKind::Enum(members),
+        name: ALGORITHM_TYPE.into(),
+        kind: TypeKind::Enum(MEMBERS.map(Name::from).to_vec()),
         annotations: vec![],
         span: Span::NONE,
     });
+    (ty, ExternId::from(program.externs.len() - 1))
 }
 
 struct Added<'p> {
@@ -196,7 +214,7 @@ impl Added<'_> {
         while is_taken(&name) {
             name.push('_');
         }
-        let at = MEMBERS.iter().position(|known| *known == parts.algorithm).unwrap_or(0) as u32;
+        let at = number_of(parts.algorithm).unwrap_or(0);
         let algorithm = build::expr(ExprKind::Const(Const::Enum(at)), Type::Named(self.algorithms));
         self.instances.push(Instance {
             name: "hash".into(),

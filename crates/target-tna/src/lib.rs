@@ -21,6 +21,7 @@ mod frame;
 mod hashes;
 mod lengths;
 mod original;
+mod selectors;
 mod verified;
 
 pub use convert::{Converted, convert};

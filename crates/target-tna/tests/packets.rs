@@ -323,6 +323,51 @@ fn whole_with_error() -> String {
     sums().replace("if (hdr.first.isValid()) {", "if (hdr.first.isValid() && std.checksum_error == 0) {")
 }
 
+/// A table with a profile and one with a selector.
+fn selectors() -> String {
+    whole(
+        "action to(bit<9> port) { std.egress_spec = port; }
+    action mark(bit<16> value) { hdr.first.value = value; }
+    action_profile(32w16) shared;
+    table by_profile { key = { hdr.first.op : exact; } actions = { mark; NoAction; } default_action = NoAction(); implementation = shared; }
+    action_selector(HashAlgorithm.crc16, 32w64, 32w16) paths;
+    table by_selector { key = { hdr.first.at : exact; hdr.first.value : selector; hdr.next.more : selector; } actions = { to; NoAction; }
+        default_action = NoAction(); implementation = paths; size = 8; }
+    apply { std.egress_spec = 7; by_selector.apply(); by_profile.apply(); }",
+        "apply { }",
+    )
+}
+
+#[test]
+fn groups_of_selectors_choose_the_same_members() {
+    let (converted, mut first, mut second) = both(&selectors());
+    assert!(converted.contains("SelectorMode_t.FAIR, 120, 8"), "{converted}");
+    for switch in [&mut first, &mut second] {
+        for value in 0..6u128 {
+            let keys = [Match::Exact(Bits::new(8, value))];
+            let marked =
+                switch.member_add("MyIngress.by_profile", "mark", &[Bits::new(16, value)]).expect("a member");
+            switch.table_add_member("MyIngress.by_profile", &keys, marked, None).expect("an entry");
+            let members = [1, 2, 3].map(|port| {
+                switch.member_add("MyIngress.by_selector", "to", &[Bits::new(9, port)]).expect("a member")
+            });
+            let group = switch.group_add("MyIngress.by_selector", &members).expect("a group");
+            switch.table_add_group("MyIngress.by_selector", &keys, group, None).expect("an entry");
+        }
+    }
+    let mut sent = [0; 8];
+    for (at, frame) in frames(1000, 6).into_iter().enumerate() {
+        let now = Time::ZERO + Duration::from_us(3 * at as u64);
+        let outputs = [&mut first, &mut second].map(|s| sorted(s.process(2, &frame, now)));
+        assert_eq!(outputs[0], outputs[1], "{frame:02x?}\n{converted}");
+        outputs[0].iter().for_each(|out| sent[out.port as usize] += 1);
+    }
+    assert!([1, 2, 3, 7].iter().all(|port| sent[*port] > 50), "{sent:?}");
+    let other = selectors().replace("HashAlgorithm.crc16", "HashAlgorithm.csum16");
+    let label = "its hash is none of `identity`, `crc16`, `crc32`, `xor16`";
+    assert_eq!(refusal(&other), format!("error[P4R1803]: this selector cannot be converted to TNA: {label}"));
+}
+
 /// Digests of two types, of which a packet sends one: also packets that are dropped, and with data that change later.
 fn digests() -> String {
     whole(
