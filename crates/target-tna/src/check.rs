@@ -1,13 +1,24 @@
 //! Constructs that have no counterpart in TNA.
 
+use crate::convert::Options;
 use crate::original::{has_code, metadata, refused};
+use crate::times::ARRIVAL;
 use crate::{checksums, digests, direct_counters, hashes, selectors, verified};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
 
 /// Fields of the metadata with the same meaning on both architectures.
-const FIELDS: [&str; 5] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp", "checksum_error"];
+const FIELDS: [&str; 7] = [
+    "ingress_port",
+    "egress_spec",
+    "egress_port",
+    "mcast_grp",
+    "checksum_error",
+    // A converted program makes no packet of another, and copies do not pass egress: both are 0.
+    "instance_type",
+    "egress_rid",
+];
 /// Fields that decide about copies.
 const GROUP: &str = "mcast_grp";
 /// Extern functions that the new program has, too.
@@ -24,14 +35,15 @@ const OBJECTS: [&str; 7] = [
 ];
 
 /// Refuses a program that cannot be converted.
-pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check(program: &Program, options: Options) -> Result<(), Vec<Diagnostic>> {
     let Arch::V1Model(_) = &program.arch else {
         let is =
             program.arch.name().map_or("an architecture of its own".to_string(), |name| format!("`{name}`"));
         let error = Diagnostic::error(CONVERT, "only programs for v1model can be converted to TNA");
         return Err(vec![error.note(format!("this one is for {is}"))]);
     };
-    let mut uses = Uses { program, found: checksums::check(program), group: None, in_control: false };
+    let mut uses =
+        Uses { program, found: checksums::check(program), group: None, in_control: false, options };
     uses.found.extend(verified::check(program));
     uses.found.extend(digests::check(program));
     uses.found.extend(direct_counters::check(program));
@@ -61,6 +73,7 @@ struct Uses<'a> {
     group: Option<Span>,
     /// Tables and objects can be declared here.
     in_control: bool,
+    options: Options,
 }
 
 impl Uses<'_> {
@@ -109,12 +122,13 @@ impl Uses<'_> {
 
     fn expr(&mut self, expr: &Expr) {
         visit::subexprs(expr, &mut |e| {
-            if let Some(field) = metadata(self.program, e).filter(|field| !FIELDS.contains(field)) {
+            let is_time = |field: &str| field == ARRIVAL && self.options.ticks && self.in_control;
+            let other = |field: &&str| !FIELDS.contains(field) && !is_time(*field);
+            if let Some(field) = metadata(self.program, e).filter(other) {
                 let label = match field {
                     "packet_length" => "the ingress of a Tofino does not have the length of a packet",
-                    "ingress_global_timestamp" => {
-                        "the clock of a Tofino counts nanoseconds, and it cannot divide"
-                    }
+                    ARRIVAL if self.options.ticks => "only controls have the time",
+                    ARRIVAL => "a Tofino cannot divide its nanoseconds: `--ticks` takes steps of 1,024 ns",
                     _ => "TNA has no such metadata, or with another meaning",
                 };
                 self.found.push(refused(&format!("`{field}`"), e.span, label));

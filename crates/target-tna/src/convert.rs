@@ -4,7 +4,9 @@ use crate::check::check;
 use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
-use crate::{checksums, digests, direct_counters, hashes, lengths, selectors, verified};
+use crate::{
+    checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times, verified,
+};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -18,11 +20,19 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
+/// What the new program may do in another way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Times count steps of 1,024 ns: a Tofino cannot divide its nanoseconds by 1,000.
+    pub ticks: bool,
+}
+
 /// Converts a program for v1model.
-pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
+pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Diagnostic>> {
     let mut program = program.clone();
     let has_lengths = lengths::decide(&mut program);
-    check(&program)?;
+    parser_errors::decide(&mut program);
+    check(&program, options)?;
     let found = target_p4::check(&program);
     if !found.is_empty() {
         return Err(found);
@@ -44,6 +54,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     }
     let has_sums = checksums::has_updates(&program);
     checksums::replace(&mut program);
+    let ticks = times::are_read(&program);
     let has_digests = digests::are_sent(&program);
     digests::replace(&mut program);
     hashes::replace(&mut program);
@@ -59,7 +70,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
         }
     }
     let Some(text) =
-        frame(&target_p4::print(&program), Parts { has_egress, has_sums, has_digests, verifies })
+        frame(&target_p4::print(&program), Parts { has_egress, has_sums, has_digests, verifies, ticks })
     else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
@@ -69,6 +80,9 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
          reports further accesses"
             .to_string(),
     ];
+    if ticks {
+        notes.push("times count steps of 1,024 ns, and begin again after 78 hours".to_string());
+    }
     if has_selectors {
         notes.push("a group of a selector has at most 120 members".to_string());
     }

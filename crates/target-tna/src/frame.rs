@@ -11,11 +11,13 @@ pub(crate) struct Parts {
     pub has_digests: bool,
     /// The control that verifies takes the standard metadata, too.
     pub verifies: bool,
+    /// The program reads the time.
+    pub ticks: bool,
 }
 
 /// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
 pub(crate) fn frame(printed: &str, parts: Parts) -> Option<String> {
-    let Parts { has_egress, has_sums, has_digests, verifies } = parts;
+    let Parts { has_egress, has_sums, has_digests, verifies, ticks } = parts;
     let apart = Apart::of(printed, "V1Switch");
     let [parser, verify, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
     let types = apart.parameter_types(parser);
@@ -44,6 +46,11 @@ pub(crate) fn frame(printed: &str, parts: Parts) -> Option<String> {
         )
     } else {
         (String::new(), "")
+    };
+    let time_code = if ticks {
+        "        meta.standard.ingress_global_timestamp = (bit<48>)prsr.global_tstamp[47:10];\n"
+    } else {
+        ""
     };
     let (digest_code, digest_args) = if has_digests {
         (
@@ -97,7 +104,7 @@ control {ig}(inout {headers} hdr, inout {all} meta, in ingress_intrinsic_metadat
 {verify_part}    @name(\".{ingress}\") {ingress}() ingress_part;
 {egress_part}
     apply {{
-{verify_code}        ingress_part.apply(hdr, meta.user, meta.standard);
+{time_code}{verify_code}        ingress_part.apply(hdr, meta.user, meta.standard);
         tm.bypass_egress = 1;
         if (meta.standard.mcast_grp != 0) {{
             tm.mcast_grp_a = meta.standard.mcast_grp;

@@ -21,7 +21,9 @@ mod frame;
 mod hashes;
 mod lengths;
 mod original;
+mod parser_errors;
 mod selectors;
+mod times;
 mod verified;
 
-pub use convert::{Converted, convert};
+pub use convert::{Converted, Options, convert};

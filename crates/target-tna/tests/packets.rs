@@ -9,7 +9,7 @@ use dataplane_api::Output;
 use device::{Options, Switch};
 use p4_arch::Texts;
 use std::sync::Arc;
-use target_tna::convert;
+use target_tna::{Options as Way, convert};
 
 const HEADERS: &str = "#include <core.p4>
 #include <v1model.p4>
@@ -141,8 +141,12 @@ fn program(text: &str) -> (Arc<ir::Program>, SourceMap) {
 }
 
 fn both(text: &str) -> (String, Switch, Switch) {
+    both_by(text, Way::default())
+}
+
+fn both_by(text: &str, way: Way) -> (String, Switch, Switch) {
     let (original, map) = program(text);
-    let converted = convert(&original).unwrap_or_else(|found| panic!("{}", rendered(&found, &map)));
+    let converted = convert(&original, way).unwrap_or_else(|found| panic!("{}", rendered(&found, &map)));
     let mut map = SourceMap::new();
     let second = compiler::reparse("converted.p4", &converted.text, &mut map)
         .unwrap_or_else(|found| panic!("{}\n{}", converted.text, rendered(&found, &map)));
@@ -341,7 +345,10 @@ fn selectors() -> String {
 #[test]
 fn groups_of_selectors_choose_the_same_members() {
     let (converted, mut first, mut second) = both(&selectors());
-    assert!(converted.contains("SelectorMode_t.FAIR, 120, 8"), "{converted}");
+    assert!(
+        converted.contains("ActionSelector(paths_members, paths_hash, SelectorMode_t.FAIR, "),
+        "{converted}"
+    );
     for switch in [&mut first, &mut second] {
         for value in 0..6u128 {
             let keys = [Match::Exact(Bits::new(8, value))];
@@ -366,6 +373,52 @@ fn groups_of_selectors_choose_the_same_members() {
     let other = selectors().replace("HashAlgorithm.crc16", "HashAlgorithm.csum16");
     let label = "its hash is none of `identity`, `crc16`, `crc32`, `xor16`";
     assert_eq!(refusal(&other), format!("error[P4R1803]: this selector cannot be converted to TNA: {label}"));
+}
+
+/// Times in a register, in a key and in a comparison, with the metadata that are 0.
+fn times() -> String {
+    whole(
+        "register<bit<48>>(8) last;
+    action late() { hdr.first.op = 77; }
+    table window { key = { std.ingress_global_timestamp[9:8] : exact; } actions = { late; NoAction; } default_action = NoAction();
+        const entries = { 2 : late(); } }
+    apply {
+        std.egress_spec = 3;
+        bit<48> before;
+        last.read(before, (bit<32>)hdr.first.at[2:0]);
+        if (std.ingress_global_timestamp - before > 20) { std.egress_spec = 4; }
+        last.write((bit<32>)hdr.first.at[2:0], std.ingress_global_timestamp);
+        window.apply();
+        if (std.parser_error != error.NoError || std.instance_type != 0 || std.egress_rid != 0) { std.egress_spec = 5; }
+    }",
+        "apply { hdr.first.value = std.ingress_global_timestamp[15:0]; }",
+    )
+}
+
+/// The new program behaves after k steps of 1,024 ns as the original after k microseconds.
+#[test]
+fn times_count_steps_of_1024_nanoseconds() {
+    let (converted, mut first, mut second) = both_by(&times(), Way { ticks: true });
+    let (mut steps, mut sent) = (0, [0; 6]);
+    let mut rng = Rng::new(9);
+    for frame in frames(1000, 6) {
+        steps += rng.between(0, 9);
+        let outputs = [
+            sorted(first.process(2, &frame, Time::ZERO + Duration::from_us(steps))),
+            sorted(second.process(
+                2,
+                &frame,
+                Time::ZERO + Duration::from_ns(1024 * steps + rng.between(0, 1023)),
+            )),
+        ];
+        assert_eq!(outputs[0], outputs[1], "{steps}: {frame:02x?}\n{converted}");
+        outputs[0].iter().for_each(|out| sent[out.port as usize] += 1);
+    }
+    assert!(sent[3] > 50 && sent[4] > 50, "{sent:?}");
+    for cell in 0..8 {
+        let cells = [&first, &second].map(|s| s.register_value("MyIngress.last", cell).expect("a cell"));
+        assert_eq!(cells[0], cells[1], "{cell}");
+    }
 }
 
 /// Digests of two types, of which a packet sends one: also packets that are dropped, and with data that change later.
@@ -431,7 +484,7 @@ fn digests_that_a_tofino_does_not_have_are_refused() {
 /// The first diagnostic: title, and the text under the place.
 fn refusal(text: &str) -> String {
     let (program, map) = program(text);
-    let all = rendered(&convert(&program).expect_err("it is refused"), &map);
+    let all = rendered(&convert(&program, Way::default()).expect_err("it is refused"), &map);
     let title = all.lines().next().unwrap_or_default();
     let label = all.lines().find(|line| line.contains('^')).unwrap_or_default();
     format!("{title}: {}", label.split('^').next_back().unwrap_or_default().trim())
@@ -449,7 +502,7 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     let selected = groups()
         .replace("select(hdr.first.op) { 7: next;", "select(std.packet_length) { 61 .. 0xffffffff: next;");
     assert_eq!(refusal(&selected), of("`packet_length`", length));
-    let clock = "the clock of a Tofino counts nanoseconds, and it cannot divide";
+    let clock = "a Tofino cannot divide its nanoseconds: `--ticks` takes steps of 1,024 ns";
     assert_eq!(
         ingress("meta.sum = (bit<32>)std.ingress_global_timestamp;"),
         of("`ingress_global_timestamp`", clock)
