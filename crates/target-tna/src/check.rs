@@ -42,8 +42,14 @@ pub(crate) fn check(program: &Program, options: Options) -> Result<(), Vec<Diagn
         let error = Diagnostic::error(CONVERT, "only programs for v1model can be converted to TNA");
         return Err(vec![error.note(format!("this one is for {is}"))]);
     };
-    let mut uses =
-        Uses { program, found: checksums::check(program), group: None, in_control: false, options };
+    let mut uses = Uses {
+        program,
+        found: checksums::check(program),
+        group: None,
+        in_control: false,
+        in_action: false,
+        options,
+    };
     uses.found.extend(verified::check(program));
     uses.found.extend(digests::check(program));
     uses.found.extend(direct_counters::check(program));
@@ -73,6 +79,7 @@ struct Uses<'a> {
     group: Option<Span>,
     /// Tables and objects can be declared here.
     in_control: bool,
+    in_action: bool,
     options: Options,
 }
 
@@ -92,7 +99,9 @@ impl Uses<'_> {
         self.in_control = true;
         for (_, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
             self.block(&control.body);
+            self.in_action = true;
             control.actions.iter().for_each(|action| self.block(&action.body));
+            self.in_action = false;
             control.tables.iter().flat_map(|t| &t.keys).for_each(|key| self.expr(&key.expr));
         }
         self.in_control = false;
@@ -143,7 +152,7 @@ impl Uses<'_> {
         if hashes::is_hash(self.program, call) {
             let elsewhere = || refused("this `hash`", call.span, "only controls can compute it");
             self.found.extend(if self.in_control {
-                hashes::check(self.program, call)
+                hashes::check(self.program, call, self.in_action)
             } else {
                 Some(elsewhere())
             });

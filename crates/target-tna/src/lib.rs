@@ -22,6 +22,7 @@ mod hashes;
 mod lengths;
 mod original;
 mod parser_errors;
+mod remainders;
 mod selectors;
 mod times;
 mod verified;

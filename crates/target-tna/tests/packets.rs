@@ -375,6 +375,48 @@ fn groups_of_selectors_choose_the_same_members() {
     assert_eq!(refusal(&other), format!("error[P4R1803]: this selector cannot be converted to TNA: {label}"));
 }
 
+/// Hashes modulo numbers that are no powers of two; the packet has the results.
+fn remainders(algorithm: &str, max: &str) -> String {
+    whole(
+        &format!(
+            "apply {{
+        std.egress_spec = 3;
+        hash(meta.sum, HashAlgorithm.{algorithm}, 32w7, {{ hdr.first.value, hdr.first.at, hdr.next }}, {max});
+        hdr.added.setValid();
+        hdr.added.more = meta.sum[15:0];
+        hdr.first.value = meta.sum[31:16];
+    }}"
+        ),
+        "apply { }",
+    )
+}
+
+#[test]
+fn hashes_have_remainders_by_any_constant() {
+    let cases = [
+        ("crc16", "32w1000"),
+        ("crc16", "32w3"),
+        ("crc16", "32w16383"),
+        ("crc16", "32w16385"),
+        ("crc16", "32w40000"),
+        ("crc16", "32w100000"),
+        ("xor16", "32w77"),
+        ("crc32", "32w100"),
+        ("crc32", "32w1073741823"),
+        ("crc32", "32w0x55555555"),
+        ("crc32", "32w0xfffffffe"),
+    ];
+    for (algorithm, max) in cases {
+        let (converted, mut first, mut second) = both(&remainders(algorithm, max));
+        for (at, frame) in frames(400, 20).into_iter().enumerate() {
+            let now = Time::ZERO + Duration::from_us(3 * at as u64);
+            let outputs = [&mut first, &mut second].map(|s| sorted(s.process(2, &frame, now)));
+            assert_eq!(outputs[0], outputs[1], "{algorithm} {max}: {frame:02x?}\n{converted}");
+            assert_eq!(outputs[0].len(), 1);
+        }
+    }
+}
+
 /// Times in a register, in a key and in a comparison, with the metadata that are 0.
 fn times() -> String {
     whole(
@@ -539,8 +581,15 @@ fn hashes_and_direct_counters_that_a_tofino_cannot_have_are_refused() {
         let call = format!("hash(meta.sum, HashAlgorithm.{algorithm}, 32w0, {{ hdr.first.op }}, {max});");
         refusal(&whole(&format!("apply {{ {call} }}"), "apply { }"))
     };
-    let divide = of("this `hash`", "a Tofino cannot divide: `max` has to be a power of two");
-    assert_eq!(hash("crc32", "32w100"), divide);
+    let divide = of("this `hash`", "a Tofino cannot divide: `max` has to be a constant");
+    let in_action = whole(
+        "action of() { hash(meta.sum, HashAlgorithm.crc32, 32w0, { hdr.first.op }, 32w100); }
+    table all { actions = { of; } default_action = of(); }
+    apply { all.apply(); }",
+        "apply { }",
+    );
+    let power = "a Tofino cannot divide: in an action, `max` has to be a power of two";
+    assert_eq!(refusal(&in_action), of("this `hash`", power));
     assert_eq!(hash("crc32", "(bit<32>)hdr.first.value"), divide);
     let algorithms = of("this `hash`", "TNA has `crc16`, `crc32` and `xor16`, without parameters set later");
     assert_eq!(hash("crc32_custom", "32w16"), algorithms);
