@@ -1,7 +1,8 @@
 //! Constructs that have no counterpart in TNA.
 
+use crate::bridge::{self, Bridge};
 use crate::convert::Options;
-use crate::original::{has_code, metadata, refused};
+use crate::original::{metadata, refused};
 use crate::times::ARRIVAL;
 use crate::{checksums, digests, direct_counters, hashes, selectors, verified};
 use base_diag::codes::tna::CONVERT;
@@ -15,7 +16,7 @@ const FIELDS: [&str; 7] = [
     "egress_port",
     "mcast_grp",
     "checksum_error",
-    // A converted program makes no packet of another, and copies do not pass egress: both are 0.
+    // A converted program makes no packet of another: both are 0, but in the egress of copies.
     "instance_type",
     "egress_rid",
 ];
@@ -35,7 +36,7 @@ const OBJECTS: [&str; 7] = [
 ];
 
 /// Refuses a program that cannot be converted.
-pub(crate) fn check(program: &Program, options: Options) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check(program: &Program, options: Options) -> Result<Option<Bridge>, Vec<Diagnostic>> {
     let Arch::V1Model(_) = &program.arch else {
         let is =
             program.arch.name().map_or("an architecture of its own".to_string(), |name| format!("`{name}`"));
@@ -48,6 +49,7 @@ pub(crate) fn check(program: &Program, options: Options) -> Result<(), Vec<Diagn
         group: None,
         in_control: false,
         in_action: false,
+        has_length: false,
         options,
     };
     uses.found.extend(verified::check(program));
@@ -65,11 +67,17 @@ pub(crate) fn check(program: &Program, options: Options) -> Result<(), Vec<Diagn
             ));
         }
     }
-    let egress = program.stage("egress").filter(|stage| has_code(program, stage));
-    if let (Some(span), Some(_)) = (uses.group, egress) {
-        uses.found.push(refused("egress after multicast", span, "each copy would pass egress"));
+    let mut found = uses.found;
+    let bridge = bridge::is_needed(program, uses.group.is_some()).then(|| Bridge::of(program));
+    let bridge = bridge.transpose().unwrap_or_else(|why| {
+        found.push(why);
+        None
+    });
+    if let (Some(_), true) = (&bridge, digests::of_egress(program)) {
+        let span = uses.group.unwrap_or(Span::NONE);
+        found.push(refused("digests of egress after multicast", span, "only ingress sends digests"));
     }
-    if uses.found.is_empty() { Ok(()) } else { Err(uses.found) }
+    if found.is_empty() { Ok(bridge) } else { Err(found) }
 }
 
 struct Uses<'a> {
@@ -80,6 +88,8 @@ struct Uses<'a> {
     /// Tables and objects can be declared here.
     in_control: bool,
     in_action: bool,
+    /// A control of an egress that knows the length of the packet.
+    has_length: bool,
     options: Options,
 }
 
@@ -97,14 +107,17 @@ impl Uses<'_> {
         // Checksums have rules of their own.
         let is_other = |id: usize| !checksums::controls(program).contains(&Some(ControlId::from(id)));
         self.in_control = true;
-        for (_, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
+        let of_egress = bridge::of_egress(program);
+        let resizes = bridge::resizes(program);
+        for (id, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
+            self.has_length = !resizes && of_egress.contains(&ControlId::from(id));
             self.block(&control.body);
             self.in_action = true;
             control.actions.iter().for_each(|action| self.block(&action.body));
             self.in_action = false;
             control.tables.iter().flat_map(|t| &t.keys).for_each(|key| self.expr(&key.expr));
         }
-        self.in_control = false;
+        (self.in_control, self.has_length) = (false, false);
         program.functions.iter().for_each(|function| self.block(&function.body));
     }
 
@@ -132,7 +145,8 @@ impl Uses<'_> {
     fn expr(&mut self, expr: &Expr) {
         visit::subexprs(expr, &mut |e| {
             let is_time = |field: &str| field == ARRIVAL && self.options.ticks && self.in_control;
-            let other = |field: &&str| !FIELDS.contains(field) && !is_time(*field);
+            let is_length = |field: &str| field == "packet_length" && self.has_length;
+            let other = |field: &&str| !FIELDS.contains(field) && !is_time(field) && !is_length(field);
             if let Some(field) = metadata(self.program, e).filter(other) {
                 let label = match field {
                     "packet_length" => "the ingress of a Tofino does not have the length of a packet",

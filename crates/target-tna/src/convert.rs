@@ -5,7 +5,7 @@ use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
 use crate::{
-    checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times, verified,
+    bridge, checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times, verified,
 };
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
@@ -32,7 +32,8 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     let mut program = program.clone();
     let has_lengths = lengths::decide(&mut program);
     parser_errors::decide(&mut program);
-    check(&program, options)?;
+    let bridge = check(&program, options)?;
+    let reads_length = bridge::reads_length(&program);
     let found = target_p4::check(&program);
     if !found.is_empty() {
         return Err(found);
@@ -62,6 +63,9 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     selectors::replace(&mut program);
     direct_counters::replace(&mut program);
     replace_externs(&mut program);
+    if let Some(bridge) = &bridge {
+        bridge::adjust_counters(&mut program, bridge.bytes);
+    }
     // No field of it is read: `error` is no type of metadata on Tofino.
     for decl in program.types.iter_mut().filter(|decl| decl.name == METADATA) {
         if let TypeKind::Struct(fields) = &mut decl.kind {
@@ -69,9 +73,11 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
             fields.iter_mut().filter(|f| f.ty == Type::Error).for_each(|field| field.ty = Type::Bit(8));
         }
     }
-    let Some(text) =
-        frame(&target_p4::print(&program), Parts { has_egress, has_sums, has_digests, verifies, ticks })
-    else {
+    let Some(text) = frame(
+        &target_p4::print(&program),
+        Parts { has_egress, has_sums, has_digests, verifies, ticks, reads_length },
+        bridge.as_ref(),
+    ) else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
     let mut notes = vec![

@@ -105,6 +105,11 @@ pub(crate) fn check(program: &Program) -> Vec<Diagnostic> {
     found
 }
 
+/// True if egress sends digests.
+pub(crate) fn of_egress(program: &Program) -> bool {
+    program.stage_control("egress").is_some_and(|id| most(program, id) > 0)
+}
+
 /// The most digests that a packet sends in a control.
 fn most(program: &Program, id: ControlId) -> usize {
     let control = program.control(id);

@@ -77,6 +77,76 @@ fn groups() -> String {
     )
 }
 
+/// Copies that pass egress, which counts and changes them.
+fn copies(more: &str) -> String {
+    whole(
+        "apply {
+        if (hdr.first.op < 4) { std.mcast_grp = (bit<16>)hdr.first.op; } else { std.egress_spec = 3; }
+        if (hdr.first.at == 1) { hdr.added.setValid(); hdr.added.more = 16w0xabcd; }
+        if (hdr.first.at == 6) { mark_to_drop(std); }
+        meta.sum = (bit<32>)hdr.first.value + 7;
+        meta.odd = hdr.first.at == 2;
+        meta.few = (bit<3>)hdr.first.op[2:0];
+    }",
+        &format!(
+            "counter(8, CounterType.packets_and_bytes) seen;
+    direct_counter(CounterType.packets_and_bytes) hits;
+    action leave() {{ hdr.first.value = meta.sum[15:0]; }}
+    table ports {{ key = {{ std.egress_port : exact; }} actions = {{ leave; NoAction; }} counters = hits; default_action = NoAction(); }}
+    apply {{
+        seen.count((bit<32>)(bit<3>)std.egress_port[2:0]);
+        ports.apply();
+        if (std.egress_port == std.ingress_port) {{ mark_to_drop(std); }}
+        if (meta.odd) {{ hdr.first.at = 0x40 + meta.mark; }}
+        if (std.instance_type == 5) {{ hdr.first.op = std.egress_rid[4:0] ++ meta.few; }}
+        {more}
+    }}"
+        ),
+    )
+    .replace("struct meta_t { bit<8> mark;", "struct meta_t { bool odd; bit<8> mark; bit<3> few;")
+}
+
+#[test]
+fn copies_pass_egress() {
+    let update = "update_checksum(hdr.added.isValid(), { hdr.first.op, hdr.first.at, hdr.first.value, meta.sum }, hdr.added.more, HashAlgorithm.csum16);";
+    let sums = copies("").replace(
+        "control Compute(inout headers_t hdr, inout meta_t meta) { apply { } }",
+        &format!("control Compute(inout headers_t hdr, inout meta_t meta) {{ apply {{ {update} }} }}"),
+    );
+    let length = copies("if (std.packet_length > 14) { hdr.first.at = std.packet_length[7:0]; }");
+    let resizes =
+        copies("if (hdr.first.op == 4) { hdr.next.setValid(); hdr.next.more = 5; hdr.added.setInvalid(); }");
+    for text in [copies(""), sums, length, resizes] {
+        let (converted, mut first, mut second) = both(&text);
+        for switch in [&mut first, &mut second] {
+            for group in 1..4 {
+                switch.multicast_group_set(group, vec![(4, 1), (5, 3), (1, 6)]);
+            }
+            for port in [3, 5] {
+                let keys = [Match::Exact(Bits::new(9, port))];
+                switch.table_add("MyEgress.ports", &keys, "leave", &[], None).expect("an entry");
+            }
+        }
+        let mut sent = 0;
+        for (at, frame) in frames(1000, 6).into_iter().enumerate() {
+            let now = Time::ZERO + Duration::from_us(3 * at as u64);
+            let port = 1 + at as dataplane_api::Port % 4;
+            let outputs = [&mut first, &mut second].map(|s| sorted(s.process(port, &frame, now)));
+            sent += outputs[0].len();
+            assert_eq!(outputs[0], outputs[1], "port {port}: {frame:02x?}\n{converted}");
+        }
+        assert!(sent > 1000, "{sent}");
+        for cell in 0..8 {
+            let seen = [&first, &second].map(|s| s.counter_read("MyEgress.seen", cell).expect("a cell"));
+            assert_eq!(seen[0], seen[1], "{cell}");
+        }
+        for entry in 0..2 {
+            let hits = [&first, &second].map(|s| s.counter_read("MyEgress.hits", entry).expect("an entry"));
+            assert_eq!(hits[0], hits[1], "{entry}");
+        }
+    }
+}
+
 /// Checksums: one is verified without effect, one is computed.
 fn sums() -> String {
     let control =
@@ -570,8 +640,22 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     assert_eq!(refusal(&algorithm), of("this", ""));
     let read = whole_with_error();
     assert_eq!(refusal(&read), of("this verification", "the data are not fields of the checksum's header"));
-    let copies = groups().replace("apply { }\n}\nV1Switch", "apply { hdr.first.value = 1; }\n}\nV1Switch");
-    assert_eq!(refusal(&copies), of("egress after multicast", "each copy would pass egress"));
+    let resized = copies("hdr.added.setInvalid(); if (std.packet_length > 9) { hdr.first.op = 99; }");
+    assert_eq!(refusal(&resized), of("`packet_length`", length));
+    let emits = "packet.emit(hdr.first); packet.emit(hdr.added); packet.emit(hdr.next);";
+    let deparser = |new: &str| {
+        let text = copies("");
+        assert!(text.contains(emits));
+        refusal(&text.replace(emits, new))
+    };
+    let condition =
+        "packet.emit(hdr.first); if (hdr.first.isValid()) { packet.emit(hdr.added); } packet.emit(hdr.next);";
+    let alone = "the deparser has to emit headers without conditions, and nothing else";
+    assert_eq!(deparser(condition), of("egress after multicast", alone));
+    assert_eq!(
+        deparser("packet.emit(hdr.first); packet.emit(hdr.added);"),
+        of("egress after multicast", "the deparser has to emit each header once")
+    );
 }
 
 #[test]
