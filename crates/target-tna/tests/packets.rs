@@ -114,9 +114,11 @@ fn copies_pass_egress() {
         &format!("control Compute(inout headers_t hdr, inout meta_t meta) {{ apply {{ {update} }} }}"),
     );
     let length = copies("if (std.packet_length > 14) { hdr.first.at = std.packet_length[7:0]; }");
+    let start = copies("hdr.added.setValid();")
+        .replace("seen.count(", "hdr.first.value = std.packet_length[15:0]; seen.count(");
     let resizes =
         copies("if (hdr.first.op == 4) { hdr.next.setValid(); hdr.next.more = 5; hdr.added.setInvalid(); }");
-    for text in [copies(""), sums, length, resizes] {
+    for text in [copies(""), sums, length, start, resizes] {
         let (converted, mut first, mut second) = both(&text);
         for switch in [&mut first, &mut second] {
             for group in 1..4 {
