@@ -86,6 +86,9 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
          reports further accesses"
             .to_string(),
     ];
+    if bridge.is_some() {
+        notes.push("counters of egress count the bytes of the packet as it leaves ingress".to_string());
+    }
     if ticks {
         notes.push("times count steps of 1,024 ns, and begin again after 78 hours".to_string());
     }
