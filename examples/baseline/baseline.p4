@@ -373,7 +373,6 @@ control BaselineIngress(inout headers_t hdr, inout metadata_t meta, inout standa
     }
 
     apply {
-        meta.length = standard_metadata.packet_length[15:0];
         ports.apply();
         domains.apply();
         interface_counts.count((bit<32>)meta.interface);
@@ -551,6 +550,7 @@ control BaselineEgress(inout headers_t hdr, inout metadata_t meta, inout standar
     }
 
     apply {
+        meta.length = standard_metadata.packet_length[15:0];
         if (standard_metadata.egress_rid != 0 && standard_metadata.egress_port == standard_metadata.ingress_port) {
             drop();
         }

@@ -7,26 +7,38 @@ use std::path::Path;
 
 #[test]
 fn a_baseline_switch_bridges_routes_and_tunnels() {
+    [Engine::Native, Engine::Interp].into_iter().for_each(|engine| test(engine, false));
+}
+
+#[test]
+fn a_converted_baseline_switch_does_the_same_on_a_tofino() {
+    test(Engine::Interp, true);
+}
+
+/// Runs the packets; `converted`: through the program for TNA.
+fn test(engine: Engine, converted: bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/baseline");
-    for engine in [Engine::Native, Engine::Interp] {
-        let mut map = SourceMap::new();
-        let mut run = || {
-            let program = folder.join("baseline.p4").to_string_lossy().into_owned();
-            let program =
-                p4rack::rack::compile_program(&program, &Options::default(), &mut map, &mut vec![])?;
-            let mut read = |name| p4rack::sources::read(&folder.join(name), &mut map).map_err(|d| vec![d]);
-            let ((filling, start), (test, from)) = (read("entries.toml")?, read("packets.stf")?);
-            let fillings = vec![entries::read(&program, &folder.join("entries.toml"), &filling, start)?];
-            let (test, problems) = p4_stf::parse(&test, from);
-            assert!(problems.is_empty() && test.statements.len() > 10, "{problems:#?}");
-            let registry = netfn_registry::all();
-            let (interval, cpu_port) = (None, None);
-            let job = Job { program, fillings, seed: 1, interval, cpu_port, trace: false, engine, registry };
-            let (report, _) = job.test(&test, &mut |_| Ok(()))?;
-            if report.passed() { Ok(()) } else { Err(report.problems) }
-        };
-        let result = run();
-        let text = |found: &Vec<_>| found.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>();
-        assert!(result.is_ok(), "{engine:?}: {}", result.as_ref().err().map(text).unwrap_or_default());
-    }
+    let mut map = SourceMap::new();
+    let mut run = || {
+        let program = folder.join("baseline.p4").to_string_lossy().into_owned();
+        let mut program =
+            p4rack::rack::compile_program(&program, &Options::default(), &mut map, &mut vec![])?;
+        if converted {
+            let new = target_tna::convert(&program, target_tna::Options::default())?;
+            program = compiler::reparse("baseline.tna.p4", &new.text, &mut map)?;
+        }
+        let mut read = |name| p4rack::sources::read(&folder.join(name), &mut map).map_err(|d| vec![d]);
+        let ((filling, start), (test, from)) = (read("entries.toml")?, read("packets.stf")?);
+        let fillings = vec![entries::read(&program, &folder.join("entries.toml"), &filling, start)?];
+        let (test, problems) = p4_stf::parse(&test, from);
+        assert!(problems.is_empty() && test.statements.len() > 10, "{problems:#?}");
+        let registry = netfn_registry::all();
+        let (interval, cpu_port) = (None, None);
+        let job = Job { program, fillings, seed: 1, interval, cpu_port, trace: false, engine, registry };
+        let (report, _) = job.test(&test, &mut |_| Ok(()))?;
+        if report.passed() { Ok(()) } else { Err(report.problems) }
+    };
+    let result = run();
+    let text = |found: &Vec<_>| found.iter().map(|d| render(d, &map, Style::Plain)).collect::<String>();
+    assert!(result.is_ok(), "{engine:?}: {}", result.as_ref().err().map(text).unwrap_or_default());
 }

@@ -108,7 +108,8 @@ fn both(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
     let mut map = SourceMap::new();
     let original =
         reparse("part.p4", placed.text, &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
-    let converted = target_tna::convert(&original).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let converted = target_tna::convert(&original, target_tna::Options::default())
+        .unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let converted = reparse("part.tna.p4", &converted.text, &mut map)
         .unwrap_or_else(|found| panic!("{}\n{}", converted.text, text(&found, &map)));
     [original, converted].map(|program| {

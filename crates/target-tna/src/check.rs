@@ -1,30 +1,61 @@
 //! Constructs that have no counterpart in TNA.
 
-use crate::original::{has_code, metadata, refused};
-use crate::{checksums, direct_counters, hashes};
+use crate::bridge::{self, Bridge};
+use crate::convert::Options;
+use crate::original::{metadata, refused};
+use crate::times::ARRIVAL;
+use crate::{checksums, digests, direct_counters, hashes, selectors, verified};
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Call, Callee, ControlId, Expr, Program, Stmt, StmtKind, visit};
 
 /// Fields of the metadata with the same meaning on both architectures.
-const FIELDS: [&str; 4] = ["ingress_port", "egress_spec", "egress_port", "mcast_grp"];
+const FIELDS: [&str; 7] = [
+    "ingress_port",
+    "egress_spec",
+    "egress_port",
+    "mcast_grp",
+    "checksum_error",
+    // A converted program makes no packet of another: both are 0, but in the egress of copies.
+    "instance_type",
+    "egress_rid",
+];
 /// Fields that decide about copies.
 const GROUP: &str = "mcast_grp";
 /// Extern functions that the new program has, too.
 const FUNCTIONS: [&str; 1] = ["mark_to_drop"];
 /// Extern objects that the new program has, too.
-const OBJECTS: [&str; 5] = ["register", "counter", "direct_counter", "packet_in", "packet_out"];
+const OBJECTS: [&str; 7] = [
+    "register",
+    "counter",
+    "direct_counter",
+    "action_profile",
+    selectors::SELECTOR,
+    "packet_in",
+    "packet_out",
+];
 
 /// Refuses a program that cannot be converted.
-pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
+pub(crate) fn check(program: &Program, options: Options) -> Result<Option<Bridge>, Vec<Diagnostic>> {
     let Arch::V1Model(_) = &program.arch else {
         let is =
             program.arch.name().map_or("an architecture of its own".to_string(), |name| format!("`{name}`"));
         let error = Diagnostic::error(CONVERT, "only programs for v1model can be converted to TNA");
         return Err(vec![error.note(format!("this one is for {is}"))]);
     };
-    let mut uses = Uses { program, found: checksums::check(program), group: None, in_control: false };
+    let mut uses = Uses {
+        program,
+        found: checksums::check(program),
+        group: None,
+        in_control: false,
+        in_action: false,
+        has_length: false,
+        options,
+    };
+    uses.found.extend(verified::check(program));
+    uses.found.extend(digests::check(program));
     uses.found.extend(direct_counters::check(program));
+    uses.found.extend(selectors::check(program));
     uses.blocks();
     for instance in &program.instances {
         let object = program.extern_object(instance.object).name.as_str();
@@ -36,11 +67,17 @@ pub(crate) fn check(program: &Program) -> Result<(), Vec<Diagnostic>> {
             ));
         }
     }
-    let egress = program.stage("egress").filter(|stage| has_code(program, stage));
-    if let (Some(span), Some(_)) = (uses.group, egress) {
-        uses.found.push(refused("egress after multicast", span, "each copy would pass egress"));
+    let mut found = uses.found;
+    let bridge = bridge::is_needed(program, uses.group.is_some()).then(|| Bridge::of(program));
+    let bridge = bridge.transpose().unwrap_or_else(|why| {
+        found.push(why);
+        None
+    });
+    if let (Some(_), true) = (&bridge, digests::of_egress(program)) {
+        let span = uses.group.unwrap_or(Span::NONE);
+        found.push(refused("digests of egress after multicast", span, "only ingress sends digests"));
     }
-    if uses.found.is_empty() { Ok(()) } else { Err(uses.found) }
+    if found.is_empty() { Ok(bridge) } else { Err(found) }
 }
 
 struct Uses<'a> {
@@ -50,6 +87,10 @@ struct Uses<'a> {
     group: Option<Span>,
     /// Tables and objects can be declared here.
     in_control: bool,
+    in_action: bool,
+    /// A control of an egress that knows the length of the packet.
+    has_length: bool,
+    options: Options,
 }
 
 impl Uses<'_> {
@@ -66,12 +107,17 @@ impl Uses<'_> {
         // Checksums have rules of their own.
         let is_other = |id: usize| !checksums::controls(program).contains(&Some(ControlId::from(id)));
         self.in_control = true;
-        for (_, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
+        let of_egress = bridge::of_egress(program);
+        let resizes = bridge::resizes(program);
+        for (id, control) in program.controls.iter().enumerate().filter(|(id, _)| is_other(*id)) {
+            self.has_length = !resizes && of_egress.contains(&ControlId::from(id));
             self.block(&control.body);
+            self.in_action = true;
             control.actions.iter().for_each(|action| self.block(&action.body));
+            self.in_action = false;
             control.tables.iter().flat_map(|t| &t.keys).for_each(|key| self.expr(&key.expr));
         }
-        self.in_control = false;
+        (self.in_control, self.has_length) = (false, false);
         program.functions.iter().for_each(|function| self.block(&function.body));
     }
 
@@ -98,12 +144,14 @@ impl Uses<'_> {
 
     fn expr(&mut self, expr: &Expr) {
         visit::subexprs(expr, &mut |e| {
-            if let Some(field) = metadata(self.program, e).filter(|field| !FIELDS.contains(field)) {
+            let is_time = |field: &str| field == ARRIVAL && self.options.ticks && self.in_control;
+            let is_length = |field: &str| field == "packet_length" && self.has_length;
+            let other = |field: &&str| !FIELDS.contains(field) && !is_time(field) && !is_length(field);
+            if let Some(field) = metadata(self.program, e).filter(other) {
                 let label = match field {
                     "packet_length" => "the ingress of a Tofino does not have the length of a packet",
-                    "ingress_global_timestamp" => {
-                        "the clock of a Tofino counts nanoseconds, and it cannot divide"
-                    }
+                    ARRIVAL if self.options.ticks => "only controls have the time",
+                    ARRIVAL => "a Tofino cannot divide its nanoseconds: `--ticks` takes steps of 1,024 ns",
                     _ => "TNA has no such metadata, or with another meaning",
                 };
                 self.found.push(refused(&format!("`{field}`"), e.span, label));
@@ -118,10 +166,13 @@ impl Uses<'_> {
         if hashes::is_hash(self.program, call) {
             let elsewhere = || refused("this `hash`", call.span, "only controls can compute it");
             self.found.extend(if self.in_control {
-                hashes::check(self.program, call)
+                hashes::check(self.program, call, self.in_action)
             } else {
                 Some(elsewhere())
             });
+            return;
+        }
+        if self.in_control && digests::is_digest(self.program, call) {
             return;
         }
         // `mark_to_drop()` does not say whose metadata it is.

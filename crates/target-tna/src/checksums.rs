@@ -3,7 +3,7 @@
 //! Before: `update_checksum(hdr.ipv4.isValid(), {...}, hdr.ipv4.sum, HashAlgorithm.csum16);`
 //! After:  `Checksum() checksum; ... if (hdr.ipv4.isValid()) { hdr.ipv4.sum = checksum.update({...}); }`
 //!
-//! Verification only sets `checksum_error`. A program that reads this field is refused, so the verification of all others has no effect.
+//! Verification only sets `checksum_error`. A program that does not read this field loses its verification; [`crate::verified`] converts that of the others.
 
 use crate::original::{has_code, refused};
 use base_diag::{Diagnostic, Span};
@@ -14,6 +14,7 @@ use ir::{
 };
 
 const UPDATE: &str = "update_checksum";
+const OBJECT: &str = "Checksum";
 /// The only algorithm of `Checksum`.
 const ALGORITHM: &str = "csum16";
 const BITS: u32 = 16;
@@ -51,30 +52,39 @@ pub(crate) fn check(program: &Program) -> Vec<Diagnostic> {
 fn update<'c>(program: &Program, call: &'c Call) -> Option<[&'c Expr; 3]> {
     let Callee::ExternFunction(id) = call.callee else { return None };
     let [Some(cond), Some(data), Some(place), Some(algorithm)] = &call.args[..] else { return None };
-    let ExprKind::Const(Const::Enum(member)) = algorithm.kind else { return None };
-    let Type::Named(ty) = algorithm.ty else { return None };
-    let TypeKind::Enum(members) = &program.type_decl(ty).kind else { return None };
-    let is_known = program.extern_functions[id.index()].name == UPDATE
-        && members.get(member as usize).is_some_and(|name| name == ALGORITHM)
-        && *program.representation(&place.ty) == Type::Bit(BITS);
+    let is_known = program.extern_functions[id.index()].name == UPDATE && is_known(program, algorithm, place);
     is_known.then_some([cond, data, place])
+}
+
+/// True for the algorithm of `Checksum`, with a checksum of its width.
+pub(crate) fn is_known(program: &Program, algorithm: &Expr, place: &Expr) -> bool {
+    let ExprKind::Const(Const::Enum(member)) = algorithm.kind else { return false };
+    let Type::Named(ty) = algorithm.ty else { return false };
+    let TypeKind::Enum(members) = &program.type_decl(ty).kind else { return false };
+    members.get(member as usize).is_some_and(|name| name == ALGORITHM)
+        && *program.representation(&place.ty) == Type::Bit(BITS)
+}
+
+/// Leaves out the verification.
+pub(crate) fn leave_out_verification(program: &mut Program) {
+    let [verify, _] = controls(program);
+    if let Some(id) = verify {
+        program.controls[id.index()].body = Block::default();
+    }
 }
 
 /// Replaces all of them.
 pub(crate) fn replace(program: &mut Program) {
-    let [verify, compute] = controls(program);
-    if let Some(id) = verify {
-        program.controls[id.index()].body = Block::default();
-    }
+    let [_, compute] = controls(program);
     let Some(id) = compute.filter(|_| has_updates(program)) else { return };
-    let object = ExternId::from(program.externs.len());
+    let object = object(program);
     let instance = InstanceId::from(program.instances.len());
     let old = program.clone();
     let mut change = |stmt: &mut Stmt| {
         let StmtKind::Call(call) = &stmt.kind else { return };
         let Some([cond, data, place]) = update(&old, call) else { return };
         let value = Call {
-            callee: Callee::Method(instance, 0),
+            callee: Callee::Method(instance, METHOD_UPDATE),
             type_args: vec![data.ty.clone()],
             args: vec![Some(data.clone()), None],
             span: call.span,
@@ -86,7 +96,6 @@ pub(crate) fn replace(program: &mut Program) {
     visit::stmts_mut(&mut control.body, &mut change);
     control.instances.push(instance);
     let name = format!("{}.checksum", control.control_plane_name);
-    program.externs.push(declared());
     program.instances.push(Instance {
         name: "checksum".into(),
         control_plane_name: name.into(),
@@ -100,6 +109,20 @@ pub(crate) fn replace(program: &mut Program) {
     });
 }
 
+/// Methods of `Checksum` by their place.
+const METHOD_UPDATE: u32 = 0;
+pub(crate) const ADD: u32 = 1;
+pub(crate) const VERIFY: u32 = 2;
+
+/// `Checksum`, which is declared if it is not yet.
+pub(crate) fn object(program: &mut Program) -> ExternId {
+    let known = program.externs.iter().position(|object| object.name == OBJECT && !object.user);
+    if known.is_none() {
+        program.externs.push(declared());
+    }
+    ExternId::from(known.unwrap_or(program.externs.len() - 1))
+}
+
 /// `Checksum` as far as it is used.
 fn declared() -> ExternObject {
     let param = |name: &str, ty: Type, optional: bool| SignatureParam {
@@ -108,23 +131,31 @@ fn declared() -> ExternObject {
         ty,
         optional,
     };
-    let signature = Signature {
-        type_params: vec![Name::from("T")],
-        params: vec![param("data", Type::Param("T".into()), false), param("zeros_as_ones", Type::Bool, true)],
-        returns: Type::Bit(BITS),
-    };
-    ExternObject {
-        name: "Checksum".into(),
-        user: false,
-        type_params: vec![],
-        constructors: vec![vec![]],
-        methods: vec![ExternMethod {
-            name: "update".into(),
-            signature,
+    let data = || param("data", Type::Param("T".into()), false);
+    let method =
+        |name: &str, type_params: Vec<Name>, params: Vec<SignatureParam>, returns: Type| ExternMethod {
+            name: name.into(),
+            signature: Signature { type_params, params, returns },
             is_abstract: false,
             annotations: vec![],
             span: Span::NONE,
-        }],
+        };
+    let generic = || vec![Name::from("T")];
+    ExternObject {
+        name: OBJECT.into(),
+        user: false,
+        type_params: vec![],
+        constructors: vec![vec![]],
+        methods: vec![
+            method(
+                "update",
+                generic(),
+                vec![data(), param("zeros_as_ones", Type::Bool, true)],
+                Type::Bit(BITS),
+            ),
+            method("add", generic(), vec![data()], Type::Void),
+            method("verify", vec![], vec![], Type::Bool),
+        ],
         annotations: vec![],
         span: Span::NONE,
     }

@@ -2,9 +2,11 @@
 
 use crate::check::check;
 use crate::externs::replace_externs;
-use crate::frame::frame;
+use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
-use crate::{checksums, direct_counters, hashes, lengths};
+use crate::{
+    bridge, checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times, verified,
+};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -18,11 +20,20 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
+/// What the new program may do in another way.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Times count steps of 1,024 ns: a Tofino cannot divide its nanoseconds by 1,000.
+    pub ticks: bool,
+}
+
 /// Converts a program for v1model.
-pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
+pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Diagnostic>> {
     let mut program = program.clone();
     let has_lengths = lengths::decide(&mut program);
-    check(&program)?;
+    parser_errors::decide(&mut program);
+    let bridge = check(&program, options)?;
+    let reads_length = bridge::reads_length(&program);
     let found = target_p4::check(&program);
     if !found.is_empty() {
         return Err(found);
@@ -31,6 +42,12 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     let has_egress = program.stage("egress").is_some_and(|stage| has_code(&program, stage));
     program.arch = Arch::Tna(1);
     program.annotations.clear();
+    let verifies = verified::is_read(&program);
+    if verifies {
+        verified::replace(&mut program);
+    } else {
+        checksums::leave_out_verification(&mut program);
+    }
     if exits(&program) {
         // An `exit` would leave the blocks of TNA, too.
         let _ = ir_lower::hoist_effects(&mut program);
@@ -38,9 +55,17 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
     }
     let has_sums = checksums::has_updates(&program);
     checksums::replace(&mut program);
+    let ticks = times::are_read(&program);
+    let has_digests = digests::are_sent(&program);
+    digests::replace(&mut program);
     hashes::replace(&mut program);
+    let has_selectors = selectors::are_used(&program);
+    selectors::replace(&mut program);
     direct_counters::replace(&mut program);
     replace_externs(&mut program);
+    if let Some(bridge) = &bridge {
+        bridge::adjust_counters(&mut program, bridge.bytes);
+    }
     // No field of it is read: `error` is no type of metadata on Tofino.
     for decl in program.types.iter_mut().filter(|decl| decl.name == METADATA) {
         if let TypeKind::Struct(fields) = &mut decl.kind {
@@ -48,7 +73,11 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
             fields.iter_mut().filter(|f| f.ty == Type::Error).for_each(|field| field.ty = Type::Bit(8));
         }
     }
-    let Some(text) = frame(&target_p4::print(&program), has_egress, has_sums) else {
+    let Some(text) = frame(
+        &target_p4::print(&program),
+        Parts { has_egress, has_sums, has_digests, verifies, ticks, reads_length },
+        bridge.as_ref(),
+    ) else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);
     };
     let mut notes = vec![
@@ -57,6 +86,18 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
          reports further accesses"
             .to_string(),
     ];
+    if bridge.is_some() {
+        notes.push("counters of egress count the bytes of the packet as it leaves ingress".to_string());
+    }
+    if ticks {
+        notes.push("times count steps of 1,024 ns, and begin again after 78 hours".to_string());
+    }
+    if has_selectors {
+        notes.push("a group of a selector has at most 120 members".to_string());
+    }
+    if verifies {
+        notes.push("a checksum of 0xffff counts as wrong, also that of fields that are all zero".to_string());
+    }
     if has_lengths {
         notes.push(
             "frames have at least 60 bytes; comparisons of `packet_length` that this decides are left out"

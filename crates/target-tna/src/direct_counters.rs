@@ -3,12 +3,17 @@
 //! Before: `action send(bit<9> port) { standard_metadata.egress_spec = port; }   table t { actions = { send; } counters = hits; ... }`
 //! After:  `action send(bit<9> port) { hits.count(); standard_metadata.egress_spec = port; }   ...`
 //!
-//! `count` of v1model does nothing; calls of it are left out.
+//! `count` of v1model does nothing; calls of it are left out. `NoAction` cannot count, so a table whose entries may run it gets an action of its own with that
+//! control-plane name:
+//!
+//! Before: `table t { actions = { send; NoAction; } counters = hits; ... }`
+//! After:  `@name(".NoAction") action t_NoAction() { hits.count(); }   table t { actions = { send; t_NoAction; } ... }`
 
 use crate::original::refused;
 use base_diag::Diagnostic;
 use ir::{
-    ActionId, Block, Callee, Control, InstanceId, Name, Program, Stmt, StmtKind, Table, Type, build, visit,
+    Action, ActionId, ActionRef, Block, Callee, Control, InstanceId, Name, Program, Stmt, StmtKind, Table,
+    Type, build, visit,
 };
 
 const OBJECT: &str = "direct_counter";
@@ -24,14 +29,14 @@ fn counter(program: &Program, table: &Table) -> Option<InstanceId> {
     table.counters.filter(|id| is_direct(program, *id))
 }
 
-/// The actions that entries run.
-fn of_entries(table: &Table) -> impl Iterator<Item = ActionId> {
-    let is_default_only = |annotations: &ir::Annotations| annotations.iter().any(|a| a.name == "defaultonly");
-    table
-        .actions
-        .iter()
-        .filter(move |action| !is_default_only(&action.annotations))
-        .map(|action| action.action)
+/// True if entries may run the action.
+fn is_of_entries(action: &ActionRef) -> bool {
+    !action.annotations.iter().any(|a| a.name == "defaultonly")
+}
+
+/// True for `NoAction` and other actions of the program that do nothing. Controls share them.
+fn does_nothing(action: &Action) -> bool {
+    action.top_level && action.params.is_empty() && action.body.stmts.is_empty()
 }
 
 /// Refuses actions that cannot count.
@@ -42,12 +47,11 @@ pub(crate) fn check(program: &Program) -> Vec<Diagnostic> {
             if counter(program, table).is_none() {
                 continue;
             }
-            for id in of_entries(table) {
+            for id in table.actions.iter().filter(|action| is_of_entries(action)).map(|of| of.action) {
                 let action = &control.actions[id.index()];
                 let label = match () {
-                    () if action.top_level => {
-                        "an entry may run it, and it cannot count: `@defaultonly` says that none does"
-                    }
+                    () if does_nothing(action) => continue,
+                    () if action.top_level => "controls share it, and it cannot count",
                     () if runs_elsewhere(control, at, id) => "other tables or statements run it, too",
                     () => continue,
                 };
@@ -80,18 +84,36 @@ pub(crate) fn replace(program: &mut Program) {
     for control in &mut program.controls {
         strip(&old, &mut control.body);
         control.actions.iter_mut().for_each(|action| strip(&old, &mut action.body));
-        for table in &control.tables {
-            let Some(counter) = counter(&old, table) else { continue };
-            for id in of_entries(table) {
-                let count = build::call(Callee::Method(counter, 0), vec![], vec![]).at(table.span);
-                control.actions[id.index()].body.stmts.insert(0, count);
-            }
+        for table in 0..control.tables.len() {
+            count_hits(&old, control, table);
         }
     }
     for instance in program.instances.iter_mut().filter(|instance| instance.object.index() == object) {
         instance.type_args = vec![Type::Bit(COUNTER_BITS)];
     }
     program.externs[object].name = Name::from("DirectCounter");
+}
+
+/// Makes the actions of a table's entries count.
+fn count_hits(old: &Program, control: &mut Control, table: usize) {
+    let Some(counter) = counter(old, &control.tables[table]) else { return };
+    let span = control.tables[table].span;
+    for at in 0..control.tables[table].actions.len() {
+        if !is_of_entries(&control.tables[table].actions[at]) {
+            continue;
+        }
+        let mut id = control.tables[table].actions[at].action;
+        if does_nothing(&control.actions[id.index()]) {
+            let action = &control.actions[id.index()];
+            let name = format!("{}_{}", control.tables[table].name, action.name);
+            let own = Action { name: name.into(), top_level: false, ..action.clone() };
+            id = ActionId::from(control.actions.len());
+            control.actions.push(own);
+            control.tables[table].actions[at].action = id;
+        }
+        let count = build::call(Callee::Method(counter, 0), vec![], vec![]).at(span);
+        control.actions[id.index()].body.stmts.insert(0, count);
+    }
 }
 
 /// Removes calls of direct counters.

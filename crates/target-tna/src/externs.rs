@@ -1,4 +1,4 @@
-//! Registers and counters under the names of TNA.
+//! Registers, counters and idle timeouts under the names of TNA.
 
 use ir::{
     Block, Call, Callee, Expr, ExprKind, ExternId, Name, Program, Stmt, StmtKind, Type, TypeKind, visit,
@@ -31,6 +31,12 @@ pub(crate) fn replace_externs(program: &mut Program) {
         decl.name = Name::from("CounterType_t");
         if let TypeKind::Enum(members) = &mut decl.kind {
             members.iter_mut().for_each(|member| *member = Name::from(member.to_uppercase().as_str()));
+        }
+    }
+    let tables = program.controls.iter_mut().flat_map(|control| &mut control.tables);
+    for (name, _) in tables.flat_map(|table| &mut table.properties) {
+        if *name == "support_timeout" {
+            *name = Name::from("idle_timeout");
         }
     }
     if register.is_some() {

@@ -3,13 +3,15 @@
 //! Before: `hash(index, HashAlgorithm.crc32, 32w0, { hdr.ipv4.src_addr }, 32w1024);`
 //! After:  `Hash<bit<32>>(HashAlgorithm_t.CRC32) hash; ... index = (bit<32>)hash.get({ hdr.ipv4.src_addr })[9:0];`
 //!
-//! `hash` gives `base + H(data) mod max`. A Tofino has no division: `max` has to be a constant and a power of two.
+//! `hash` gives `base + H(data) mod max`. A Tofino has no division, so `max` has to be a constant. A power of two takes the low bits; [`crate::remainders`] has the others,
+//! for which a control needs tables or conditions: in actions, `max` has to be a power of two.
 //! Data that are no whole bytes are filled with zeros at the end by v1model, and at the front by TNA: the new program appends the zeros.
 
 use crate::original::refused;
+use crate::remainders::remainder;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, ExternMethod, ExternObject,
+    Call, Callee, Const, Control, ControlId, Direction, Expr, ExprKind, ExternId, ExternMethod, ExternObject,
     Instance, InstanceId, Name, Owner, Program, Signature, SignatureParam, Stmt, StmtKind, Type, TypeDecl,
     TypeId, TypeKind, build, visit,
 };
@@ -17,11 +19,12 @@ use std::collections::BTreeMap;
 
 const FUNCTION: &str = "hash";
 /// Name in v1model, name in TNA, bits of the result.
-const ALGORITHMS: [(&str, &str, u32); 3] =
+pub(crate) const ALGORITHMS: [(&str, &str, u32); 3] =
     [("crc16", "CRC16", 16), ("crc32", "CRC32", 32), ("xor16", "XOR16", 16)];
 /// Members of `HashAlgorithm_t`.
 const MEMBERS: [&str; 10] =
     ["IDENTITY", "RANDOM", "XOR8", "XOR16", "XOR32", "CRC8", "CRC16", "CRC32", "CRC64", "CUSTOM"];
+const ALGORITHM_TYPE: &str = "HashAlgorithm_t";
 const BYTE_BITS: u32 = 8;
 
 /// True for a call of `hash`.
@@ -42,6 +45,8 @@ struct Parts<'c> {
     data: &'c Expr,
     /// Low bits of the hash that are used.
     used: u32,
+    /// The number that the hash is divided by, if that is no power of two.
+    divisor: Option<u64>,
     /// Zeros to append to the data.
     filling: u32,
 }
@@ -59,8 +64,9 @@ fn parts<'c>(program: &Program, call: &'c Call) -> Result<Parts<'c>, &'static st
         ExprKind::Const(Const::Bits(max)) => max.to_u64().map(|max| max.max(1)),
         _ => None,
     };
-    let max = max.filter(|max| max.is_power_of_two());
-    let used = max.ok_or("a Tofino cannot divide: `max` has to be a power of two")?.ilog2().min(bits);
+    let max = max.ok_or("a Tofino cannot divide: `max` has to be a constant")?;
+    let divisor = Some(max).filter(|max| !max.is_power_of_two() && *max < 1 << bits);
+    let used = if divisor.is_some() { bits } else { max.ilog2().min(bits) };
     let Type::Bit(width) = *program.representation(&result.ty) else {
         return Err("the result is no `bit<N>`");
     };
@@ -73,10 +79,11 @@ fn parts<'c>(program: &Program, call: &'c Call) -> Result<Parts<'c>, &'static st
     }
     let filling = (long % u64::from(BYTE_BITS)) as u32;
     let filling = (BYTE_BITS - filling) % BYTE_BITS;
-    Ok(Parts { result, width, algorithm, bits, base, data, used, filling })
+    Ok(Parts { result, width, algorithm, bits, base, data, used, divisor, filling })
 }
 
-fn member<'p>(program: &'p Program, algorithm: &Expr) -> Option<&'p Name> {
+/// The member of v1model's `HashAlgorithm`.
+pub(crate) fn member<'p>(program: &'p Program, algorithm: &Expr) -> Option<&'p Name> {
     let ExprKind::Const(Const::Enum(member)) = algorithm.kind else { return None };
     let Type::Named(ty) = algorithm.ty else { return None };
     let TypeKind::Enum(members) = &program.type_decl(ty).kind else { return None };
@@ -132,8 +139,15 @@ fn path(place: &Expr) -> Option<Vec<usize>> {
 }
 
 /// Refuses a hash that TNA cannot compute.
-pub(crate) fn check(program: &Program, call: &Call) -> Option<Diagnostic> {
-    parts(program, call).err().map(|why| refused("this `hash`", call.span, why))
+pub(crate) fn check(program: &Program, call: &Call, in_action: bool) -> Option<Diagnostic> {
+    let why = match parts(program, call) {
+        Ok(parts) if parts.divisor.is_some() && in_action => {
+            "a Tofino cannot divide: in an action, `max` has to be a power of two"
+        }
+        Ok(_) => return None,
+        Err(why) => why,
+    };
+    Some(refused("this `hash`", call.span, why))
 }
 
 /// Replaces all of them. Only controls have any.
@@ -143,9 +157,12 @@ pub(crate) fn replace(program: &mut Program) {
     for (id, control) in program.controls.iter_mut().enumerate() {
         let before = added.instances.len();
         let owner = ControlId::from(id);
-        let mut all = |block: &mut Block| visit::stmts_mut(block, &mut |stmt| added.replace(owner, stmt));
-        all(&mut control.body);
-        control.actions.iter_mut().for_each(|action| all(&mut action.body));
+        let mut body = std::mem::take(&mut control.body);
+        visit::stmts_mut(&mut body, &mut |stmt| added.replace(owner, stmt, Some(&mut *control)));
+        control.body = body;
+        for action in &mut control.actions {
+            visit::stmts_mut(&mut action.body, &mut |stmt| added.replace(owner, stmt, None));
+        }
         let first = old.instances.len();
         control.instances.extend((before..added.instances.len()).map(|at| InstanceId::from(first + at)));
     }
@@ -153,14 +170,30 @@ pub(crate) fn replace(program: &mut Program) {
         return;
     }
     program.instances.append(&mut added.instances);
-    program.externs.push(declared(added.algorithms));
-    let members = MEMBERS.map(Name::from).to_vec();
+    object(program);
+}
+
+/// The place of a member of `HashAlgorithm_t`.
+pub(crate) fn number_of(algorithm: &str) -> Option<u32> {
+    MEMBERS.iter().position(|known| *known == algorithm).map(|at| at as u32)
+}
+
+/// `HashAlgorithm_t` and `Hash`, which are declared if they are not yet.
+pub(crate) fn object(program: &mut Program) -> (TypeId, ExternId) {
+    let known = program.externs.iter().position(|object| object.name == "Hash" && !object.user);
+    let ty = program.types.iter().position(|decl| decl.name == ALGORITHM_TYPE);
+    if let (Some(object), Some(ty)) = (known, ty) {
+        return (TypeId::from(ty), ExternId::from(object));
+    }
+    let ty = TypeId::from(program.types.len());
+    program.externs.push(declared(ty));
     program.types.push(TypeDecl {
-        name: "HashAlgorithm_t".into(),
-        kind: TypeKind::Enum(members),
+        name: ALGORITHM_TYPE.into(),
+        kind: TypeKind::Enum(MEMBERS.map(Name::from).to_vec()),
         annotations: vec![],
         span: Span::NONE,
     });
+    (ty, ExternId::from(program.externs.len() - 1))
 }
 
 struct Added<'p> {
@@ -171,7 +204,8 @@ struct Added<'p> {
 }
 
 impl Added<'_> {
-    fn replace(&mut self, owner: ControlId, stmt: &mut Stmt) {
+    /// `control` is the control around a statement that is not of an action.
+    fn replace(&mut self, owner: ControlId, stmt: &mut Stmt, control: Option<&mut Control>) {
         let StmtKind::Call(call) = &stmt.kind else { return };
         if !is_hash(self.old, call) {
             return;
@@ -180,13 +214,25 @@ impl Added<'_> {
         let wide = Type::Bit(parts.width);
         let base = build::cast(parts.base.clone(), self.old.representation(&parts.base.ty).clone());
         let mut value = build::cast(base, wide.clone());
+        let mut before = vec![];
         if parts.used > 0 {
+            let number = self.instances.len();
             let instance = self.instance(owner, &parts, stmt.span);
-            let hash = build::cast(hash(instance, &parts, call.span), wide);
+            let mut hash = hash(instance, &parts, call.span);
+            if let (Some(divisor), Some(control)) = (parts.divisor, control) {
+                hash = remainder(control, number, hash, divisor, &mut before);
+            }
+            let hash = build::cast(hash, wide);
             value = if is_zero(parts.base) { hash } else { build::add(value, hash) };
         }
         let value = build::cast(value, parts.result.ty.clone());
-        *stmt = build::assign(parts.result.clone(), value).at(stmt.span);
+        let assigned = build::assign(parts.result.clone(), value).at(stmt.span);
+        *stmt = if before.is_empty() {
+            assigned
+        } else {
+            before.push(assigned);
+            build::stmt(StmtKind::Block(build::block(before))).at(stmt.span)
+        };
     }
 
     fn instance(&mut self, owner: ControlId, parts: &Parts, span: Span) -> InstanceId {
@@ -196,7 +242,7 @@ impl Added<'_> {
         while is_taken(&name) {
             name.push('_');
         }
-        let at = MEMBERS.iter().position(|known| *known == parts.algorithm).unwrap_or(0) as u32;
+        let at = number_of(parts.algorithm).unwrap_or(0);
         let algorithm = build::expr(ExprKind::Const(Const::Enum(at)), Type::Named(self.algorithms));
         self.instances.push(Instance {
             name: "hash".into(),

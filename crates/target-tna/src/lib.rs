@@ -11,14 +11,21 @@
 //! **Invariant**: for the same entries, the new program sends the same packets, and has the same registers and counters, except
 //! for packets that the parser rejects: a Tofino drops them. A construct for which this cannot be had is refused with its place.
 
+mod bridge;
 mod check;
 mod checksums;
 mod convert;
+mod digests;
 mod direct_counters;
 mod externs;
 mod frame;
 mod hashes;
 mod lengths;
 mod original;
+mod parser_errors;
+mod remainders;
+mod selectors;
+mod times;
+mod verified;
 
-pub use convert::{Converted, convert};
+pub use convert::{Converted, Options, convert};

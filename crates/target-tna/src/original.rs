@@ -2,7 +2,10 @@
 
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
-use ir::{Call, Callee, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type};
+use ir::{
+    Call, Callee, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind, Var,
+    VarId, build,
+};
 
 /// The metadata of v1model, which becomes metadata of the program.
 pub(crate) const METADATA: &str = "standard_metadata_t";
@@ -34,6 +37,25 @@ pub(crate) fn metadata<'p>(program: &'p Program, expr: &Expr) -> Option<&'p str>
     let is_metadata = program.type_decl(id).name == METADATA;
     let field = program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
     Some(field.name.as_str())
+}
+
+/// The type of that metadata.
+pub(crate) fn standard_type(program: &Program) -> TypeId {
+    TypeId::from(program.types.iter().position(|decl| decl.name == METADATA).unwrap_or(program.types.len()))
+}
+
+/// The parameter of a block that is that metadata.
+pub(crate) fn standard_of(program: &Program, vars: &[Var], params: &[VarId]) -> Option<VarId> {
+    let ty = Type::Named(standard_type(program));
+    params.iter().copied().find(|id| vars.get(id.index()).is_some_and(|var| var.ty == ty))
+}
+
+/// Adds a field to that metadata. Returns its index.
+pub(crate) fn add_metadata(program: &mut Program, name: &str, ty: Type) -> usize {
+    let id = standard_type(program);
+    let TypeKind::Struct(fields) = &mut program.types[id.index()].kind else { return 0 };
+    fields.push(build::struct_field(name, ty));
+    fields.len() - 1
 }
 
 /// The diagnostic for a construct.

@@ -10,6 +10,7 @@ use p4rack::Disk;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
+use target_tna::Options;
 use target_v1model::Converted;
 
 /// Convert a program for TNA or T2NA to v1model, so that BMv2 and all other commands can run it, or one for v1model to TNA
@@ -32,6 +33,9 @@ pub struct Args {
     /// Output file for entries that give registers their initial values, which v1model does not have
     #[arg(long, value_name = "FILE.toml")]
     entries: Option<PathBuf>,
+    /// With `--to tna`: times count steps of 1,024 ns instead of microseconds, because a Tofino cannot divide its nanoseconds
+    #[arg(long)]
+    ticks: bool,
     /// Output format of diagnostics and notes
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -63,7 +67,7 @@ impl New {
                 New { notes, entries: entries(&converted), text: converted.text }
             }
             To::Tna => {
-                let converted = target_tna::convert(program)?;
+                let converted = target_tna::convert(program, Options { ticks: args.ticks })?;
                 New { text: converted.text, notes: converted.notes, entries: String::new() }
             }
         })
@@ -71,9 +75,14 @@ impl New {
 }
 
 /// `text`, a printed program for v1model, as a program for TNA.
-pub fn to_tna(name: &str, text: &str, map: &mut SourceMap) -> Result<target_tna::Converted, Vec<Diagnostic>> {
+pub fn to_tna(
+    name: &str,
+    text: &str,
+    options: Options,
+    map: &mut SourceMap,
+) -> Result<target_tna::Converted, Vec<Diagnostic>> {
     let program = compiler::reparse(name, text, map)?;
-    target_tna::convert(&program)
+    target_tna::convert(&program, options)
 }
 
 /// Exit status 1 if the program has an error or cannot be converted, or a file cannot be written.

@@ -42,6 +42,9 @@ pub struct Args {
     /// Also write the merged program for a Tofino 1, as TNA source: NAME.tna.p4
     #[arg(long, requires = "output")]
     tna: bool,
+    /// With `--tna`: times count steps of 1,024 ns instead of microseconds, because a Tofino cannot divide its nanoseconds
+    #[arg(long, requires = "tna")]
+    ticks: bool,
     /// Output directory, created if missing; without it, only the summary is printed
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -122,7 +125,7 @@ fn for_tofino(
     for device in devices.iter_mut().filter(|_| args.tna) {
         let name = format!("{}.p4", device.name);
         let Some((_, text)) = device.files.iter().find(|(file, _)| *file == name) else { continue };
-        let converted = to_tna(&name, text, map)?;
+        let converted = to_tna(&name, text, target_tna::Options { ticks: args.ticks }, map)?;
         device.files.push((format!("{}.tna.p4", device.name), converted.text));
         device
             .sharing

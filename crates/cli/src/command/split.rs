@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use target_tna::Converted;
+use target_tna::{Converted, Options};
 
 /// Write the P4 program and the table entries of each device of a rack
 #[derive(clap::Args)]
@@ -36,6 +36,9 @@ pub struct Args {
     /// Also write the program of this device for a Tofino 1, as TNA source: DEVICE.tna.p4. May be repeated
     #[arg(long, value_name = "DEVICE", requires = "output")]
     tna: Vec<String>,
+    /// With `--tna`: times count steps of 1,024 ns instead of microseconds, because a Tofino cannot divide its nanoseconds
+    #[arg(long, requires = "tna")]
+    ticks: bool,
     /// Also print the cost of the code that p4rack adds on each device: tables, bits of entries, registers and headers, branches, ports
     #[arg(long)]
     overhead: bool,
@@ -70,7 +73,7 @@ pub fn run(args: &Args) -> ExitCode {
         Ok(racked) => racked,
         Err(found) => return output::failed(&found, &map, args.format),
     };
-    let converted = match for_tofino(&racked, &args.tna, &mut map) {
+    let converted = match for_tofino(&racked, &args.tna, Options { ticks: args.ticks }, &mut map) {
         Ok(converted) => converted,
         Err(found) => return output::failed(&found, &map, args.format),
     };
@@ -128,6 +131,7 @@ pub fn run(args: &Args) -> ExitCode {
 fn for_tofino(
     racked: &Racked,
     devices: &[String],
+    options: Options,
     map: &mut SourceMap,
 ) -> Result<Vec<(String, Converted)>, Vec<Diagnostic>> {
     let mut converted = vec![];
@@ -145,7 +149,7 @@ fn for_tofino(
                     .note(format!("devices with a program: {known}")),
             ]);
         };
-        converted.push((name.clone(), to_tna(&format!("{name}.p4"), placed.text, map)?));
+        converted.push((name.clone(), to_tna(&format!("{name}.p4"), placed.text, options, map)?));
     }
     Ok(converted)
 }
