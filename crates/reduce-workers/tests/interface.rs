@@ -87,7 +87,9 @@ fn datagrams_of_the_job_pass_and_the_kernel_has_the_rest() {
             assert_eq!(sender.send(&[Work::NONE.piece(), IoSlice::new(&frame)], &[2]).unwrap(), 1);
         }
     });
-    assert_eq!(direct.receive(WAIT), Some((vec![7; 30], true)));
+    // A frame for another address wakes the receiver, too.
+    let got = (0..100).find_map(|_| direct.receive(Duration::from_millis(100)));
+    assert_eq!(got, Some((vec![7; 30], true)));
     assert_eq!(direct.receive(Duration::from_millis(1)), None);
 }
 
