@@ -157,6 +157,7 @@ fn egress<W: World>(
     match result.output {
         None => Ok(()),
         Some(output) if has_wire => {
+            let length = output.frame.len();
             let frame = if is_trimmed { trim(output.frame) } else { Some(output.frame) };
             let counts = &mut network.devices[device as usize].counts;
             let Some(frame) = frame else {
@@ -165,7 +166,7 @@ fn egress<W: World>(
                 return Ok(());
             };
             counts.sent += 1;
-            network.outlets[outlet as usize].trimmed += u64::from(is_trimmed);
+            network.outlets[outlet as usize].trimmed += u64::from(frame.len() < length);
             transmit(world, outlet, frame, owner)
         }
         Some(mut output) => {

@@ -19,7 +19,7 @@ pub struct Outlet {
     pub queue: PortQueue<Waiting>,
     /// Count of packets dropped because the queue was full.
     pub refused: u64,
-    /// Count of packets that found the queue full and were queued as headers: see [`DeviceSettings::trims`](crate::DeviceSettings::trims).
+    /// Count of packets that found the queue full and left without most of their payload: see [`DeviceSettings::trims`](crate::DeviceSettings::trims).
     pub trimmed: u64,
 }
 
