@@ -15,6 +15,10 @@ const AT_ONCE: usize = 64;
 /// Bytes of the longest IPv4 packet of a job.
 const LONGEST_PACKET: u32 = 1500;
 
+/// Tries to open an interface that is in use, and the time between two: the kernel gives up the sockets of a process a little after its end.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Bytes of Ethernet's header.
 const ETHERNET: u32 = 14;
 
@@ -47,7 +51,18 @@ impl Interface {
                 link.mtu
             )));
         }
-        let sockets = Sockets::open_udp(link.index, port).map_err(|error| {
+        let busy = |opened: &io::Result<Sockets>| {
+            opened.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
+        };
+        let mut opened = Sockets::open_udp(link.index, port);
+        for _ in 0..TRIES {
+            if !busy(&opened) {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+            opened = Sockets::open_udp(link.index, port);
+        }
+        let sockets = opened.map_err(|error| {
             named(format!("AF_XDP: {error}; it needs root or cap_net_raw, cap_net_admin and cap_bpf, and an interface without an XDP program"))
         })?;
         let cards = cards.iter().map(|(host, card)| (u32::from(*host), *card)).collect();
