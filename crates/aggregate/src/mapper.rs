@@ -6,6 +6,8 @@
 //! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
 //! the switches, many in a packet, while further packets of the round go to the slots. The two sorts of packets meet different queues, that of the reducer's
 //! link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
+//! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
+//!
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take.
 //!
@@ -16,10 +18,10 @@ use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels};
-use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED};
+use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED, TRIMMED};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Pairs that switches have left are collected for so many packets, so that their lanes are mixed well.
@@ -60,6 +62,8 @@ pub struct Counts {
     pub left: u64,
     /// Acknowledgements with the sign of congestion.
     pub marked: u64,
+    /// Packets that the reducer has received without their pairs.
+    pub trimmed: u64,
 }
 
 /// One channel.
@@ -90,6 +94,8 @@ struct Attempt {
     next: [u32; 2],
     /// Packets of each sort without an answer, by number.
     flights: [BTreeMap<u32, Flight>; 2],
+    /// Those of them that a full queue has trimmed: they do not count for the window.
+    trimmed: [BTreeSet<u32>; 2],
     /// Pairs that the switches have left, and the packets of them.
     left: Vec<Pair>,
     more: Vec<Parcel>,
@@ -199,6 +205,7 @@ impl Mapper {
             folded,
             next: [0, folded],
             flights: [BTreeMap::new(), BTreeMap::new()],
+            trimmed: [BTreeSet::new(), BTreeSet::new()],
             left: vec![],
             more: vec![],
             end: None,
@@ -213,6 +220,16 @@ impl Mapper {
         if packet.seq >> ROUND_BITS != packet.generation {
             return;
         }
+        if packet.aux & TRIMMED != 0 {
+            let sort = attempt.sort(number);
+            let Some(flight) = attempt.flights[sort].get_mut(&number) else { return };
+            // Its loss is known: neither overtaking nor a time-out reports it again.
+            flight.overtaken = OVERTAKEN;
+            attempt.trimmed[sort].insert(number);
+            self.congestion[sort].lost();
+            self.counts.trimmed += 1;
+            return;
+        }
         let is_marked = packet.aux & CONGESTED != 0;
         let is_stored = packet.aux & STORED != 0;
         let others = (0..32).filter(|bit| is_stored && packet.map >> bit & 1 != 0);
@@ -221,6 +238,7 @@ impl Mapper {
         for number in numbers {
             let sort = attempt.sort(number);
             let Some(flight) = attempt.flights[sort].remove(&number) else { continue };
+            attempt.trimmed[sort].remove(&number);
             orders.push((flight.order, sort));
             self.counts.marked += u64::from(is_marked);
             let sent = (!flight.is_repeated).then_some(flight.at);
@@ -263,8 +281,10 @@ impl Mapper {
     fn poll_attempt(&mut self, at: usize, now: Time) -> Option<Packet> {
         let (header, Config { incarnation, layout, .. }) = (self.header(), &self.config);
         let window = layout.window;
+        let in_network =
+            |attempt: &Attempt, sort: usize| attempt.flights[sort].len() - attempt.trimmed[sort].len();
         let flights =
-            |sort: usize| self.attempts.iter().map(|attempt| attempt.flights[sort].len()).sum::<usize>();
+            |sort: usize| self.attempts.iter().map(|attempt| in_network(attempt, sort)).sum::<usize>();
         let flights = [flights(0), flights(1)];
         let (earlier, attempt) = self.attempts.split_at_mut_checked(at)?;
         let (earlier, attempt) = (earlier.last(), attempt.first_mut()?);
@@ -286,13 +306,19 @@ impl Mapper {
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
             [1, 0].into_iter().find_map(|sort: usize| {
+                if flights[sort] >= self.congestion[sort].allowed() {
+                    return None;
+                }
+                // Trimmed packets have their cells, and go before new ones.
+                if let Some(trimmed) = attempt.trimmed[sort].first() {
+                    return Some(*trimmed);
+                }
                 let number = attempt.next[sort];
-                let is_free = flights[sort] < self.congestion[sort].allowed() && number < ends[sort];
                 // A packet may reuse the cell of the packet a window before it only when that one is acknowledged, also if that was one of the generation before.
                 let has_cell = sort == 1
                     || attempt.flights[0].keys().next().is_none_or(|first| number - first < window)
                         && earlier.is_none_or(|earlier| earlier.has_left_cell(number, window));
-                (is_free && has_cell).then_some(number)
+                (number < ends[sort] && has_cell).then_some(number)
             })
         })?;
         let more = || attempt.more.get((number as usize).checked_sub(round.len())?);
@@ -300,6 +326,7 @@ impl Mapper {
         self.sent += 1;
         self.counts.packets += 1;
         let (order, sort) = (self.sent, attempt.sort(number));
+        attempt.trimmed[sort].remove(&number);
         match attempt.flights[sort].get_mut(&number) {
             Some(flight) => {
                 // A loss found by overtaking has reduced the rate already; only a timeout does it here.

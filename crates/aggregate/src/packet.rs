@@ -21,6 +21,9 @@ pub const VERSION: u8 = 1;
 /// Bytes of the header.
 pub const HEADER: usize = 24;
 
+/// Place of `valid` in the header.
+const VALID: std::ops::Range<usize> = 16..20;
+
 /// Bytes of the extension of `valid`.
 pub const EXTENSION: usize = 12;
 
@@ -33,6 +36,10 @@ pub const CONGESTED: u32 = 1;
 /// Bit of `aux` in an ACK of the reducer: the packet is stored, and bit `n` of `valid` acknowledges packet `seq - 1 - n`, too. Such an
 /// ACK may have waited for others.
 pub const STORED: u32 = 2;
+
+/// Bit of `aux` in an ACK of the reducer: the packet came without its pairs, which a switch had cut off at a full queue ([`Packet::parse_trimmed`]). It
+/// acknowledges nothing; the mapper sends the packet again as soon as its window allows.
+pub const TRIMMED: u32 = 4;
 
 /// Limit on the rows of a READ or CLEAR.
 pub const MOST_ROWS: u32 = 256;
@@ -190,6 +197,20 @@ impl Packet {
         bytes
     }
 
+    /// A packet whose pairs a switch has cut off at a full queue, from its first [`HEADER`] bytes: the packet without pairs. None of a whole packet, and of
+    /// a type that has no pairs.
+    pub fn parse_trimmed(bytes: &[u8], layout: &Layout) -> Option<Packet> {
+        if bytes.len() != HEADER || Packet::parse(bytes, layout).is_some() {
+            return None;
+        }
+        // As if it had no valid lanes.
+        let mut bytes = bytes.to_vec();
+        bytes[VALID].fill(0);
+        bytes.resize(layout.header_bytes(), 0);
+        let packet = Packet::parse(&bytes, layout)?;
+        (packet.kind.has_pairs() || packet.kind == Kind::Ack).then_some(packet)
+    }
+
     /// The packet in a payload; none if it is none of this layout. Bytes after its end do not count, but in packets that may have
     /// several blocks.
     pub fn parse(bytes: &[u8], layout: &Layout) -> Option<Packet> {
@@ -336,6 +357,24 @@ mod tests {
             for length in 0..bytes.len() {
                 assert_eq!(Packet::parse(&bytes[..length], &layout), None, "{length} bytes");
             }
+        }
+    }
+
+    #[test]
+    fn trimmed_packets_are_known_by_their_headers() {
+        for layout in [Layout::PIPELINE, Layout::SOFTWARE, Layout::DENSE] {
+            for kind in [Kind::Data, Kind::Overflow, Kind::ReadReply] {
+                let packet = Packet { kind, ..data(&layout, &[3, 20]) };
+                let header = Packet { pairs: vec![], ..packet.clone() };
+                let bytes = packet.bytes(&layout);
+                assert_eq!(Packet::parse_trimmed(&bytes[..HEADER], &layout), Some(header));
+                for length in (0..=bytes.len()).filter(|length| *length != HEADER) {
+                    assert_eq!(Packet::parse_trimmed(&bytes[..length], &layout), None, "{length} bytes");
+                }
+            }
+            // A packet without pairs is whole, and one of a type without them is not known by a part.
+            let end = Packet::new(Kind::End, 4, Op::Max).bytes(&layout);
+            assert_eq!(Packet::parse_trimmed(&end[..HEADER], &layout), None);
         }
     }
 

@@ -94,6 +94,8 @@ pub struct Counts {
     pub doomed: u64,
     /// Restarts of switches that were noticed.
     pub restarts: u64,
+    /// Packets that came without their pairs, which a full queue had cut off.
+    pub trimmed: u64,
 }
 
 /// The sums of a job or a generation.
@@ -253,6 +255,19 @@ impl Reducer {
             member.heard = Some(now);
         }
         self.advance();
+    }
+
+    /// A packet has arrived without its pairs ([`Packet::parse_trimmed`]): its sender is asked for it again at once.
+    pub fn trimmed(&mut self, now: Time, header: &Packet) {
+        if header.job != self.config.job {
+            return;
+        }
+        self.counts.trimmed += 1;
+        match header.kind {
+            Kind::Overflow => self.overflow_trimmed(header, now),
+            Kind::ReadReply => self.answer_trimmed(header, now),
+            _ => {}
+        }
     }
 
     /// A packet to send now; ask again until there is none.

@@ -100,6 +100,13 @@ impl Requests {
         of_it.for_each(|(_, request)| request.timer.due = now);
     }
 
+    /// The answer for these rows came without its pairs: they are requested again at once.
+    pub fn trimmed(&mut self, switch: u16, row: u32, now: Time) {
+        if let Some(request) = self.pending.get_mut(&(switch, row)) {
+            request.timer.due = now;
+        }
+    }
+
     /// True if all switches but those in `lost` have answered.
     pub fn is_over(&mut self, lost: &[bool]) -> bool {
         self.skip(lost);

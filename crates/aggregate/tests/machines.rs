@@ -5,6 +5,7 @@ mod adversary;
 
 use adversary::{Disturbance, World};
 use aggregate::pack::{Parcel, Round};
+use aggregate::packet::{STORED, TRIMMED};
 use aggregate::reducer::{self, Reducer, To};
 use aggregate::{Kind, Layout, Mapper, Op, Packet, Pair, Place, mapper};
 use base_time::{Duration, Rng, Time};
@@ -23,6 +24,28 @@ fn results_are_exact_whatever_happens_to_packets() {
         world.banks(rng.between(1, 2) as u8);
         world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
+}
+
+/// Headers of packets whose pairs a full queue has cut off lead to repetitions, and to nothing else.
+#[test]
+fn results_are_exact_whatever_full_queues_cut_off() {
+    let mut trimmed = 0;
+    for seed in features::seeds(150, 3000) {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let mut world = World::new(layout, Op::Add, 3, 200, rng.between(1, 4) as u32, &mut rng);
+        match rng.below(3) {
+            0 => world.model_tree(2),
+            1 => world.switches(0),
+            _ => {}
+        }
+        let trimming = rng.below(500_001) as u32;
+        let disturbance = Disturbance { trimming, ..Disturbance::some(&mut rng) };
+        world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        trimmed += world.reducer.counts().trimmed;
+    }
+    assert!(trimmed > 1000, "{trimmed}");
 }
 
 #[test]
@@ -332,6 +355,39 @@ fn two_rounds(window: u32) -> Mapper {
     };
     let round = |numbers: std::ops::Range<u64>| numbers.map(parcel).collect::<Round>();
     Mapper::new(config, vec![round(0..3), round(3..6)].into())
+}
+
+/// The mapper has 12 packets, ten of which its window allows at first.
+#[test]
+fn a_trimmed_packet_is_repeated_as_soon_as_the_window_allows() {
+    let layout = Layout { window: 256, ..SMALL };
+    let (least_wait, most_wait) = (Duration::from_ms(1), Duration::from_ms(1));
+    let config =
+        mapper::Config { job: 1, op: Op::Add, layout, channel: 0, incarnation: 7, least_wait, most_wait };
+    let parcel = |number: u64| Parcel {
+        is_direct: true,
+        pairs: vec![Pair { place: Place::of_hashed(&number.to_be_bytes(), 1, &layout), value: 1 }],
+    };
+    let mut mapper = Mapper::new(config, vec![(0..12).map(parcel).collect::<Round>()].into());
+    let numbers = |packets: Vec<(Kind, u32, u32)>| packets.iter().map(|one| one.2).collect::<Vec<_>>();
+    assert_eq!(numbers(hear(&mut mapper, start(4, 0, 0))), (0..10).collect::<Vec<_>>());
+    let of_header = |number| Packet { aux: TRIMMED, ..ack(4, number) };
+    // Five may be in the network now, and nine are.
+    assert_eq!(hear(&mut mapper, of_header(7)), []);
+    for number in [3, 4, 5, 6] {
+        assert_eq!(hear(&mut mapper, of_header(number)), []);
+    }
+    // Two more: there is room for one, the first of those that were trimmed. A copy of the answer changes nothing.
+    assert_eq!(numbers(hear(&mut mapper, of_header(8))), [3]);
+    assert_eq!(hear(&mut mapper, of_header(8)), []);
+    // Each acknowledgement makes room for the next one; new packets come last.
+    let stored = |number| Packet { aux: STORED, ..ack(4, number) };
+    let order: Vec<u32> =
+        [0, 1, 2, 9, 3].into_iter().flat_map(|number| numbers(hear(&mut mapper, stored(number)))).collect();
+    assert_eq!(order[..5], [4, 5, 6, 7, 8]);
+    assert_eq!(mapper.counts().trimmed, 7);
+    // One that is acknowledged is not sent again.
+    assert_eq!(hear(&mut mapper, of_header(0)), []);
 }
 
 /// Kind, generation and number in it of each packet that a mapper sends now.

@@ -9,6 +9,7 @@ mod explode;
 mod fake_etcd;
 mod groups;
 mod job;
+mod job_hosts;
 mod lab;
 mod mistakes;
 mod plan;

@@ -11,7 +11,7 @@ use crate::port::{Sink, Source, Wait};
 use base_offload::{complete, partial};
 use base_time::Time;
 use dataplane_api::Port;
-use linux_net::xdp::{LONGEST, Mode, Socket, Sockets};
+use linux_net::xdp::{LONGEST, Mode, Socket, Sockets, is_missing};
 use nix::errno::Errno;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -67,12 +67,6 @@ pub(crate) fn open(
     let mode = mode.ok_or_else(|| format!("`{name}` does not exist any more"))?;
     let shared = Arc::new(shared);
     Ok((XdpSource { shared: Arc::clone(&shared), rounds: 0 }, XdpSink(shared), mode))
-}
-
-/// True if the system has no AF_XDP, or not for this interface.
-fn is_missing(error: &io::Error) -> bool {
-    let error = Errno::from_raw(error.raw_os_error().unwrap_or(0));
-    matches!(error, Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::ENOSYS | Errno::EINVAL)
 }
 
 fn why(name: &str, error: &io::Error) -> String {

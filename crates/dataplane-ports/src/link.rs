@@ -188,8 +188,14 @@ mod tests {
 
     #[test]
     fn an_interface_is_followed_by_its_name() {
-        let link =
-            |index, name: &str, is_up| Link { index, name: name.to_string(), mtu: 1500, is_up, master: None };
+        let link = |index, name: &str, is_up| Link {
+            index,
+            name: name.to_string(),
+            mtu: 1500,
+            is_up,
+            master: None,
+            address: [0; 6],
+        };
         let state = LinkState {
             name: "eth0".to_string(),
             index: AtomicU32::new(0),

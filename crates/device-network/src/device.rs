@@ -21,6 +21,9 @@ pub struct DeviceSettings {
     pub unlinked_queue: u32,
     /// Maximum random delay of a recirculated packet. Recirculated packets keep their order.
     pub recirculation: Duration,
+    /// A packet that finds the queue of its port full waits in the queue of the highest priority instead, and leaves without most of its payload
+    /// (NDP, SIGCOMM'17): the receiver learns at once what was lost. Only UDP over IPv4 is cut; other packets are dropped.
+    pub trims: bool,
 }
 
 impl Default for DeviceSettings {
@@ -32,6 +35,7 @@ impl Default for DeviceSettings {
             backlog: u32::MAX,
             unlinked_queue: u32::MAX,
             recirculation: Duration::ZERO,
+            trims: false,
         }
     }
 }
@@ -424,6 +428,11 @@ impl DeviceNode {
     /// When its timers want to run.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.device.deadline().filter(|at| *at < Time::MAX && !self.is_down)
+    }
+
+    /// True if packets are cut at a full queue.
+    pub(crate) fn trims(&self) -> bool {
+        self.settings.trims
     }
 
     /// The depth of the queue of its ports without a link.

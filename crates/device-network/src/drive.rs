@@ -6,7 +6,8 @@ use crate::medium::Sent;
 use crate::network::Node;
 use crate::outlet::Waiting;
 use crate::place::{Owner, Place, Reason};
-use crate::queue::Refused;
+use crate::queue::{FIRST, Refused};
+use crate::trim::trim;
 use crate::violation::Outcome;
 use crate::world::World;
 use base_time::Time;
@@ -119,11 +120,11 @@ fn empty_outlet<W: World>(world: &mut W, at: u32, budget: &mut u32) -> Outcome {
                 network.ends[end as usize].counts.sent += 1;
                 transmit(world, at, frame, owner)?;
             }
-            (Some(Waiting::Packet { packet, enqueued, depth, owner }), Node::Device(device)) => {
+            (Some(Waiting::Packet { packet, enqueued, depth, owner, is_trimmed }), Node::Device(device)) => {
                 network.devices[device as usize].counts.queued -= 1;
                 let depth_at_dequeue = outlet.queue.len();
                 let record = QueueRecord { enqueued, depth_at_enqueue: depth, depth_at_dequeue };
-                egress(world, device, at, (packet, owner), record)?;
+                egress(world, device, at, (packet, owner, is_trimmed), record)?;
             }
             _ => return Ok(()),
         }
@@ -135,7 +136,7 @@ fn egress<W: World>(
     world: &mut W,
     device: u32,
     outlet: u32,
-    (packet, owner): (Queued, Owner),
+    (packet, owner, is_trimmed): (Queued, Owner, bool),
     record: QueueRecord,
 ) -> Outcome {
     let port = packet.replica.port;
@@ -156,8 +157,17 @@ fn egress<W: World>(
     match result.output {
         None => Ok(()),
         Some(output) if has_wire => {
-            network.devices[device as usize].counts.sent += 1;
-            transmit(world, outlet, output.frame, owner)
+            let length = output.frame.len();
+            let frame = if is_trimmed { trim(output.frame) } else { Some(output.frame) };
+            let counts = &mut network.devices[device as usize].counts;
+            let Some(frame) = frame else {
+                counts.dropped += 1;
+                refuse(world, outlet, Refused::Full, owner);
+                return Ok(());
+            };
+            counts.sent += 1;
+            network.outlets[outlet as usize].trimmed += u64::from(frame.len() < length);
+            transmit(world, outlet, frame, owner)
         }
         Some(mut output) => {
             if world.take_out(device, &mut output, owner) {
@@ -305,8 +315,10 @@ fn enqueue<W: World>(world: &mut W, device: u32, queued: Vec<Queued>, owner: Own
         let at = node.outlet_of(packet.replica.port);
         let outlet = &mut network.outlets[at as usize];
         let priority = packet.replica.priority;
+        let is_trimmed = node.trims() && outlet.wire.is_some() && outlet.queue.is_full(priority);
+        let priority = if is_trimmed { FIRST } else { priority };
         let (enqueued, depth) = (network.now, outlet.queue.len());
-        let waiting = Waiting::Packet { packet, enqueued, depth, owner };
+        let waiting = Waiting::Packet { packet, enqueued, depth, owner, is_trimmed };
         match outlet.queue.push(priority, waiting, network.now) {
             Ok(()) => {
                 node.counts.queued += 1;
@@ -347,8 +359,8 @@ fn timer<W: World>(world: &mut W, device: u32) -> Outcome {
 mod tests {
     use super::*;
     use crate::testing::{Pipe, Relay, link};
-    use crate::{DeviceNode, DeviceSettings, Network, Spent};
-    use base_time::{Duration, Rng};
+    use crate::{DeviceNode, DeviceSettings, Link, Network, Spent, TRIMMED};
+    use base_time::{Duration, Rate, Rng};
 
     /// `0:2 -- 1:1`, and port 2 of device 1 leads out.
     fn two_devices(jitter: Duration) -> Relay {
@@ -401,5 +413,42 @@ mod tests {
         let order: Vec<u32> = relay.left.iter().map(|(.., owner)| owner.0).collect();
         assert_eq!(order, (0..100).collect::<Vec<_>>());
         assert!(relay.left[0].0 < relay.left[99].0);
+    }
+
+    /// A device whose only link takes frames of 1,000 bytes in 8 us, with room for two of them.
+    fn narrow(trims: bool) -> Relay {
+        let settings = DeviceSettings { trims, ..DeviceSettings::default() };
+        let device = DeviceNode::new(Box::new(Pipe::default()), settings, Spent::default());
+        let ends = [(Node::Device(0), 2), (Node::End(0), 0)];
+        let link = Link { queue: 2, ..link(ends, Some(Rate::from_bits_per_s(1_000_000_000))) };
+        Relay::new(Network::new(vec![device], 1, [link], &Rng::new(1)).unwrap())
+    }
+
+    fn frame(protocol: u8) -> Vec<u8> {
+        let mut frame = vec![0; 1000];
+        frame[12..15].copy_from_slice(&[8, 0, 0x45]);
+        frame[23] = protocol;
+        frame
+    }
+
+    /// One frame is on the wire, two wait, two wait as headers, and one is lost.
+    #[test]
+    fn a_device_that_trims_sends_headers_of_what_meets_a_full_queue() {
+        for (trims, protocol, sent, trimmed, bytes) in [
+            (false, 17, 3, 0, 3000),
+            (true, 17, 5, 2, 3000 + 2 * TRIMMED as u64),
+            // The rest of a TCP segment would be taken for all of it.
+            (true, 6, 3, 0, 3000),
+        ] {
+            let mut relay = narrow(trims);
+            for _ in 0..6 {
+                relay.inject(0, 9, frame(protocol), Owner(1)).unwrap();
+            }
+            relay.run_until(Time::MAX).unwrap();
+            let (wire, outlet) = (&relay.network.wires[0], &relay.network.outlets[0]);
+            assert_eq!((wire.medium.counts.frames, outlet.trimmed), (sent, trimmed), "{trims} {protocol}");
+            assert_eq!((wire.medium.counts.bytes, outlet.refused), (bytes, 6 - sent));
+            assert_eq!(relay.network.balance().dropped, 6 - sent);
+        }
     }
 }

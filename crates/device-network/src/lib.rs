@@ -8,6 +8,8 @@
 //! highest first), egress when the wire is free, the next wire. Timers of devices run at their deadlines; their frames
 //! go into the queues.
 //!
+//! A packet that finds its queue full is dropped, or, at a device that [`trims`](DeviceSettings::trims), leaves as a header by the highest priority.
+//!
 //! Ingress runs when a packet enters the device, and its results are queued when the service time is over; egress takes
 //! no time. Recirculated packets wait in the backlog like others. Without delays, service times and limits, as in the
 //! default [`WireSettings`] and [`DeviceSettings`], all effects of a frame happen at the moment of its arrival.
@@ -24,6 +26,7 @@ mod queue;
 mod steer;
 #[cfg(test)]
 mod testing;
+mod trim;
 mod violation;
 mod wire;
 mod world;
@@ -37,6 +40,7 @@ pub use outlet::{Outlet, Waiting};
 pub use place::{Owner, Place, Reason};
 pub use queue::PortQueue;
 pub use steer::{Passed, Steer};
+pub use trim::TRIMMED;
 pub use violation::{Outcome, Violation};
 pub use wire::Wire;
 pub use world::World;

@@ -19,6 +19,8 @@ pub struct Outlet {
     pub queue: PortQueue<Waiting>,
     /// Count of packets dropped because the queue was full.
     pub refused: u64,
+    /// Count of packets that found the queue full and left without most of their payload: see [`DeviceSettings::trims`](crate::DeviceSettings::trims).
+    pub trimmed: u64,
 }
 
 /// Something in a queue.
@@ -35,11 +37,13 @@ pub enum Waiting {
         depth: u32,
         /// Owner of the packet.
         owner: Owner,
+        /// The packet leaves without its payload.
+        is_trimmed: bool,
     },
 }
 
 impl Outlet {
     pub(crate) fn new(node: Node, wire: Option<u32>, depth: u32) -> Outlet {
-        Outlet { node, wire, is_woken: false, queue: PortQueue::new(depth), refused: 0 }
+        Outlet { node, wire, is_woken: false, queue: PortQueue::new(depth), refused: 0, trimmed: 0 }
     }
 }

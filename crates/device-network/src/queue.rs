@@ -6,6 +6,9 @@ use std::collections::VecDeque;
 /// Priorities 0 to 7, as v1model's 3-bit `priority`; the highest goes first.
 const PRIORITIES: usize = 8;
 
+/// The highest priority, which trimmed packets get.
+pub(crate) const FIRST: u8 = PRIORITIES as u8 - 1;
+
 /// Reason why a packet could not be queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Refused {
@@ -66,6 +69,12 @@ impl<T> PortQueue<T> {
     /// The most that ever were queued.
     pub fn longest(&self) -> u32 {
         self.longest
+    }
+
+    /// True if the queue of this priority takes nothing more.
+    pub(crate) fn is_full(&self, priority: u8) -> bool {
+        let queue = self.queues.get(usize::from(priority));
+        queue.is_some_and(|queue| queue.len() as u64 >= u64::from(self.capacity))
     }
 
     #[inline(always)]
@@ -140,6 +149,7 @@ mod tests {
         for (priority, item) in [(0, 'a'), (7, 'b'), (0, 'c'), (3, 'd')] {
             assert_eq!(queue.push(priority, item, Time::ZERO), Ok(()));
         }
+        assert_eq!((queue.is_full(0), queue.is_full(3), queue.is_full(8)), (true, false, false));
         assert_eq!(queue.push(0, 'e', Time::ZERO), Err(Refused::Full));
         assert_eq!(queue.push(7, 'f', Time::ZERO), Ok(()));
         assert_eq!(queue.push(8, 'g', Time::from_ps(30)), Err(Refused::NoSuchPriority));

@@ -343,6 +343,14 @@ impl HostProgram for Reduce {
         };
         let is_marked = packet.header.get(1).is_some_and(|byte| byte & 3 == CONGESTED);
         let Some(packet) = Packet::parse(payload, &self.layout) else {
+            // A switch has cut off its pairs at a full queue. Mappers send again what is not answered in time.
+            if let Some(header) = Packet::parse_trimmed(payload, &self.layout) {
+                if side == Side::Receiver {
+                    self.reducer.trimmed(desk.now, &header);
+                    self.run(0, desk);
+                }
+                return Taken::Used;
+            }
             desk.tally.corrupt(Unused::PayloadChanged);
             return Taken::Unused(Unused::PayloadChanged);
         };
@@ -385,7 +393,7 @@ impl HostProgram for Reduce {
             Some(reducer::Trouble::BootKept(_)) => ("switch restarted with its old boot number", 1),
             Some(reducer::Trouble::TooManyGenerations) => ("too many generations", 1),
         };
-        let measures = vec![
+        let mut measures = vec![
             ("pairs sent", self.combined),
             ("distinct keys", self.wanted.len() as u64),
             ("pairs that reached the reducer", reached),
@@ -402,6 +410,9 @@ impl HostProgram for Reduce {
             ("wrong keys", (wrong + strange) as u64),
             trouble,
         ];
+        if counts.trimmed > 0 {
+            measures.push(("packets trimmed by full queues", counts.trimmed));
+        }
         let goodput = if self.is_over() { Goodput::UntilLast } else { Goodput::UntilNow };
         Report { goodput, is_loss_known: false, measures }
     }

@@ -20,6 +20,7 @@ const GET_LINK: u16 = 18;
 const REQUEST: u16 = 1;
 const DUMP: u16 = 0x300;
 
+const ADDRESS: u16 = 1;
 const NAME: u16 = 3;
 const MTU: u16 = 4;
 const MASTER: u16 = 10;
@@ -43,6 +44,8 @@ pub struct Link {
     pub is_up: bool,
     /// The bridge, bond or switch that takes its frames.
     pub master: Option<u32>,
+    /// The Ethernet address; zeros if the interface has none.
+    pub address: [u8; 6],
 }
 
 /// Change of an interface.
@@ -192,12 +195,13 @@ fn link(body: &[u8]) -> Option<Link> {
     let (index, flags) = (number(body.get(4..)?)?, number(body.get(8..)?)?);
     let (up, running) = (libc::IFF_UP as u32, libc::IFF_RUNNING as u32);
     let is_up = flags & up != 0 && flags & running != 0;
-    let mut link = Link { index, name: String::new(), mtu: 1500, is_up, master: None };
+    let mut link = Link { index, name: String::new(), mtu: 1500, is_up, master: None, address: [0; 6] };
     for (kind, value) in attributes(body.get(ABOUT..)?) {
         match kind {
             NAME => {
                 link.name = String::from_utf8_lossy(value.strip_suffix(&[0]).unwrap_or(value)).into_owned()
             }
+            ADDRESS => link.address = value.try_into().unwrap_or_default(),
             MTU => link.mtu = number(value)?,
             MASTER => link.master = number(value),
             _ => {}
@@ -213,7 +217,7 @@ mod tests {
     #[test]
     fn the_loopback_is_found() {
         let found = find("lo").unwrap().unwrap();
-        assert_eq!((found.index, found.mtu, found.master), (1, 65536, None));
+        assert_eq!((found.index, found.mtu, found.master, found.address), (1, 65536, None, [0; 6]));
         assert!(all().unwrap().contains(&found));
         assert_eq!(find("no-such-link").unwrap(), None);
         assert_eq!(find("a-name-that-is-far-too-long").unwrap(), None);

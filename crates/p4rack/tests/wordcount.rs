@@ -43,3 +43,32 @@ fn eviction_saves_most_with_few_slots() {
     let [best, saved] = ["saved at best, permille", "saved, permille"].map(|name| words[name]);
     assert!(saved * 10 > best * 7, "{saved} of {best}");
 }
+
+/// Without folding, through a queue of 8 packets before the master's link: measures, time to the commit in picoseconds, packets dropped and trimmed there.
+fn through_a_short_queue(trim: bool) -> (BTreeMap<String, u64>, u64, [u64; 2]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordcount/hosts.toml");
+    let racked = rack::load(&path, &[], &mut SourceMap::new());
+    let mut racked = racked.unwrap_or_else(|found| panic!("{found:#?}"));
+    racked.rack.devices[0].trim = trim;
+    racked.rack.links[3].queue = 8;
+    let report = up::bring_up(&racked).unwrap().run().unwrap();
+    let words = report.workloads.into_iter().next().expect("there is one");
+    assert_eq!((words.sent, words.measures["wrong keys"], words.measures["trouble"]), (words.received, 0, 0));
+    let narrow = report.links.iter().find(|link| link.to == "master").expect("it has a link");
+    let time = words.latency.expect("it has committed").max_ps;
+    (words.measures, time, [narrow.refused, narrow.trimmed])
+}
+
+/// The mappers learn of each packet that met the full queue from its header, and wait for no time-out.
+#[test]
+fn a_switch_that_trims_reports_what_met_a_full_queue() {
+    let (dropped, slow, [refused, none]) = through_a_short_queue(false);
+    assert!(
+        refused > 0 && none == 0 && !dropped.contains_key("packets trimmed by full queues"),
+        "{dropped:?}"
+    );
+    let (trimmed, fast, [lost, headers]) = through_a_short_queue(true);
+    assert!(headers > 0 && lost == 0, "{trimmed:?}");
+    assert_eq!(trimmed["packets trimmed by full queues"], headers);
+    assert!(fast < slow, "{fast} and {slow}: {trimmed:?} {dropped:?}");
+}

@@ -71,6 +71,7 @@ fn device_nodes(rack: &Rack, mut devices: Vec<RackDevice>) -> Result<Vec<DeviceN
             service: model.service,
             parallel: model.parallel,
             backlog: model.backlog,
+            trims: model.trim,
             unlinked_queue: UNLINKED_DEPTH,
             ..DeviceSettings::default()
         };

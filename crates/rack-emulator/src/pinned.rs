@@ -41,7 +41,7 @@ pub struct MoveTotals {
     pub resident: u64,
 }
 
-fn is_zero(n: &u64) -> bool {
+pub(crate) fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 

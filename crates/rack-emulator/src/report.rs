@@ -295,6 +295,9 @@ pub struct LinkReport {
     pub too_long: u64,
     /// Frames not sent since the queue before it was full.
     pub refused: u64,
+    /// Frames sent as headers, since the queue before it was full and the device trims.
+    #[serde(skip_serializing_if = "crate::pinned::is_zero")]
+    pub trimmed: u64,
     /// The most packets that waited in that queue at once.
     pub longest_queue: u32,
     /// Mean number of waiting frames, in thousandths.
@@ -438,6 +441,7 @@ impl Emulator {
                     reordered: wire.medium.counts.reordered,
                     too_long: wire.medium.counts.too_long,
                     refused: outlet.refused,
+                    trimmed: outlet.trimmed,
                     longest_queue: outlet.queue.longest(),
                     mean_queue_milli: outlet.queue.mean_milli(self.network.now),
                     rate_bits_per_s: self.rack.links.get(wire.link as usize)?.rate.bits_per_s(),

@@ -6,6 +6,7 @@
 //! service = "2us"           # service time of a packet; default by class
 //! parallel = 8              # number of packets processed in parallel; default by class
 //! backlog = 1024            # maximum number of waiting packets; further packets are dropped
+//! trim = true               # UDP packets that find the queue of their port full leave as headers; default: all packets are dropped there
 //! entries = "tor.stf"       # entries of this device, in addition to those of the app
 //! externs = ["beacon"]      # frame externs and value externs of the device; { beacon = "2us" }: with the time of a call;
 //!                           # { beacon = { time = "2us", rate = "8Gbit/s" } }: also with its maximum rate; `full_rate` as for links
@@ -34,6 +35,8 @@ pub struct Device {
     pub parallel: u32,
     /// Maximum number of packets that wait for processing.
     pub backlog: u32,
+    /// Packets that find the queue of their port full leave without most of their payload.
+    pub trim: bool,
     /// For a legacy switch: the device that it extends with ports.
     pub extends: Option<Spanned<String>>,
     /// Path of the device's own entries, as written.
@@ -75,6 +78,7 @@ impl Device {
             service,
             parallel,
             backlog: BACKLOG,
+            trim: false,
             extends: None,
             entries: None,
             externs: vec![],
@@ -132,6 +136,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     let service = s.optional(r, "service", value::duration);
     let parallel = s.optional(r, "parallel", |r, i| value::small(r, i, 1..=1_000_000));
     let backlog = s.optional(r, "backlog", |r, i| value::small(r, i, 1..=1_000_000));
+    let trim = s.optional(r, "trim", value::boolean);
     let extends = s.optional(r, "extends", value::string);
     let entries = s.optional(r, "entries", value::string);
     let externs = s.optional(r, "externs", externs);
@@ -147,6 +152,7 @@ pub(crate) fn read(r: &mut Reader, name: Spanned<String>, item: Item<'_>) -> Opt
     device.service = service.map_or(device.service, |s| s.value);
     device.parallel = parallel.map_or(device.parallel, |p| p.value);
     device.backlog = backlog.map_or(device.backlog, |b| b.value);
+    device.trim = trim.is_some_and(|trim| trim.value);
     device.extends = extends;
     device.entries = entries;
     (device.externs, device.calls) = externs.map_or((vec![], vec![]), |e| e.value);

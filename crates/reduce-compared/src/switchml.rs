@@ -1,5 +1,8 @@
 //! SwitchML (NSDI'21, and its public program) for sums of arrays: a slot for 64 values in each of two sets, a bitmap of workers in each, and the result of a
 //! slot to all workers, whose next packet for it is in the other set.
+//!
+//! A result is repeated only for a worker that repeats its packet. A host that receives results without being a worker would miss a lost one for ever, and
+//! its slot is used again after two more packets of each worker. The reducer is therefore the last worker, with an array of zeros.
 
 use crate::data::{Data, wrong};
 use crate::network::{Node, Shape, System};
@@ -88,8 +91,9 @@ struct Worker {
     left: usize,
 }
 
-/// A job whose reducer gets the results, too.
+/// A job whose reducer is a worker, too.
 pub struct SwitchMl {
+    /// Mappers by channel, then the reducer.
     workers: Vec<Worker>,
     switch: Switch,
     place: u16,
@@ -100,22 +104,39 @@ pub struct SwitchMl {
 impl SwitchMl {
     /// A job for dense data.
     pub fn new(data: &Data, shape: Shape) -> SwitchMl {
-        let chunks = data.pairs.first().map_or(0, |pairs| pairs.len().div_ceil(VALUES)) as u32;
-        let worker = |pairs: &Vec<(u32, u32)>| {
+        let length = data.pairs.first().map_or(0, Vec::len);
+        let chunks = length.div_ceil(VALUES) as u32;
+        let worker = |values: Vec<u32>| {
             let flight = |slot: usize| {
                 let chunk = slot as u32;
                 (chunk < chunks).then_some(Flight { chunk, set: 0, due: Time::ZERO })
             };
-            let values = pairs.iter().map(|(_, value)| *value).collect();
             Worker { values, flights: (0..SLOTS).map(flight).collect(), left: chunks as usize }
         };
+        let mapper = |pairs: &Vec<(u32, u32)>| pairs.iter().map(|(_, value)| *value).collect::<Vec<u32>>();
+        let workers: Vec<Worker> =
+            data.pairs.iter().map(mapper).chain([vec![0; length]]).map(worker).collect();
         SwitchMl {
-            workers: data.pairs.iter().map(worker).collect(),
-            switch: Switch::new(shape.mappers),
+            switch: Switch::new(workers.len() as u16),
+            workers,
             place: shape.switches() - 1,
             chunks,
             results: BTreeMap::new(),
         }
+    }
+
+    /// The place of a host among the workers; none of a switch.
+    fn worker(&self, node: Node) -> Option<u16> {
+        match node {
+            Node::Mapper(mapper) => Some(mapper),
+            Node::Reducer => Some(self.workers.len() as u16 - 1),
+            Node::Switch(_) => None,
+        }
+    }
+
+    /// The host of a worker.
+    fn host(&self, worker: u16) -> Node {
+        if usize::from(worker) + 1 == self.workers.len() { Node::Reducer } else { Node::Mapper(worker) }
     }
 
     /// Values that reached the reducer.
@@ -147,21 +168,19 @@ impl System for SwitchMl {
         packet: Packet,
         _: bool,
     ) -> Vec<(Node, Node, Packet)> {
-        let (Node::Mapper(worker), true) = (ends.0, switch == self.place) else {
+        let (Some(worker), true) = (self.worker(ends.0), switch == self.place) else {
             return vec![(ends.0, ends.1, packet)];
         };
         let Some((result, is_for_all)) = self.switch.handle(worker, packet) else { return vec![] };
-        let workers = (0..self.workers.len() as u16).map(Node::Mapper).chain([Node::Reducer]);
-        let receivers: Vec<Node> =
-            if is_for_all { workers.collect() } else { vec![Node::Mapper(worker), Node::Reducer] };
-        receivers.into_iter().map(|receiver| (Node::Switch(switch), receiver, result.clone())).collect()
+        let receivers = if is_for_all { 0..self.workers.len() as u16 } else { worker..worker + 1 };
+        receivers.map(|receiver| (Node::Switch(switch), self.host(receiver), result.clone())).collect()
     }
 
     fn arrive(&mut self, at: Node, _: Time, packet: &Packet, _: bool) {
-        let Node::Mapper(worker) = at else {
+        let Some(worker) = self.worker(at) else { return };
+        if at == Node::Reducer {
             self.results.insert(packet.chunk, packet.values.clone());
-            return;
-        };
+        }
         let (chunks, worker) = (self.chunks, &mut self.workers[usize::from(worker)]);
         let flight = &mut worker.flights[packet.slot.0];
         if flight.is_some_and(|flight| flight.chunk == packet.chunk) {
@@ -173,7 +192,7 @@ impl System for SwitchMl {
     }
 
     fn poll(&mut self, at: Node, now: Time) -> Option<(Node, Packet)> {
-        let Node::Mapper(worker) = at else { return None };
+        let worker = self.worker(at)?;
         let worker = &mut self.workers[usize::from(worker)];
         let is_due = |flight: &&mut Option<Flight>| flight.is_some_and(|flight| flight.due <= now);
         let flight = worker.flights.iter_mut().find(is_due)?.as_mut()?;
@@ -188,7 +207,7 @@ impl System for SwitchMl {
     }
 
     fn deadline(&self, at: Node) -> Option<Time> {
-        let Node::Mapper(worker) = at else { return None };
+        let worker = self.worker(at)?;
         self.workers[usize::from(worker)].flights.iter().flatten().map(|flight| flight.due).min()
     }
 

@@ -118,6 +118,23 @@ fn arrays_are_summed_by_all() {
     assert!(error.contains("arrays"), "{error}");
 }
 
+/// 625 results, of which about 12 are lost on the way to the reducer.
+#[test]
+fn a_result_of_switchml_that_is_lost_is_repeated() {
+    let data = Data::gradients(4, 40_000, 1);
+    for has_two_tiers in [false, true] {
+        let mut trial = trial(&data, has_two_tiers);
+        let usual = exact(&trial, Mode::SwitchMl);
+        trial.links.loss_ppm = 20_000;
+        let lossy = exact(&trial, Mode::SwitchMl);
+        assert_eq!((usual.pairs, lossy.pairs), (40_000, 40_000));
+        assert!(lossy.lost > 50 && lossy.time > usual.time, "{lossy:?} after {usual:?}");
+        // Without losses the reducer's link carries every result once.
+        assert_eq!(usual.to.packets, 625);
+        assert!(lossy.to.packets > 625, "{lossy:?}");
+    }
+}
+
 #[test]
 fn a_slow_mapper_and_shared_hosts_change_times_and_not_results() {
     let data = words(6);

@@ -29,13 +29,24 @@ pub enum Attachment {
         /// The socket of the switch's port.
         remote: SocketAddr,
     },
+    /// By AF_XDP sockets at a network interface, past the kernel's network stack. The kernel keeps all frames but those of the job.
+    Interface {
+        /// The host's address.
+        address: Ipv4Addr,
+        /// Name of the interface.
+        interface: String,
+        /// Addresses of the cards of other hosts, for networks without a `p4rack switch`, which would write the next hop.
+        cards: Vec<(Ipv4Addr, [u8; 6])>,
+    },
 }
 
 impl Attachment {
     /// The host's address.
     pub fn address(&self) -> Ipv4Addr {
         match self {
-            Attachment::Kernel { address } | Attachment::Cable { address, .. } => *address,
+            Attachment::Kernel { address }
+            | Attachment::Cable { address, .. }
+            | Attachment::Interface { address, .. } => *address,
         }
     }
 }
@@ -72,6 +83,8 @@ pub(crate) struct Task {
     pub is_switched: bool,
     /// Address of the reducer's host.
     pub to: Ipv4Addr,
+    /// The address of its card.
+    pub card: [u8; 6],
 }
 
 /// From worker to master.

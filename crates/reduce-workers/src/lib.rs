@@ -15,6 +15,7 @@ mod children;
 mod control;
 mod data;
 mod group;
+mod interface;
 mod local;
 mod master;
 mod wire;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub reducers: Vec<Seat>,
     /// Attachment of each mapper's host.
     pub mappers: Vec<Attachment>,
+    /// Address of each host, and of its card.
+    pub cards: Vec<(Ipv4Addr, [u8; 6])>,
     /// Losses made on purpose at every host, in millionths.
     pub loss: u32,
     /// A worker or a switch that is silent for longer ends the job.

@@ -1,19 +1,20 @@
-//! How packets of a job reach the network: by the kernel's UDP, or as frames of a cable to a switch process.
+//! How packets of a job reach the network: by the kernel's UDP, as frames of a cable to a switch process, or as frames of a network interface (AF_XDP).
 
 use crate::control::Attachment;
+use crate::interface::Interface;
 use aggregate::Datagram;
 use aggregate::datagram::mac;
 use base_time::Rng;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
 /// Longest datagram.
 const MOST_BYTES: usize = 1 << 16;
 
 /// ECN-capable (RFC 3168 §5), and "congestion experienced".
-const CAPABLE: u8 = 2;
-const CONGESTED: u8 = 3;
+pub(crate) const CAPABLE: u8 = 2;
+pub(crate) const CONGESTED: u8 = 3;
 
 /// Bytes that the kernel may keep for us: a window of packets of every mapper.
 const QUIET: Duration = Duration::from_micros(100);
@@ -39,25 +40,36 @@ impl Loss {
 /// A host's connection to the network.
 #[derive(Debug)]
 pub struct Wire {
-    socket: UdpSocket,
-    attachment: Attachment,
+    medium: Medium,
     port: u16,
     loss: Loss,
     buffer: Vec<u8>,
 }
 
+#[derive(Debug)]
+enum Medium {
+    /// Payloads in datagrams of the kernel.
+    Kernel(UdpSocket),
+    /// Frames in datagrams, with the host's address and card.
+    Cable(UdpSocket, Ipv4Addr, [u8; 6]),
+    Interface(Box<Interface>),
+}
+
 impl Wire {
     /// Opens the sockets of a host; `port` is the job's.
     pub fn open(attachment: Attachment, port: u16, loss: Loss) -> io::Result<Wire> {
-        let socket = match &attachment {
-            Attachment::Kernel { address } => UdpSocket::bind((*address, port))?,
-            Attachment::Cable { local, remote, .. } => {
+        let medium = match &attachment {
+            Attachment::Kernel { address } => Medium::Kernel(UdpSocket::bind((*address, port))?),
+            Attachment::Cable { address, card, local, remote } => {
                 let socket = UdpSocket::bind(local)?;
                 socket.connect(remote)?;
-                socket
+                Medium::Cable(socket, *address, *card)
+            }
+            Attachment::Interface { address, interface, cards } => {
+                Medium::Interface(Box::new(Interface::open(interface, *address, port, cards)?))
             }
         };
-        Ok(Wire { socket, attachment, port, loss, buffer: vec![0; MOST_BYTES] })
+        Ok(Wire { medium, port, loss, buffer: vec![0; MOST_BYTES] })
     }
 
     /// Sends a payload. It may be lost, as on any network.
@@ -66,9 +78,10 @@ impl Wire {
             return;
         }
         // Errors of earlier datagrams, such as a switch that is away, are reported here.
-        let _ = match &self.attachment {
-            Attachment::Kernel { .. } => self.socket.send_to(payload, (to, self.port)),
-            Attachment::Cable { address, card, .. } => {
+        let _ = match &mut self.medium {
+            Medium::Interface(interface) => return interface.send(to, payload),
+            Medium::Kernel(socket) => socket.send_to(payload, (to, self.port)),
+            Medium::Cable(socket, address, card) => {
                 let (source, destination) = (u32::from(*address), u32::from(to));
                 let datagram = Datagram {
                     source,
@@ -78,31 +91,34 @@ impl Wire {
                     payload: payload.to_vec(),
                 };
                 // The switch writes the next hop.
-                self.socket.send(&datagram.frame(*card, mac(destination)))
+                socket.send(&datagram.frame(*card, mac(destination)))
             }
         };
     }
 
     /// A payload, and whether it met congestion; none if none arrives in time. The kernel's UDP does not say what met congestion.
     pub fn receive(&mut self, wait: Duration) -> Option<(Vec<u8>, bool)> {
-        self.socket.set_read_timeout(Some(wait.max(QUIET))).ok()?;
-        let length = self.socket.recv(&mut self.buffer).ok()?;
+        let wait = wait.max(QUIET);
+        let socket = match &mut self.medium {
+            Medium::Interface(interface) => {
+                let came = interface.receive(wait)?;
+                return (!self.loss.strikes()).then_some(came);
+            }
+            Medium::Kernel(socket) | Medium::Cable(socket, ..) => socket,
+        };
+        socket.set_read_timeout(Some(wait)).ok()?;
+        let length = socket.recv(&mut self.buffer).ok()?;
         if self.loss.strikes() {
             return None;
         }
         let bytes = &self.buffer[..length];
-        match &self.attachment {
-            Attachment::Kernel { .. } => Some((bytes.to_vec(), false)),
-            Attachment::Cable { address, .. } => {
+        match &self.medium {
+            Medium::Kernel(_) | Medium::Interface(_) => Some((bytes.to_vec(), false)),
+            Medium::Cable(_, address, _) => {
                 let datagram = Datagram::parse(bytes)?;
                 let is_here = datagram.destination == u32::from(*address) && datagram.port == self.port;
                 is_here.then_some((datagram.payload, datagram.ecn == CONGESTED))
             }
         }
-    }
-
-    /// The address that the socket has here.
-    pub fn local(&self) -> io::Result<SocketAddr> {
-        self.socket.local_addr()
     }
 }

@@ -1,6 +1,6 @@
 //! A worker: reads the data of a mapper, and sends its pairs until the master says that the job is over.
 
-use crate::control::{Instruction, Name, Report, Task, WirePlace, Work, receive, send};
+use crate::control::{Attachment, Instruction, Name, Report, Task, WirePlace, Work, receive, send};
 use crate::data::{self, Problem};
 use crate::wire::{Loss, Wire};
 use aggregate::pack::pack;
@@ -33,16 +33,21 @@ struct Channel {
     names: BTreeMap<Place, Vec<u8>>,
 }
 
-/// Works for the master at an address as one of the job's mappers, until the job is over. An error is a line for the user; the
-/// master has got the report.
-pub fn work(master: &str, mapper: &str) -> Result<(), String> {
+/// Works for the master at an address as one of the job's mappers, until the job is over. Pairs travel by AF_XDP if a network interface is named. An
+/// error is a line for the user; the master has got the report.
+pub fn work(master: &str, mapper: &str, interface: Option<&str>) -> Result<(), String> {
     let stream = TcpStream::connect(master).map_err(|error| format!("no master at {master}: {error}"))?;
     // Only a matter of speed.
     let _ = stream.set_nodelay(true);
     let lost = |what: &str| format!("the master at {master} {what}");
     send(&stream, &Report::Hello { mapper: mapper.into() }).map_err(|_| lost("does not listen"))?;
     let mut reader = BufReader::new(stream.try_clone().map_err(|error| error.to_string())?);
-    let work: Work = receive(&mut reader).ok_or_else(|| lost("has no work for this mapper"))?;
+    let mut work: Work = receive(&mut reader).ok_or_else(|| lost("has no work for this mapper"))?;
+    if let Some(interface) = interface {
+        let address = work.attachment.address();
+        let cards = work.tasks.iter().map(|task| (task.to, task.card)).collect();
+        work.attachment = Attachment::Interface { address, interface: interface.into(), cards };
+    }
     match prepare(&work) {
         Ok((channels, wire)) => {
             let pairs = channels.iter().map(|channel| channel.1).collect();

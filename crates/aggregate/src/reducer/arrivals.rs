@@ -6,7 +6,7 @@ use crate::key::Place;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
-use crate::packet::{Kind, Packet, Pair};
+use crate::packet::{Kind, Packet, Pair, TRIMMED};
 use base_time::Time;
 
 impl Reducer {
@@ -69,6 +69,38 @@ impl Reducer {
             }
         }
         self.acks.add(packet, is_marked, now);
+    }
+
+    /// A packet with overflowed pairs came without them.
+    pub(super) fn overflow_trimmed(&mut self, packet: &Packet, now: Time) {
+        let Some(attempt) = self.collecting(packet.generation) else { return };
+        let Some(seen) = attempt.seen.get(usize::from(packet.channel)) else { return };
+        if packet.seq >> ROUND_BITS != packet.generation {
+            return;
+        }
+        let number = packet.seq & ((1 << ROUND_BITS) - 1);
+        let is_seen = seen.get(&(number / 64)).is_some_and(|word| word >> (number % 64) & 1 != 0);
+        if let Some(member) = self.members.get_mut(usize::from(packet.channel)) {
+            member.heard = Some(now);
+        }
+        // A copy of it has arrived whole: it is acknowledged as usual.
+        if is_seen {
+            return self.acks.add(packet, true, now);
+        }
+        let again = Packet { kind: Kind::Ack, aux: TRIMMED, map: 0, pairs: vec![], ..packet.clone() };
+        self.answer(To::Mapper(packet.channel), again);
+    }
+
+    /// Rows of a switch came without their pairs. They do not change, so the same request gets the same answer.
+    pub(super) fn answer_trimmed(&mut self, packet: &Packet, now: Time) {
+        if self.boots.get(usize::from(packet.channel)) != Some(&packet.boot) {
+            return;
+        }
+        let attempt = self.attempts.iter_mut().find(|attempt| attempt.generation == packet.generation);
+        let requests = attempt.and_then(|attempt| attempt.requests.as_mut());
+        if let Some(requests) = requests.filter(|requests| requests.kind == Kind::Read) {
+            requests.trimmed(packet.channel, packet.seq & ((1 << ROUND_BITS) - 1), now);
+        }
     }
 
     fn answer(&mut self, to: To, packet: Packet) {

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use aggregate::pack::pack;
+use aggregate::packet::HEADER;
 use aggregate::reducer::{self, Sums, To};
 use aggregate::{Direction, Kind, Layout, Mapper, Op, Packet, Pair, Place, Reducer, Switch, mapper};
 use base_time::{Duration, Rng, Time};
@@ -17,6 +18,8 @@ pub struct Disturbance {
     pub loss: u32,
     pub doubling: u32,
     pub overtaking: u32,
+    /// In millionths, of each packet with pairs to the reducer: only its header arrives.
+    pub trimming: u32,
     /// Events after which the switch restarts.
     pub restarts: Vec<usize>,
     /// Events after which the mapper of a channel starts anew.
@@ -32,7 +35,7 @@ impl Disturbance {
         let (loss, doubling, overtaking) = (rate(), rate(), rate());
         let restarts = (0..rng.below(3)).map(|_| rng.below(2000) as usize).collect();
         let crashes = (0..rng.below(2)).map(|_| (rng.below(2000) as usize, rng.below(3) as u16)).collect();
-        Disturbance { loss, doubling, overtaking, restarts, crashes, gone: None }
+        Disturbance { loss, doubling, overtaking, trimming: 0, restarts, crashes, gone: None }
     }
 }
 
@@ -386,7 +389,13 @@ impl World {
 
     fn arrive(&mut self, at: At, packet: Packet, disturbance: &Disturbance) {
         // Every packet passes its bytes.
-        let packet = Packet::parse(&packet.bytes(&self.layout), &self.layout).expect("it comes back");
+        let bytes = packet.bytes(&self.layout);
+        let has_pairs = !packet.pairs.is_empty() && at == At::Reducer && disturbance.trimming > 0;
+        if has_pairs && self.chance.chance_ppm(disturbance.trimming) {
+            let header = Packet::parse_trimmed(&bytes[..HEADER], &self.layout).expect("it is a header");
+            return self.reducer.trimmed(self.now, &header);
+        }
+        let packet = Packet::parse(&bytes, &self.layout).expect("it comes back");
         let is_marked = self.chance.chance(1, 50);
         match at {
             At::Reducer => self.reducer.handle(self.now, &packet, is_marked),

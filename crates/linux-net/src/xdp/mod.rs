@@ -6,11 +6,15 @@ mod program;
 pub use program::Mode;
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{MsgFlags, send};
-use program::{Attached, MOST_QUEUES};
+use nix::sys::time::TimeSpec;
+use program::{Attached, Frames, MOST_QUEUES};
 use std::collections::VecDeque;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::time::Duration;
 use xdp::nic::NicIndex;
 use xdp::slab::Slab;
 use xdp::socket::{SocketError, XdpSocket, XdpSocketBuilder};
@@ -97,7 +101,19 @@ impl Dropping {
 impl Sockets {
     /// Sockets for all queues of the interface with a number.
     pub fn open(index: u32, mode: Mode) -> io::Result<Sockets> {
-        let attached = Attached::redirect(index, mode)?;
+        Sockets::of(index, mode, Frames::All)
+    }
+
+    /// Sockets for datagrams of UDP over IPv4 to a port, in the driver if it runs programs. The kernel keeps all other frames of the interface.
+    pub fn open_udp(index: u32, port: u16) -> io::Result<Sockets> {
+        match Sockets::of(index, Mode::Native, Frames::Udp(port)) {
+            Err(error) if is_missing(&error) => Sockets::of(index, Mode::Generic, Frames::Udp(port)),
+            opened => opened,
+        }
+    }
+
+    fn of(index: u32, mode: Mode, frames: Frames) -> io::Result<Sockets> {
+        let attached = Attached::redirect(index, mode, frames)?;
         let mut all = vec![];
         for queue in 0..MOST_QUEUES {
             match Socket::open(index, queue) {
@@ -112,6 +128,28 @@ impl Sockets {
         }
         Ok(Sockets { _attached: attached, mode, all })
     }
+
+    /// Waits until a frame has come, or so long.
+    pub fn wait(&self, most: Duration) -> io::Result<()> {
+        let mut files: Vec<PollFd> =
+            self.all.iter().map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN)).collect();
+        match ppoll(&mut files, Some(TimeSpec::from(most)), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+impl fmt::Debug for Sockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sockets").field("mode", &self.mode).field("queues", &self.all.len()).finish()
+    }
+}
+
+/// True if the system has no AF_XDP, or not for this interface.
+pub fn is_missing(error: &io::Error) -> bool {
+    let error = Errno::from_raw(error.raw_os_error().unwrap_or(0));
+    matches!(error, Errno::EOPNOTSUPP | Errno::EAFNOSUPPORT | Errno::ENOSYS | Errno::EINVAL)
 }
 
 impl Socket {

@@ -1,4 +1,4 @@
-//! A tiny XDP program, assembled here and loaded by bpf(2): frames go to the sockets of a map.
+//! Tiny XDP programs, assembled here and loaded by bpf(2): frames go to the sockets of a map.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -23,6 +23,14 @@ pub enum Mode {
     Native,
     /// After that: any interface can, and it is slower.
     Generic,
+}
+
+/// Frames that go to the sockets. The kernel keeps the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Frames {
+    All,
+    /// Datagrams of UDP over IPv4 without options to this port.
+    Udp(u16),
 }
 
 /// A program at an interface. It goes when this is dropped, or the process ends.
@@ -54,6 +62,46 @@ fn redirect(map: i32) -> Vec<[u8; 8]> {
     ]
 }
 
+/// As [`redirect`], but for frames that are not for a port:
+///
+/// ```text
+/// if (data + 38 > data_end || ethernet.type != IPV4 || ipv4.version_and_length != 0x45 || ipv4.protocol != UDP || udp.destination != port)
+///     return XDP_PASS
+/// ```
+fn redirect_udp(map: i32, port: u16) -> Vec<[u8; 8]> {
+    // Words of a frame are compared as they are in memory.
+    let word = |bytes: [u8; 2]| i32::from(u16::from_ne_bytes(bytes));
+    let mut program = vec![
+        // r6 = r1, the context; r2 = *(u32 *)(r6 + 0), where the frame begins; r3 = *(u32 *)(r6 + 4), where it ends
+        instruction(0xbf, 0x16, 0, 0),
+        instruction(0x61, 0x62, 0, 0),
+        instruction(0x61, 0x63, 4, 0),
+        // r4 = r2 + 38
+        instruction(0xbf, 0x24, 0, 0),
+        instruction(0x07, 0x04, 0, 38),
+        // if r4 > r3 goto pass
+        instruction(0x2d, 0x34, 15, 0),
+        // r5 = *(u16 *)(r2 + 12); if r5 != IPV4 goto pass
+        instruction(0x69, 0x25, 12, 0),
+        instruction(0x55, 0x05, 13, word([8, 0])),
+        // r5 = *(u8 *)(r2 + 14); if r5 != 0x45 goto pass
+        instruction(0x71, 0x25, 14, 0),
+        instruction(0x55, 0x05, 11, 0x45),
+        // r5 = *(u8 *)(r2 + 23); if r5 != UDP goto pass
+        instruction(0x71, 0x25, 23, 0),
+        instruction(0x55, 0x05, 9, 17),
+        // r5 = *(u16 *)(r2 + 36); if r5 != port goto pass
+        instruction(0x69, 0x25, 36, 0),
+        instruction(0x55, 0x05, 7, word(port.to_be_bytes())),
+        // r1 = r6
+        instruction(0xbf, 0x61, 0, 0),
+    ];
+    program.extend(redirect(map));
+    // pass: return XDP_PASS
+    program.extend([instruction(0xb7, 0, 0, 2), instruction(0x95, 0, 0, 0)]);
+    program
+}
+
 /// `return XDP_DROP`
 fn drop_all() -> Vec<[u8; 8]> {
     vec![instruction(0xb7, 0, 0, 1), instruction(0x95, 0, 0, 0)]
@@ -61,9 +109,12 @@ fn drop_all() -> Vec<[u8; 8]> {
 
 impl Attached {
     /// Frames of an interface go to sockets.
-    pub(super) fn redirect(index: u32, mode: Mode) -> io::Result<Attached> {
+    pub(super) fn redirect(index: u32, mode: Mode, frames: Frames) -> io::Result<Attached> {
         let map = create_map()?;
-        let program = redirect(map.as_raw_fd());
+        let program = match frames {
+            Frames::All => redirect(map.as_raw_fd()),
+            Frames::Udp(port) => redirect_udp(map.as_raw_fd(), port),
+        };
         Attached::new(index, mode, &program, Some(map))
     }
 
@@ -168,4 +219,21 @@ fn link(program: &OwnedFd, index: u32, mode: Mode) -> io::Result<OwnedFd> {
     );
     // SAFETY: there are no addresses.
     unsafe { request.file(LINK_CREATE) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The end of a program for frames that are not for the port, and every jump to it.
+    #[test]
+    fn frames_for_others_pass() {
+        let program = redirect_udp(7, 42_606);
+        let pass = program.len() - 2;
+        assert_eq!(program[pass..], [instruction(0xb7, 0, 0, 2), instruction(0x95, 0, 0, 0)]);
+        let jumps = (0..).zip(&program).filter(|(_, one)| [0x2d, 0x55].contains(&one[0]));
+        let targets: Vec<usize> =
+            jumps.map(|(at, one)| at + 1 + usize::from(u16::from_ne_bytes([one[2], one[3]]))).collect();
+        assert_eq!(targets, [pass; 5]);
+    }
 }

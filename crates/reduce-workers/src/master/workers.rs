@@ -3,6 +3,7 @@
 use super::{Event, Settings, problem, stopped};
 use crate::control::{Instruction, Name, Report, Task, WirePlace, Work, receive, send};
 use aggregate::Place;
+use aggregate::datagram::mac;
 use aggregate::reducer::Sums;
 use base_diag::{Code, Diagnostic};
 use std::collections::BTreeMap;
@@ -142,12 +143,15 @@ impl<'s> Workers<'s> {
         let settings = self.settings;
         let task = |(reducer, seat): (&reduce_jobs::job::Reducer, &super::Seat)| {
             let channel = reducer.mappers.iter().position(|mapper| *mapper == at)?;
+            let to = seat.attachment.address();
+            let card = settings.cards.iter().find(|(host, _)| *host == to).map(|(_, card)| *card);
             Some(Task {
                 reducer: reducer.name.value.clone(),
                 number: reducer.number,
                 channel: channel as u16,
                 is_switched: !seat.switches.is_empty(),
-                to: seat.attachment.address(),
+                to,
+                card: card.unwrap_or(mac(to.into())),
             })
         };
         Work {

@@ -72,6 +72,9 @@ enum Command {
         /// Address of the master
         #[arg(long, value_name = "HOST:PORT")]
         master: String,
+        /// Network interface for the pairs, with AF_XDP
+        #[arg(long, value_name = "INTERFACE")]
+        xdp: Option<String>,
     },
 }
 
@@ -104,13 +107,15 @@ pub fn run(args: Args) -> ExitCode {
         Command::Compile { inputs, output } => compile(&inputs, &output, &mut map),
         Command::Run(args) => run::run(&args, &mut map),
         Command::Switches(args) => switches::run(&args, &mut map),
-        Command::Worker { mapper, master } => match reduce_workers::work(&master, &mapper) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(why) => {
-                report!("p4rack: {why}");
-                ExitCode::FAILURE
+        Command::Worker { mapper, master, xdp } => {
+            match reduce_workers::work(&master, &mapper, xdp.as_deref()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(why) => {
+                    report!("p4rack: {why}");
+                    ExitCode::FAILURE
+                }
             }
-        },
+        }
     }
 }
 

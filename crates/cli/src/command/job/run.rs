@@ -31,6 +31,9 @@ pub struct Args {
     /// Address at which the master listens for workers. Anyone who can reach it can send pairs: use an isolated network
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// Network interface of this host for the pairs, with AF_XDP: past the kernel's network stack, and with its marks of congestion (ECN)
+    #[arg(long, value_name = "INTERFACE", conflicts_with = "local")]
+    xdp: Option<String>,
     /// Output directory for results (REDUCER.csv) and files of switches; created if missing
     #[arg(short, long, value_name = "DIR", default_value = "out")]
     output: PathBuf,
@@ -107,6 +110,14 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         let address = topology.hosts[host].address;
         local.and_then(|local| local.attachment(host)).cloned().unwrap_or(Attachment::Kernel { address })
     };
+    let cards: Vec<_> = topology.hosts.iter().map(|host| (host.address, host.mac)).collect();
+    let own = |host: usize| match &args.xdp {
+        None => attachment(host),
+        Some(interface) => {
+            let (address, interface) = (topology.hosts[host].address, interface.clone());
+            Attachment::Interface { address, interface, cards: cards.clone() }
+        }
+    };
     // A mapper that no reducer names has no host.
     let nowhere = Attachment::Kernel { address: Ipv4Addr::UNSPECIFIED };
     let mut mappers = vec![nowhere; text.job.mappers.len()];
@@ -121,7 +132,7 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
             (topology.switches[folding.switch].clone(), topology.hosts[folding.behind].address)
         };
         reducers.push(Seat {
-            attachment: attachment(placed.host),
+            attachment: own(placed.host),
             switches: placed.switches.iter().map(switch).collect(),
             parents: placed.parents,
         });
@@ -132,6 +143,7 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         job: text.job.clone(),
         reducers,
         mappers,
+        cards,
         loss: args.loss * 10_000,
         patience: Duration::from_secs(args.patience),
         directory: if args.local || args.start.is_none() { beside } else { String::new() },
