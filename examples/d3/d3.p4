@@ -41,7 +41,7 @@ const bit<16> PORT_D3 = 9304;
 const bit<4> D3_SYN = 1;
 const bit<4> D3_REF = 2;
 const bit<4> D3_ACK = 8;
-// The last packet of a transfer.
+// Everything is sent.
 const bit<4> D3_END = D3_SYN | D3_REF;
 // Every transfer has this rate, in kbit/s.
 const bit<32> BASE = 1000;

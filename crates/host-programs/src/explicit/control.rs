@@ -106,6 +106,8 @@ pub(super) struct Grant {
     asked: Option<u32>,
     /// When the last request was sent.
     at: Time,
+    /// The grant was returned.
+    has_ended: bool,
 }
 
 /// XCP.
@@ -149,6 +151,7 @@ impl Control {
                 had: (0, 0),
                 asked: None,
                 at: now,
+                has_ended: false,
             }),
         }
     }
@@ -211,27 +214,40 @@ impl Control {
         }
     }
 
-    /// Words of the packet that ends a transfer, if switches have to know: D3 returns what the transfer had.
-    pub fn end(&self) -> Option<Words> {
+    /// True if switches keep something for the transfer, and have to know of its end.
+    pub fn is_held(&self) -> bool {
+        matches!(self, Control::Grant(grant) if grant.pace.rate.is_some() && !grant.has_ended)
+    }
+
+    /// [`Control::is_held`], and what they keep is known: no request is under way.
+    pub fn may_end(&self) -> bool {
+        self.is_held() && matches!(self, Control::Grant(grant) if grant.asked.is_none())
+    }
+
+    /// Words of the packet that ends a transfer: D3 returns what the transfer had.
+    pub fn end(&mut self) -> Words {
         match self {
-            Control::Grant(Grant { had, .. }) => Some([0, 0, had.0, had.1]),
-            _ => None,
+            Control::Grant(grant) => {
+                grant.has_ended = true;
+                [0, 0, grant.had.0, grant.had.1]
+            }
+            _ => [0; 4],
         }
     }
 
-    /// From when on a packet with data asks for a rate, too; `None`: it does not.
-    pub fn asks_from(&self, trip: Duration) -> Option<Time> {
-        match self {
-            Control::Grant(grant) => grant.asked.is_none().then(|| grant.at + trip),
-            _ => None,
-        }
+    /// From when on a packet with data asks for a rate, too, if `unsent` packets have not been sent; `None`: it does not.
+    pub fn asks_from(&self, trip: Duration, unsent: u32) -> Option<Time> {
+        let Control::Grant(grant) = self else { return None };
+        // The answer would come when everything has been sent.
+        let is_late = u64::from(unsent) * grant.full <= grant.pace.rate?.bytes_in(trip);
+        (!is_late && !grant.has_ended && grant.asked.is_none()).then(|| grant.at + trip)
     }
 
     /// When a packet without data asks for a rate, if the next packet with data goes at `data`; `sent` is when any packet was sent last.
-    pub fn asks_alone(&self, trip: Duration, sent: Time, data: Time) -> Option<Time> {
+    pub fn asks_alone(&self, trip: Duration, unsent: u32, (sent, data): (Time, Time)) -> Option<Time> {
         let at = match self {
             // Packets with data that go a little later can ask themselves.
-            Control::Grant(_) => self.asks_from(trip).map(|at| at + trip.scaled(1, 4)),
+            Control::Grant(_) => self.asks_from(trip, unsent).map(|at| at + trip.scaled(1, 4)),
             _ => Some(sent + trip),
         };
         at.filter(|at| *at < data)
@@ -423,11 +439,12 @@ mod tests {
         let mut control = control.with_deadline(Some(at(1000)));
         // 10 packets of 1,000 bytes in 1 ms are 80 Mbit/s.
         assert_eq!(control.request(0, 78, 10, at(0)), [1_000_000, 80_000, 0, 0]);
-        assert!(!control.is_open() && control.asks_from(trip).is_none());
+        assert!(!control.is_open() && control.asks_from(trip, 10).is_none());
         control.granted([0, 90_000, 0, 0]);
         assert!(control.is_open() && control.words(100, 1000, 10) == [0; 4]);
-        assert_eq!(control.asks_from(trip), Some(at(100)));
-        let alone = |control: &Control, data: u64| control.asks_alone(trip, at(0), at(data));
+        // 90 Mbit/s are 1,125 bytes in a round trip: with less to send, an answer would be late.
+        assert_eq!([2, 1].map(|unsent| control.asks_from(trip, unsent)), [Some(at(100)), None]);
+        let alone = |control: &Control, data: u64| control.asks_alone(trip, 10, (at(0), at(data)));
         assert_eq!((alone(&control, 126), alone(&control, 125)), (Some(at(125)), None));
         assert_eq!(control.request(100, 1000, 5, at(500)), [1_000_000, 80_000, 80_000, 90_000]);
         // Lost: the next request returns the same.
@@ -439,7 +456,8 @@ mod tests {
         control.granted([0, 60_000, 0, 0]);
         assert_eq!(control.request(100, 1000, 5, at(1000)), [1_000_000, 0, 1_000_000, 60_000]);
         control.granted([0, 50_000, 0, 0]);
-        assert_eq!(control.end(), Some([0, 0, 0, 50_000]));
-        assert_eq!(Control::new(Protocol::Rcp, 1, 1000, at(0)).end(), None);
+        assert!(control.may_end() && control.end() == [0, 0, 0, 50_000]);
+        assert!(!control.is_held() && control.asks_from(trip, 10).is_none());
+        assert!(!Control::new(Protocol::Rcp, 1, 1000, at(0)).is_held());
     }
 }

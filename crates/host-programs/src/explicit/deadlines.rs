@@ -33,7 +33,7 @@ impl Iterator for Deadlines {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        if self.span == Duration::ZERO {
+        if self.span.is_zero() {
             return None;
         }
         let half = self.span.scaled(1, 2);

@@ -27,7 +27,7 @@ const COMMON: usize = 20;
 pub(super) const SYN: u8 = 1;
 /// Flag: asks for the current rate and has no data.
 pub(super) const REF: u8 = 2;
-/// Both flags: the last packet of a transfer, which returns what it had. Only D3 sends it.
+/// Both flags: everything is sent, and the transfer returns what it had. Only D3 sends it.
 pub(super) const END: u8 = SYN | REF;
 /// Flag: has a piece of data.
 pub(super) const DATA: u8 = 4;

@@ -9,9 +9,10 @@
 //! Packets are UDP datagrams, to the receiver's port and from a port of the transfer's own. Switches on the path write some fields of the header,
 //! so datagrams have no UDP checksum, but a hash of the other fields. Hosts know nothing of the network but headers: the receiver sends back what came, and the sender
 //! obeys it. A sender by RCP whose next packet goes later than a round trip asks for the rate with a packet without data (REF). By D3, one packet of
-//! each round trip asks, and the last packet of a transfer returns what it had (END).
+//! each round trip asks, and when everything is sent, a packet returns what the transfer had (END).
 //!
-//! [`deadlines`] has the deadlines of transfers, [`control`] has the protocols' rules for senders, [`sender`] is the sending half of a transfer, [`header`] has the bytes.
+//! [`control`] has the protocols' rules for senders, [`sender`] is the sending half of a transfer, [`header`] has the bytes, [`deadlines`] the
+//! deadlines of transfers.
 
 mod control;
 mod deadlines;
@@ -285,7 +286,7 @@ impl Explicit {
                 counts.requests += of.requests;
                 *given_up += u64::from(is_lost);
                 *open -= 1;
-                if let Some(end) = transfer.sender.end() {
+                if let Some(end) = transfer.sender.end(now) {
                     let header = Header { transfer: *number, ..header_of(end) };
                     let ports = Transport::Udp { source: source_port(*number), destination: port };
                     desk.send(pair, Side::Sender, packet(protocol, route, ports, header, 0));

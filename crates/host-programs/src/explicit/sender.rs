@@ -198,7 +198,7 @@ impl Sender {
             self.fresh += u32::from(again.is_none());
             let length = bytes(Some(piece));
             self.control.sent(now, length);
-            let asks = self.control.asks_from(self.span()).is_some_and(|at| at <= now);
+            let asks = self.control.asks_from(self.span(), self.unsent()).is_some_and(|at| at <= now);
             let flags = if asks { DATA | REF } else { DATA };
             return Some(self.send(flags, Some(piece), length, now));
         }
@@ -206,16 +206,20 @@ impl Sender {
             self.counts.requests += 1;
             return Some(self.send(REF, None, bytes(None), now));
         }
+        if self.unsent() == 0 && self.control.may_end() {
+            return Some(self.send(END, None, bytes(None), now));
+        }
         None
     }
 
     fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
         let transmission = self.first.wrapping_add(self.flight.len() as u32);
         let trip_us = self.trip_us();
-        let asks = flags & (SYN | REF) != 0;
-        let words = match asks {
-            true => self.control.request(trip_us, bytes, self.left, now),
-            false => self.control.words(trip_us, bytes, self.left),
+        let asks = flags != END && flags & (SYN | REF) != 0;
+        let words = match flags {
+            END => self.control.end(),
+            _ if asks => self.control.request(trip_us, bytes, self.left, now),
+            _ => self.control.words(trip_us, bytes, self.left),
         };
         self.flight.push_back(Transmission { piece, at: now, bytes, words, trip_us, asks, is_over: false });
         self.bytes_in_flight += bytes;
@@ -223,11 +227,14 @@ impl Sender {
         Next { flags, piece, transmission, words, trip_us }
     }
 
-    /// The packet that ends the transfer, if switches have to know of the end.
-    pub fn end(&self) -> Option<Next> {
-        let transmission = self.first.wrapping_add(self.flight.len() as u32);
-        let of = |words| Next { flags: END, piece: None, transmission, words, trip_us: self.trip_us() };
-        self.control.end().map(of)
+    /// The last packet of a transfer that is over, if switches do not know of its end.
+    pub fn end(&mut self, now: Time) -> Option<Next> {
+        self.control.is_held().then(|| self.send(END, None, 0, now))
+    }
+
+    /// Pieces to send, for the first time or again.
+    fn unsent(&self) -> u32 {
+        self.pieces - self.fresh + self.lost.len() as u32
     }
 
     /// When the next piece goes, if one is left and may go.
@@ -241,7 +248,7 @@ impl Sender {
     /// When the sender asks for the rate with a packet without data, if the next piece goes later.
     fn request_due(&self) -> Option<Time> {
         let ((trip, _), data) = (self.trip?, self.data_due()?);
-        self.control.asks_alone(trip, self.sent, data)
+        self.control.asks_alone(trip, self.unsent(), (self.sent, data))
     }
 
     fn timeout(&self) -> Option<Time> {
@@ -363,7 +370,27 @@ mod tests {
         assert_eq!(sender.next(bytes, at(224)), None);
         assert_eq!(sender.deadline(), Some(at(225)));
         assert_eq!(sender.next(bytes, at(225)).unwrap().flags, REF);
-        let end = sender.end().unwrap();
-        assert_eq!((end.flags, end.words[0], end.words[3]), (END, 0, 8_000));
+        let end = sender.end(at(226)).unwrap();
+        assert_eq!((end.flags, end.words), (END, [0, 0, 80_809, 8_000]));
+        assert_eq!(sender.end(at(226)), None);
+    }
+
+    #[test]
+    fn a_transfer_ends_for_switches_when_everything_is_sent() {
+        let mut sender = Sender::new(3, Control::new(Protocol::D3, 1_000_000, 1000, at(0)), at(0));
+        sender.next(bytes, at(0)).unwrap();
+        sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
+        // Three packets take less than a round trip: none asks.
+        let sent = [100, 110, 120].map(|us| sender.next(bytes, at(us)).unwrap().flags);
+        assert_eq!(sent, [DATA; 3]);
+        let end = sender.next(bytes, at(120)).unwrap();
+        assert_eq!((end.flags, end.transmission, end.words), (END, 4, [0, 0, 0, 800_000]));
+        assert_eq!((sender.next(bytes, at(120)), sender.end(at(120))), (None, None));
+        // A lost piece goes again without a request, and its acknowledgement is no answer to one.
+        (2..5).for_each(|transmission| sender.acknowledged(transmission, [0, 7, 0, 0], at(200)));
+        let again = sender.next(bytes, at(200)).unwrap();
+        assert_eq!((again.flags, again.piece, again.transmission), (DATA, Some(0), 5));
+        sender.acknowledged(5, [0, 7, 0, 0], at(300));
+        assert!(sender.is_done() && sender.end(at(300)).is_none());
     }
 }
