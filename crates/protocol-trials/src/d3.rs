@@ -117,8 +117,8 @@ mod tests {
 
     #[test]
     fn demands_above_the_capacity_are_met_first_come_first_served() {
-        // Nothing is over; the third gets what is left, and the fourth the base rate.
-        assert_eq!(settled(&[400.0, 400.0, 300.0, 300.0]), [400.0, 400.0, 200.0, 1.0]);
+        // Nothing is over; the fourth has the base rate, and the third what is left.
+        assert_eq!(settled(&[400.0, 400.0, 300.0, 300.0]), [400.0, 400.0, 199.0, 1.0]);
     }
 
     #[test]
