@@ -13,10 +13,10 @@
 //! | `seawall` | `seawall` |
 //! | `pcap` | `pcap` |
 //! | `reduce` | `reduce` |
-//! | `explicit` | `rcp`, `xcp`, `pfabric` |
+//! | `explicit` | `rcp`, `xcp`, `pfabric`, `d3` |
 //!
-//! `flow_list` has the transfers of `tcp`, `rcp`, `xcp` and `pfabric`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
-//! and `station` build and parse frames; `tally` has the measurements.
+//! `flow_list` has the transfers of `tcp`, `rcp`, `xcp`, `pfabric` and `d3`. `streams`, `source` and `stamp` serve programs that send numbered packets and count each at the receiver; `packet`
+//! and `station` build and parse frames; `pattern` fills and checks payloads; `tally` has the measurements.
 
 pub mod explicit;
 pub mod flow_list;
@@ -26,6 +26,7 @@ pub mod latency;
 mod mac;
 pub mod memcached;
 pub mod packet;
+mod pattern;
 pub mod pcap;
 pub mod ping;
 pub mod program;
@@ -65,6 +66,7 @@ pub static KINDS: &[&Kind] = &[
     &explicit::RCP,
     &explicit::XCP,
     &explicit::PFABRIC,
+    &explicit::D3,
     &qcn::QCN,
     &seawall::SEAWALL,
 ];

@@ -96,6 +96,24 @@ pub fn build(
     payload: usize,
     fill: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
+    let mut frame = build_unsummed(route, transport, identification, payload, fill);
+    // Place of the checksum in the frame: ICMP's third byte, UDP's seventh.
+    let (at, sum) = match transport {
+        Transport::Echo { .. } => (36, checksum(0, &frame[34..])),
+        Transport::Udp { .. } => (40, udp_checksum(route.source, route.destination, &frame[34..])),
+    };
+    frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
+    frame
+}
+
+/// [`build`] with 0 for the checksum of UDP or ICMP; UDP's 0 stands for none.
+pub fn build_unsummed(
+    route: Route,
+    transport: Transport,
+    identification: u16,
+    payload: usize,
+    fill: impl FnOnce(&mut [u8]),
+) -> Vec<u8> {
     let mut frame = Vec::with_capacity(HEADERS + payload);
     frame.extend(route.next_hop.0);
     frame.extend(route.source_mac.0);
@@ -129,12 +147,6 @@ pub fn build(
     }
     frame.resize(HEADERS + payload, 0);
     fill(&mut frame[HEADERS..]);
-    // Place of the checksum in the frame: ICMP's third byte, UDP's seventh.
-    let (at, sum) = match transport {
-        Transport::Echo { .. } => (36, self::checksum(0, &frame[34..])),
-        Transport::Udp { .. } => (40, udp_checksum(route.source, route.destination, &frame[34..])),
-    };
-    frame[at..at + 2].copy_from_slice(&sum.to_be_bytes());
     frame
 }
 
@@ -271,14 +283,20 @@ fn checksum(start: u64, bytes: &[u8]) -> u16 {
     let quads = bytes.chunks_exact(4);
     let mut last = [0; 4];
     last[..quads.remainder().len()].copy_from_slice(quads.remainder());
-    let mut sum = start + u64::from(u32::from_be_bytes(last));
+    // The order of bytes does not matter to the sum (RFC 1071 §2 B): bytes of words are swapped once, at the end.
+    let mut sum = u64::from(u32::from_ne_bytes(last));
     for quad in quads {
-        sum += u64::from(u32::from_be_bytes([quad[0], quad[1], quad[2], quad[3]]));
+        sum += u64::from(u32::from_ne_bytes([quad[0], quad[1], quad[2], quad[3]]));
     }
+    !fold(start + u64::from(u16::from_be(fold(sum))))
+}
+
+/// The 16 bits of a sum in ones' complement.
+fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
-    !(sum as u16)
+    sum as u16
 }
 
 #[cfg(test)]

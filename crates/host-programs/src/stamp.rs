@@ -9,6 +9,7 @@
 //! | 8 | when it was sent, in picoseconds |
 //! | all others | byte `i` is the low byte of `i + sequence` |
 
+use crate::pattern;
 use base_time::Time;
 
 /// Bytes of the stamp at the start of each payload, and so the least payload.
@@ -38,10 +39,7 @@ impl Stamp {
         head[4..8].copy_from_slice(&self.flow.to_be_bytes());
         head[8..12].copy_from_slice(&self.sequence.to_be_bytes());
         head[12..].copy_from_slice(&self.sent.as_ps().to_be_bytes());
-        let first = self.first();
-        for (i, byte) in rest.iter_mut().enumerate() {
-            *byte = first.wrapping_add(i as u8);
-        }
+        pattern::fill(rest, 0, self.first(), |_| 0);
     }
 
     /// The stamp of a payload, if it has one; [`rest_is_sound`](Stamp::rest_is_sound) says whether it was changed.
@@ -70,9 +68,7 @@ impl Stamp {
             return false;
         }
         let rest = payload.get(STAMP as usize..).unwrap_or(&[]);
-        let first = self.first();
-        let differences = rest.iter().enumerate().map(|(i, byte)| byte ^ first.wrapping_add(i as u8));
-        differences.fold(0, |all, one| all | one) == 0
+        pattern::is_filled(rest, 0, self.first(), |_| 0)
     }
 
     /// The byte after the stamp.

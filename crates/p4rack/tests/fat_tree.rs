@@ -1,9 +1,12 @@
-//! The fat tree: its files equal the generator's output, and its pings are answered.
+//! The fat tree: its files equal the generator's output, its pings are answered, and transfers cross a larger one. `P4RACK_ALL`: 1,024 of them.
 
 use base_diag::SourceMap;
+use base_time::{Duration, Time};
+use host_programs::Load;
+use host_programs::tcp::TCP;
 use p4rack::{Racked, rack, up};
 use rack_emulator::RunReport;
-use rack_model::{NodeId, Probability, generate};
+use rack_model::{HostId, NodeId, Probability, Rack, generate};
 use std::path::{Path, PathBuf};
 
 fn example(name: &str) -> PathBuf {
@@ -85,4 +88,53 @@ fn racks_of_one_switch_and_sizes_that_cannot_be() {
     let (rack, diagnostics) = rack_model::read_rack(&generate::fat_tree(6).unwrap()[0].text, 1);
     assert!(diagnostics.is_empty());
     assert_eq!(rack.unwrap().hosts.len(), 54);
+}
+
+/// A fat tree with k = 8 has 80 switches and 128 hosts. Pings among all hosts, and transfers by TCP from the first two pods to the last two.
+#[test]
+fn a_larger_tree_carries_pings_and_transfers() {
+    let directory = std::env::temp_dir().join(format!("p4rack-fat-tree-8-{}", std::process::id()));
+    for file in generate::fat_tree(8).unwrap() {
+        let path = directory.join(&file.path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, file.text).unwrap();
+    }
+    // Hosts 0 to 31 are those of pods 0 and 1, hosts 96 to 127 those of pods 6 and 7.
+    let senders = if features::is_long() { 32 } else { 8 };
+    let with_transfers = |rack: &mut Rack| {
+        let mut transfers = rack.workloads[0].clone();
+        rack.workloads.truncate(1);
+        transfers.name = "transfers".into();
+        transfers.from.value = (0..senders).map(HostId).collect();
+        transfers.to.value = (0..senders).map(|host| HostId(127 - host)).collect();
+        transfers.load = Load::new(&TCP, 1, 100_000);
+        // After the pings, which queues could drop.
+        transfers.load.start = Time::ZERO + Duration::from_ms(20);
+        transfers.load.stagger = Duration::from_us(1);
+        rack.workloads.push(transfers);
+    };
+    let path = directory.join("RACK.toml");
+    let racked = rack::load_as(&path, &[], &mut SourceMap::new(), &with_transfers, &mut |_| ())
+        .unwrap_or_else(|found| panic!("{found:#?}"));
+    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!((racked.rack.devices.len(), racked.rack.hosts.len()), (80, 128));
+    let mut running = up::bring_up(&racked).unwrap();
+    running.emulator.keep_samples(true);
+    let report = running.run().unwrap();
+    let [pings, transfers] = report.workloads.as_slice() else { panic!("{report:?}") };
+    assert_eq!((pings.received, pings.lost, transfers.corrupted), (128 * 127, 0, 0));
+    let samples = running.emulator.take_samples();
+    let times = samples.iter().filter(|sample| sample.workload == 1);
+    let times: Vec<Duration> = times.map(|sample| sample.received.since(sample.sent)).collect();
+    assert_eq!(times.len() as u32, senders * senders);
+    // 100 kB take 80 us at 10 Gbit/s.
+    assert!(times.iter().all(|time| *time > Duration::from_us(80)));
+    // Every link of every core switch carries frames.
+    let core: Vec<u64> = report
+        .links
+        .iter()
+        .filter(|link| link.from.starts_with("core-") || link.to.starts_with("core-"))
+        .map(|link| link.frames)
+        .collect();
+    assert!(core.len() == 2 * 16 * 8 && core.iter().all(|frames| *frames > 0), "{core:?}");
 }

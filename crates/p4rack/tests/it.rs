@@ -17,6 +17,7 @@ mod connections;
 mod crosspod;
 mod crosspod_rack;
 mod cuts;
+mod d3;
 mod dctcp;
 mod detect;
 mod disturbed;

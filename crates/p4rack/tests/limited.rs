@@ -5,7 +5,7 @@ use device_classes::DeviceClass;
 
 #[test]
 fn protocols_use_nothing_that_a_limited_switch_lacks() {
-    for name in ["rcp", "xcp", "pias", "detect", "dctcp", "hull", "pfabric", "hedera", "qcn"] {
+    for name in ["rcp", "xcp", "pias", "detect", "dctcp", "hull", "pfabric", "hedera", "qcn", "d3"] {
         let racked = example(name);
         let found = ir_limits::check(&racked.apps[0].whole, DeviceClass::FlexSwitch);
         assert!(found.is_empty(), "{name}: {found:#?}");

@@ -19,6 +19,8 @@ const WITHOUT_CHANCE: &[(&str, &str)] = &[
     ("apps/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("balancer/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("crosspod/spares.toml", "links lose nothing and hosts send at fixed times"),
+    ("d3/RACK.toml", "links lose nothing, and the list of transfers does not depend on the seed"),
+    ("d3/rcp.toml", "the same"),
     ("firewall/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("headerless/RACK.toml", "links lose nothing, and hosts send at fixed times"),
     ("monitor/RACK.toml", "links lose nothing, hosts send and ticks come at fixed times"),

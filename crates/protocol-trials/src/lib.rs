@@ -4,6 +4,7 @@
 //! | | |
 //! |---|---|
 //! | [`codel`] | CoDel as RFC 8289 writes it |
+//! | [`d3`] | what a port gives to requests by D3 |
 //! | [`hedera`] | demands of large flows, and paths for them |
 //! | [`rcp`] | the rate that a port offers, by RCP's two formulas |
 //! | [`rcp_network`] | senders, one bottleneck and its queue, packet by packet |
@@ -11,6 +12,7 @@
 //! | [`statistics`] | completion times of two schemes: distance of distributions, bootstrap intervals |
 
 pub mod codel;
+pub mod d3;
 pub mod hedera;
 pub mod rcp;
 pub mod rcp_network;

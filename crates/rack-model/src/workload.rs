@@ -75,6 +75,13 @@
 //! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
 //!
 //! [[workload]]
+//! kind = "d3"               # transfers with deadlines, at the rates that D3's headers grant (docs/protocols.md)
+//! rate = "1Gbit/s"          # the rate of the senders' links
+//! deadline = "8ms"          # time for a transfer; with `list`, the mean: half of it and a random time (exponential) of half of it on average; default: none
+//! port = 9304               # port of the receiver; default 9304
+//! count = 10                # `count`, `size`, `interval`, `list`, `tail`, `largest` as for "tcp"
+//!
+//! [[workload]]
 //! kind = "qcn"              # UDP packets at a rate that congestion notifications lower (docs/protocols.md)
 //! rate = "1Gbit/s"          # bits of the payload per second at the beginning, and the largest rate of frames
 //! port = 9000               # port of the receiver; default 9000

@@ -1,4 +1,4 @@
-//! The bytes of a packet after UDP's header: those of RCP, XCP or pFabric, then those of the hosts' own protocol.
+//! The bytes of a packet after UDP's header: those of RCP, XCP, pFabric or D3, then those of the hosts' own protocol.
 //!
 //! | bytes | | read and written by |
 //! |---|---|---|
@@ -10,6 +10,9 @@
 //! | 4 | XCP: xi_p, 24 bits after the point, lowered by switches | switches |
 //! | 4 | XCP: xi_n, 24 bits after the point, raised by switches | switches |
 //! | 4 | pFabric: packets of the transfer that are not acknowledged; 0 in answers | hosts |
+//! | 4 | D3: granted rate in kbit/s: the sender's wish, lowered by switches | switches |
+//! | 4 | D3: desired rate in kbit/s; in an answer the rate that reached the receiver | hosts |
+//! | 4, 4 | D3: desired and granted rate of the request before; 0 in answers | hosts |
 //! | 4 | number of the transfer | hosts |
 //! | 4 | number of the piece of data | hosts |
 //! | 4 | number of the transmission, which the acknowledgement repeats | hosts |
@@ -24,6 +27,8 @@ const COMMON: usize = 20;
 pub(super) const SYN: u8 = 1;
 /// Flag: asks for the current rate and has no data.
 pub(super) const REF: u8 = 2;
+/// Both flags: everything is sent, and the transfer returns what it had. Only D3 sends it.
+pub(super) const END: u8 = SYN | REF;
 /// Flag: has a piece of data.
 pub(super) const DATA: u8 = 4;
 /// Flag: the receiver's answer.
@@ -79,7 +84,7 @@ impl Header {
             head.chunks_exact(4).map(|bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)));
         let mut next = || words.next().unwrap_or_default();
         let first = next();
-        let mut own = [0; 3];
+        let mut own = [0; 4];
         own.iter_mut().take(protocol.words()).for_each(|word| *word = next());
         let header = Header {
             flags: (first >> 24 & 15) as u8,
@@ -102,9 +107,10 @@ mod tests {
     fn a_header_is_read_back() {
         // Switches change these bits; nothing else may change.
         for (protocol, words, changing) in [
-            (Protocol::Rcp, [5, u32::MAX, 0], 32..64),
-            (Protocol::Xcp, [5, u32::MAX, 7], 64..128),
-            (Protocol::Pfabric, [5, 0, 0], 0..0),
+            (Protocol::Rcp, [5, u32::MAX, 0, 0], 32..64),
+            (Protocol::Xcp, [5, u32::MAX, 7, 0], 64..128),
+            (Protocol::Pfabric, [5, 0, 0, 0], 0..0),
+            (Protocol::D3, [5, 6, u32::MAX, 7], 32..64),
         ] {
             let header =
                 Header { flags: DATA, rtt_us: 0x12_3456, words, transfer: 1, piece: 2, transmission: 3 };

@@ -1,5 +1,6 @@
 //! `rcp` and `xcp`: transfers whose senders obey what switches write into headers (RCP: Dukkipati 2008; XCP: Katabi, Handley and Rohrs 2002;
-//! FlexSwitch, sections 4.1 and 4.2). `pfabric`: senders write how much is left, and send at the rate of their links (Alizadeh et al. 2013).
+//! FlexSwitch, sections 4.1 and 4.2). `d3`: senders ask for the rate that meets a deadline (Wilson et al. 2011). `pfabric`: senders write how much is
+//! left, and send at the rate of their links (Alizadeh et al. 2013).
 //!
 //! ```text
 //! sender    SYN ->  <- ACK, first answer   DATA -> ...   <- ACK of each, with the answer that the packet has met
@@ -7,17 +8,21 @@
 //!
 //! Packets are UDP datagrams, to the receiver's port and from a port of the transfer's own. Switches on the path write some fields of the header,
 //! so datagrams have no UDP checksum, but a hash of the other fields. Hosts know nothing of the network but headers: the receiver sends back what came, and the sender
-//! obeys it. A sender by RCP whose next packet goes later than a round trip asks for the rate with a packet without data (REF).
+//! obeys it. A sender by RCP whose next packet goes later than a round trip asks for the rate with a packet without data (REF). By D3, one packet of
+//! each round trip asks, and when everything is sent, a packet returns what the transfer had (END).
 //!
-//! [`control`] has the protocols' rules for senders, [`sender`] is the sending half of a transfer, [`header`] has the bytes.
+//! [`control`] has the protocols' rules for senders, [`sender`] is the sending half of a transfer, [`header`] has the bytes, [`deadlines`] the
+//! deadlines of transfers.
 
 mod control;
+mod deadlines;
 mod header;
 mod sender;
 
 use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Load, Rule, Size, Wanted};
-use crate::packet::{Route, Transport, UDP, build};
+use crate::packet::{Route, Transport, UDP, build_unsummed};
+use crate::pattern;
 use crate::program::{
     Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, StartError, Started, Taken,
 };
@@ -25,9 +30,12 @@ use crate::tally::Came;
 use crate::unused::Unused;
 use base_time::{Duration, Time};
 use control::{Control, Protocol};
+use deadlines::DEADLINE;
 use header::{ACK, DATA, Header};
-use sender::{Counts, Sender};
+use sender::{Counts, Next, Sender};
 use std::collections::BTreeMap;
+
+pub use deadlines::Deadlines;
 
 /// Limit on the transfers of a pair.
 pub const MOST_TRANSFERS: u64 = 100_000;
@@ -78,6 +86,22 @@ pub static PFABRIC: Kind = transfers(
     |setup| start(Protocol::Pfabric, setup),
 );
 
+/// The workload `d3`.
+pub static D3: Kind = transfers(
+    "d3",
+    &[
+        // The rate of the senders' links.
+        Key::new("rate", Wanted::Rate),
+        INTERVAL,
+        Key::new("port", Wanted::Port(|_| 9304)),
+        DEADLINE,
+        LIST,
+        TAIL,
+        LARGEST,
+    ],
+    |setup| start(Protocol::D3, setup),
+);
+
 /// A workload of transfers, of which one begins every `interval`.
 const fn transfers(word: &'static str, keys: &'static [Key], start: fn(Setup<'_>) -> Begun) -> Kind {
     Kind {
@@ -106,10 +130,14 @@ struct Explicit {
     open: u64,
     counts: Counts,
     given_up: u64,
+    /// Transfers that began with a deadline, and those that met it.
+    with_deadline: u64,
+    met: u64,
 }
 
 struct Connected {
     flows: FlowList,
+    deadlines: Deadlines,
     begun: u32,
     route: Route,
     back: Route,
@@ -122,6 +150,7 @@ struct Connected {
 
 struct Transfer {
     begun: Time,
+    deadline: Option<Time>,
     bytes: u32,
     sender: Sender,
     /// At the receiver: the pieces that have come, and how many.
@@ -143,6 +172,8 @@ fn start(protocol: Protocol, setup: Setup<'_>) -> Begun {
         open: 0,
         counts: Counts::default(),
         given_up: 0,
+        with_deadline: 0,
+        met: 0,
     };
     let length = header::length(protocol) as u32;
     let mut started = Started::default();
@@ -170,6 +201,7 @@ fn start(protocol: Protocol, setup: Setup<'_>) -> Begun {
         }
         program.pairs.push(Connected {
             flows,
+            deadlines: Deadlines::new(load, at),
             begun: 0,
             route: pair.route,
             back: pair.back,
@@ -193,14 +225,7 @@ impl Explicit {
             let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
             let frame = |of: Option<u32>| u64::from(headers + length(of));
             while let Some(next) = transfer.sender.next(frame, now) {
-                let header = Header {
-                    flags: next.flags,
-                    rtt_us: next.trip_us,
-                    words: next.words,
-                    transfer: *number,
-                    piece: next.piece.unwrap_or(0),
-                    transmission: next.transmission,
-                };
+                let header = Header { transfer: *number, ..header_of(next) };
                 let ports = Transport::Udp { source: source_port(*number), destination: port };
                 let frame = packet(protocol, route, ports, header, length(next.piece));
                 desk.send(pair, Side::Sender, frame);
@@ -222,6 +247,8 @@ impl Explicit {
             None => self.beginning -= 1,
         }
         desk.tally.sent += 1;
+        let deadline = connected.deadlines.next().map(|after| flow.at + after);
+        self.with_deadline += u64::from(deadline.is_some());
         let number = connected.begun;
         connected.begun += 1;
         if connected.open.len() >= MOST_OPEN {
@@ -230,9 +257,10 @@ impl Explicit {
         }
         let pieces = flow.bytes.div_ceil(connected.piece);
         let full = u64::from(HEADERS + connected.piece) + header::length(self.protocol) as u64;
-        let control = Control::new(self.protocol, self.wish, full, desk.now);
+        let control = Control::new(self.protocol, self.wish, full, desk.now).with_deadline(deadline);
         let transfer = Transfer {
             begun: desk.now,
+            deadline,
             bytes: flow.bytes,
             sender: Sender::new(pieces, control, desk.now),
             came: vec![false; pieces as usize],
@@ -243,10 +271,12 @@ impl Explicit {
     }
 
     /// Removes transfers that are complete or have made no progress for long.
-    fn close(&mut self, pair: u32, now: Time) {
+    fn close(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let (now, port, protocol) = (desk.now, self.port, self.protocol);
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         let (counts, given_up, open) = (&mut self.counts, &mut self.given_up, &mut self.open);
-        connected.open.retain(|_, transfer| {
+        let route = connected.route;
+        connected.open.retain(|number, transfer| {
             let is_lost = now >= transfer.sender.heard() + PATIENCE;
             let is_over = transfer.sender.is_done() || is_lost;
             if is_over {
@@ -256,6 +286,11 @@ impl Explicit {
                 counts.requests += of.requests;
                 *given_up += u64::from(is_lost);
                 *open -= 1;
+                if let Some(end) = transfer.sender.end(now) {
+                    let header = Header { transfer: *number, ..header_of(end) };
+                    let ports = Transport::Udp { source: source_port(*number), destination: port };
+                    desk.send(pair, Side::Sender, packet(protocol, route, ports, header, 0));
+                }
             }
             !is_over
         });
@@ -285,6 +320,7 @@ impl Explicit {
                 desk.tally.arrived(bytes.into(), desk.now);
                 if transfer.count as usize == transfer.came.len() {
                     let sequence = header.transfer;
+                    self.met += u64::from(transfer.deadline.is_some_and(|at| desk.now <= at));
                     desk.tally.done(Came { flow, sequence, sent: transfer.begun, at: desk.now });
                 }
             }
@@ -303,7 +339,7 @@ impl HostProgram for Explicit {
         if timer.is_multiple_of(2) {
             self.begin(pair, desk);
         }
-        self.close(pair, desk.now);
+        self.close(pair, desk);
         self.run(pair, desk);
     }
 
@@ -323,7 +359,7 @@ impl HostProgram for Explicit {
                 if let Some(transfer) = open.and_then(|open| open.get_mut(&header.transfer)) {
                     transfer.sender.acknowledged(header.transmission, header.words, desk.now);
                 }
-                self.close(pair, desk.now);
+                self.close(pair, desk);
                 self.run(pair, desk);
                 Taken::Used
             }
@@ -337,13 +373,28 @@ impl HostProgram for Explicit {
 
     fn report(&self, _: Time) -> Report {
         let goodput = if self.open > 0 { Goodput::UntilNow } else { Goodput::UntilLast };
-        let measures = vec![
+        let mut measures = vec![
             ("resent", self.counts.resent),
             ("timeouts", self.counts.timeouts),
             ("requests", self.counts.requests),
             ("given up", self.given_up),
         ];
+        if self.protocol == Protocol::D3 {
+            measures.extend([("deadlines", self.with_deadline), ("met", self.met)]);
+        }
         Report { goodput, is_loss_known: false, measures }
+    }
+}
+
+/// The header of a packet, but for the number of the transfer.
+fn header_of(next: Next) -> Header {
+    Header {
+        flags: next.flags,
+        rtt_us: next.trip_us,
+        words: next.words,
+        transfer: 0,
+        piece: next.piece.unwrap_or(0),
+        transmission: next.transmission,
     }
 }
 
@@ -360,23 +411,14 @@ fn source_port(transfer: u32) -> u16 {
 fn packet(protocol: Protocol, route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
     let length = header::length(protocol);
     let payload = length + data as usize;
-    let mut frame = build(route, ports, header.transmission as u16, payload, |payload| {
+    build_unsummed(route, ports, header.transmission as u16, payload, |payload| {
         header.write(protocol, payload);
-        for (byte, at) in payload.iter_mut().skip(length).zip(0..) {
-            *byte = content(&header, at);
-        }
-    });
-    if let Some(checksum) = frame.get_mut(40..42) {
-        checksum.fill(0);
-    }
-    frame
-}
-
-/// Byte `at` of a piece of data.
-fn content(header: &Header, at: u32) -> u8 {
-    (at ^ header.piece).wrapping_add(header.transfer) as u8
+        // Byte `at` is `(at ^ piece) + transfer`.
+        let data = payload.get_mut(length..).unwrap_or_default();
+        pattern::fill(data, 0, header.transfer as u8, |_| header.piece as u8);
+    })
 }
 
 fn is_content(header: &Header, data: &[u8]) -> bool {
-    data.iter().zip(0..).all(|(byte, at)| *byte == content(header, at))
+    pattern::is_filled(data, 0, header.transfer as u8, |_| header.piece as u8)
 }

@@ -4,7 +4,7 @@
 //! [`SURE`] later ones have been acknowledged, or at a timeout.
 
 use super::control::{Control, Flight, Words};
-use super::header::{DATA, REF, SYN};
+use super::header::{DATA, END, REF, SYN};
 use base_time::{Duration, Time};
 use std::collections::VecDeque;
 
@@ -66,6 +66,8 @@ struct Transmission {
     /// Words and round trip that it had.
     words: Words,
     trip_us: u32,
+    /// It asked for a rate.
+    asks: bool,
     is_over: bool,
 }
 
@@ -111,8 +113,11 @@ impl Sender {
         let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return };
         found.is_over = true;
         self.bytes_in_flight -= found.bytes;
-        let (piece, at) = (found.piece, found.at);
+        let (piece, at, asks) = (found.piece, found.at, found.asks);
         self.control.answered((found.words, found.trip_us, found.bytes), words);
+        if asks {
+            self.control.granted(words);
+        }
         self.add_trip(now.since(at));
         (self.heard, self.doubled) = (now, 0);
         if let Some(known) = piece.and_then(|piece| self.acknowledged.get_mut(piece as usize))
@@ -153,7 +158,11 @@ impl Sender {
         let Some(found) = self.flight.get_mut(index).filter(|found| !found.is_over) else { return false };
         found.is_over = true;
         self.bytes_in_flight -= found.bytes;
-        if let Some(piece) = found.piece
+        let (piece, asks) = (found.piece, found.asks);
+        if asks {
+            self.control.unanswered();
+        }
+        if let Some(piece) = piece
             && self.acknowledged.get(piece as usize) == Some(&false)
         {
             self.lost.push_back(piece);
@@ -189,11 +198,16 @@ impl Sender {
             self.fresh += u32::from(again.is_none());
             let length = bytes(Some(piece));
             self.control.sent(now, length);
-            return Some(self.send(DATA, Some(piece), length, now));
+            let asks = self.control.asks_from(self.span(), self.unsent()).is_some_and(|at| at <= now);
+            let flags = if asks { DATA | REF } else { DATA };
+            return Some(self.send(flags, Some(piece), length, now));
         }
         if self.request_due().is_some_and(|at| at <= now) {
             self.counts.requests += 1;
             return Some(self.send(REF, None, bytes(None), now));
+        }
+        if self.unsent() == 0 && self.control.may_end() {
+            return Some(self.send(END, None, bytes(None), now));
         }
         None
     }
@@ -201,11 +215,26 @@ impl Sender {
     fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
         let transmission = self.first.wrapping_add(self.flight.len() as u32);
         let trip_us = self.trip_us();
-        let words = self.control.words(trip_us, bytes, self.left);
-        self.flight.push_back(Transmission { piece, at: now, bytes, words, trip_us, is_over: false });
+        let asks = flags != END && flags & (SYN | REF) != 0;
+        let words = match flags {
+            END => self.control.end(),
+            _ if asks => self.control.request(trip_us, bytes, self.left, now),
+            _ => self.control.words(trip_us, bytes, self.left),
+        };
+        self.flight.push_back(Transmission { piece, at: now, bytes, words, trip_us, asks, is_over: false });
         self.bytes_in_flight += bytes;
         self.sent = now;
         Next { flags, piece, transmission, words, trip_us }
+    }
+
+    /// The last packet of a transfer that is over, if switches do not know of its end.
+    pub fn end(&mut self, now: Time) -> Option<Next> {
+        self.control.is_held().then(|| self.send(END, None, 0, now))
+    }
+
+    /// Pieces to send, for the first time or again.
+    fn unsent(&self) -> u32 {
+        self.pieces - self.fresh + self.lost.len() as u32
     }
 
     /// When the next piece goes, if one is left and may go.
@@ -216,10 +245,10 @@ impl Sender {
         self.control.due(flight, trip, self.heard).filter(|_| has_piece)
     }
 
-    /// When the sender asks for the rate: a round trip after the last packet, if the next piece goes later.
+    /// When the sender asks for the rate with a packet without data, if the next piece goes later.
     fn request_due(&self) -> Option<Time> {
         let ((trip, _), data) = (self.trip?, self.data_due()?);
-        Some(self.sent + trip).filter(|at| *at < data)
+        self.control.asks_alone(trip, self.unsent(), (self.sent, data))
     }
 
     fn timeout(&self) -> Option<Time> {
@@ -260,7 +289,7 @@ mod tests {
         let next = sender.next(bytes, at(0)).unwrap();
         assert_eq!((next.flags, next.piece, next.transmission), (SYN, None, 0));
         assert_eq!(sender.next(bytes, at(50)), None);
-        sender.acknowledged(0, [0, 800_000, 0], at(100));
+        sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
         sender
     }
 
@@ -273,10 +302,10 @@ mod tests {
         assert_eq!(sender.deadline(), Some(at(110)));
         assert_eq!(sender.next(bytes, at(110)).unwrap().piece, Some(1));
         // A new rate holds at once: 5 us for a piece.
-        sender.acknowledged(1, [0, 1_600_000, 0], at(112));
+        sender.acknowledged(1, [0, 1_600_000, 0, 0], at(112));
         assert_eq!(sender.deadline(), Some(at(115)));
         // And a low one: a request goes first, a round trip after the last packet.
-        sender.acknowledged(2, [0, 800, 0], at(113));
+        sender.acknowledged(2, [0, 800, 0, 0], at(113));
         let trip = u64::from(sender.trip_us());
         assert!(sender.deadline().unwrap() <= at(111 + trip));
         assert_eq!(sender.next(bytes, at(112 + trip)).unwrap().flags, REF);
@@ -291,16 +320,16 @@ mod tests {
         }
         // The first is lost, and the last.
         for (sent, us) in sent[1..4].iter().zip(200..) {
-            sender.acknowledged(sent.transmission, [0, 800_000, 0], at(us));
+            sender.acknowledged(sent.transmission, [0, 800_000, 0, 0], at(us));
         }
         let next = sender.next(bytes, at(204)).unwrap();
         assert_eq!((next.flags, next.piece, next.transmission), (DATA, Some(0), 6));
-        sender.acknowledged(6, [0, 800_000, 0], at(300));
+        sender.acknowledged(6, [0, 800_000, 0, 0], at(300));
         let timeout = sender.deadline().unwrap();
         assert!(timeout >= at(2300), "{timeout}");
         assert_eq!(sender.next(bytes, timeout).unwrap().piece, Some(4));
         assert!(!sender.is_done());
-        sender.acknowledged(7, [0, 800_000, 0], timeout);
+        sender.acknowledged(7, [0, 800_000, 0, 0], timeout);
         assert!(sender.is_done() && sender.deadline().is_none());
         assert_eq!(sender.counts, Counts { resent: 2, timeouts: 1, requests: 0 });
     }
@@ -309,7 +338,7 @@ mod tests {
     fn acknowledgements_of_nothing_change_nothing() {
         let mut sender = open(2);
         for transmission in [0, 1, 77, u32::MAX] {
-            sender.acknowledged(transmission, [0, 5, 0], at(101));
+            sender.acknowledged(transmission, [0, 5, 0, 0], at(101));
         }
         assert_eq!(sender.next(bytes, at(100)).unwrap().piece, Some(0));
         assert_eq!(sender.deadline(), Some(at(110)));
@@ -321,5 +350,47 @@ mod tests {
         // Twice 100 us at 10 us each, and one over.
         let sent = (0..100).filter(|n| sender.next(bytes, at(100 + 10 * n)).is_some()).count();
         assert_eq!(sent, 21);
+    }
+
+    #[test]
+    fn a_transfer_with_a_deadline_asks_once_in_a_round_trip() {
+        let control = Control::new(Protocol::D3, 1_000_000, 1000, at(0)).with_deadline(Some(at(10_000)));
+        let mut sender = Sender::new(100, control, at(0));
+        let first = sender.next(bytes, at(0)).unwrap();
+        assert_eq!((first.flags, first.words), (SYN, [1_000_000, 80_000, 0, 0]));
+        sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
+        // Of two packets the first asks, and the second does not, as there is no answer yet.
+        let sent = [100, 110].map(|us| sender.next(bytes, at(us)).unwrap());
+        assert_eq!(sent.map(|next| next.flags), [DATA | REF, DATA]);
+        // 100 pieces of 1,000 bytes are left, and 9.9 ms.
+        assert_eq!(sent[0].words, [1_000_000, 80_809, 80_000, 800_000]);
+        assert_eq!(sent[1].words, [0; 4]);
+        sender.acknowledged(1, [0, 8_000, 0, 0], at(200));
+        // The next piece goes a millisecond after the last: a request goes alone.
+        assert_eq!(sender.next(bytes, at(224)), None);
+        assert_eq!(sender.deadline(), Some(at(225)));
+        assert_eq!(sender.next(bytes, at(225)).unwrap().flags, REF);
+        let end = sender.end(at(226)).unwrap();
+        assert_eq!((end.flags, end.words), (END, [0, 0, 80_809, 8_000]));
+        assert_eq!(sender.end(at(226)), None);
+    }
+
+    #[test]
+    fn a_transfer_ends_for_switches_when_everything_is_sent() {
+        let mut sender = Sender::new(3, Control::new(Protocol::D3, 1_000_000, 1000, at(0)), at(0));
+        sender.next(bytes, at(0)).unwrap();
+        sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
+        // Three packets take less than a round trip: none asks.
+        let sent = [100, 110, 120].map(|us| sender.next(bytes, at(us)).unwrap().flags);
+        assert_eq!(sent, [DATA; 3]);
+        let end = sender.next(bytes, at(120)).unwrap();
+        assert_eq!((end.flags, end.transmission, end.words), (END, 4, [0, 0, 0, 800_000]));
+        assert_eq!((sender.next(bytes, at(120)), sender.end(at(120))), (None, None));
+        // A lost piece goes again without a request, and its acknowledgement is no answer to one.
+        (2..5).for_each(|transmission| sender.acknowledged(transmission, [0, 7, 0, 0], at(200)));
+        let again = sender.next(bytes, at(200)).unwrap();
+        assert_eq!((again.flags, again.piece, again.transmission), (DATA, Some(0), 5));
+        sender.acknowledged(5, [0, 7, 0, 0], at(300));
+        assert!(sender.is_done() && sender.end(at(300)).is_none());
     }
 }

@@ -15,6 +15,7 @@ use super::round_trip::RoundTrip;
 use super::segment::{self, Direction, HEADERS, Head, SCALE};
 use super::sender::{Counts, Sender};
 use super::window::Congestion;
+use crate::pattern;
 use crate::program::Side;
 use crate::tally::{Came, Tally};
 use crate::unused::Unused;
@@ -351,8 +352,8 @@ impl Transfer {
         let mut payload = vec![];
         while let Some(segment) = probe.take().or_else(|| sender.next(now)) {
             let (from, to, ends) = sender.range(segment);
-            payload.clear();
-            payload.extend((from..to).map(|at| content(number, at)));
+            payload.resize(to.saturating_sub(from) as usize, 0);
+            pattern::fill(&mut payload, from, number as u8, key);
             let sequence = plain.sequence.wrapping_add(from);
             // Segments that are sent again are not capable (RFC 3168 §6.1.5).
             let is_new = client.has_ecn && !sender.was_resent(segment);
@@ -423,8 +424,7 @@ impl Transfer {
         if is_apart {
             server.receiver.hurry(now);
         }
-        let differ = (from..).zip(payload).any(|(at, byte)| *byte != content(number, at));
-        if differ {
+        if !pattern::is_filled(payload, from, number as u8, key) {
             tally.corrupt(Unused::PayloadChanged);
         }
         let after = server.receiver.bytes();
@@ -518,7 +518,7 @@ fn local_port(number: u32) -> u16 {
     FIRST_PORT + (number % 50_000) as u16
 }
 
-/// Byte `at` of transfer `number`.
-fn content(number: u32, at: u32) -> u8 {
-    (at ^ at >> 8 ^ at >> 16).wrapping_add(number) as u8
+/// Key of a block: byte `at` of transfer `number` is `(at ^ at >> 8 ^ at >> 16) + number`.
+fn key(block: u32) -> u8 {
+    (block ^ block >> 8) as u8
 }
