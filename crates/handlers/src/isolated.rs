@@ -466,7 +466,10 @@ impl ValueExtern for Isolated {
             slot.with(|worker| worker.lease(own, blocks.is_none()))
         };
         let answers: Vec<Leased> = (0..).zip(workers).map(lease).collect();
-        let usable = answers.iter().fold(0u32, |sum, one| sum.saturating_add(one.usable));
+        // Each worker needs a block: its flows take no numbers of others.
+        let is_able = answers.iter().all(|one| one.usable > 0);
+        let sum = answers.iter().fold(0u32, |sum, one| sum.saturating_add(one.usable));
+        let usable = if is_able { sum } else { 0 };
         Leased { usable, ..answers.iter().fold(Leased::default(), |all, one| all.and(one)) }
     }
 

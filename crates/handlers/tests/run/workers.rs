@@ -222,14 +222,17 @@ fn leases_move() {
         let given = object.lease(None);
         assert_eq!((given.busy, given.usable), (set(&[]), 0), "{isolation:?}: it begins anew");
         assert!(!is_leased(&mut *object, 7, 1));
-        assert_eq!(object.lease(Some(&set(&[7, 8, 50]))).usable, 2, "block 50 is not of the pool");
+        // Block B is of worker B / 2 modulo 3.
+        assert_eq!(object.lease(Some(&set(&[5, 7, 8, 50]))).usable, 3, "block 50 is not of the pool");
         assert_eq!([7, 8, 9].map(|block| is_leased(&mut *object, block, 1)), [true, true, false]);
-        let given = object.lease(Some(&set(&[9])));
-        assert_eq!((given.busy, given.usable), (set(&[7]), 1), "{isolation:?}");
+        let given = object.lease(Some(&set(&[5, 9, 13])));
+        assert_eq!((given.busy, given.usable), (set(&[7]), 3), "{isolation:?}");
         assert_eq!([7, 8, 9].map(|block| is_leased(&mut *object, block, 1)), [false, false, true]);
         if isolation != Isolation::Inline {
             assert!(!is_leased(&mut *object, 9, 3), "it crashes");
             assert_eq!([7, 9].map(|block| is_leased(&mut *object, block, 1)), [false, true]);
+            let few = object.lease(Some(&set(&[9]))).usable;
+            assert_eq!(few, if isolation == Isolation::Process { 1 } else { 0 }, "two workers have none");
         }
     }
 }

@@ -3,6 +3,7 @@
 use server_groups::Member;
 use server_groups::leases::{Blocks, Leases, Orders, has, put};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Blocks 1 to 3: one has its home at each of three servers.
 const BLOCKS: u32 = 4;
@@ -111,6 +112,16 @@ impl World {
         self.mutant == Some(mutant)
     }
 
+    /// Two hashes of the state.
+    fn hashes(&self) -> (u64, u64) {
+        let of = |salt: u8| {
+            let mut hasher = DefaultHasher::new();
+            (salt, self).hash(&mut hasher);
+            hasher.finish()
+        };
+        (of(0), of(1))
+    }
+
     /// All worlds after one more event.
     fn next(&self) -> Vec<World> {
         let mut worlds = vec![];
@@ -187,8 +198,7 @@ impl World {
                     self.leases.gone(Member(member), self.now.saturating_sub(REST));
                 }
             }
-            Change::Leave(member) => self.remove(Member(member)),
-            Change::Die(member) => self.remove(Member(member)),
+            Change::Leave(member) | Change::Die(member) => self.remove(Member(member)),
         }
         self.share();
     }
@@ -279,8 +289,9 @@ impl World {
 
     fn take(&mut self, member: Member, block: u32) {
         self.takes -= 1;
-        let others = self.servers.iter().filter(|(other, _)| **other != member);
-        let is_used = others.clone().any(|(_, server)| server.used.contains_key(&block));
+        let is_used =
+            |(other, server): (&Member, &Server)| *other != member && server.used.contains_key(&block);
+        let is_used = self.servers.iter().any(is_used);
         if is_used || self.left.iter().any(|(own, other, _)| *own == block && *other != member) {
             self.broken = Some("a number is used twice");
         } else if self.entries.get(&block) != Some(&member) {
@@ -352,12 +363,12 @@ impl World {
 
 /// Looks at all states; gives their number, or the first property that does not hold and where.
 fn explore(start: World) -> Result<usize, String> {
-    let mut seen = HashSet::from([start.clone()]);
+    let mut seen = HashSet::from([start.hashes()]);
     let mut open = vec![start];
     while let Some(world) = open.pop() {
         world.check().map_err(|what| format!("{what} in {world:?}"))?;
         for next in world.next() {
-            if seen.insert(next.clone()) {
+            if seen.insert(next.hashes()) {
                 open.push(next);
             }
         }
@@ -395,26 +406,21 @@ fn blocks_of_the_dead_are_given_on_when_their_flows_have_ended() {
 
 #[test]
 fn each_mutant_of_leases_is_found() {
-    let twice = "a number is used twice";
-    let die_and_return = [Change::Die(1), Change::Join(1)];
-    let not_found = |mutant, takes, changes: &[Change], property: &str| match explore(World::new(
-        Some(mutant),
-        takes,
-        changes,
-    )) {
+    let wrong = ["a number is used twice", "packets do not find the server"];
+    let not_found = |mutant, changes: &[Change]| match explore(World::new(Some(mutant), 2, changes)) {
         Ok(states) => Some(format!("{mutant:?} is not found in {states} states")),
-        Err(what) if what.starts_with(property) => None,
+        Err(what) if wrong.iter().any(|wrong| what.starts_with(wrong)) => None,
         Err(what) => Some(format!("{mutant:?}: {what}")),
     };
     let all = [
-        not_found(Mutant::NotInOrder, 2, &[Change::Join(2), Change::Die(2), Change::Join(2)], twice),
-        not_found(Mutant::Unasked, 2, &[Change::Join(2)], twice),
-        not_found(Mutant::BusyUnreported, 2, &[Change::Join(2)], ""),
-        not_found(Mutant::NoRest, 2, &[Change::Die(1)], twice),
-        not_found(Mutant::OldAnswers, 2, &[Change::Join(2)], twice),
-        not_found(Mutant::ToldFirst, 1, &[Change::Join(2)], "packets do not find the server"),
-        not_found(Mutant::BeginsAtHome, 2, &die_and_return, ""),
-        not_found(Mutant::DrainsAtOnce, 2, &[Change::Drain(1)], ""),
+        not_found(Mutant::NotInOrder, &[Change::Join(2), Change::Die(2), Change::Join(2)]),
+        not_found(Mutant::Unasked, &[Change::Join(2)]),
+        not_found(Mutant::BusyUnreported, &[Change::Join(2)]),
+        not_found(Mutant::NoRest, &[Change::Die(1)]),
+        not_found(Mutant::OldAnswers, &[Change::Join(2)]),
+        not_found(Mutant::ToldFirst, &[Change::Join(2)]),
+        not_found(Mutant::BeginsAtHome, &[Change::Die(1), Change::Join(1)]),
+        not_found(Mutant::DrainsAtOnce, &[Change::Drain(1)]),
     ];
     let all: Vec<_> = all.into_iter().flatten().collect();
     assert!(all.is_empty(), "{}", all.join("\n"));
