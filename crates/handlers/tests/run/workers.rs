@@ -177,10 +177,14 @@ fn workers_share_the_blocks_of_their_server() {
 
 /// A handler whose block is in the request, with this text after its call.
 fn with_blocks(name: &str, rest: &str) -> Arc<Built> {
+    let source = CALLS.replace("p4r_leased(ctx, request_t_flow(q))", "p4r_leased(ctx, request_t_block(q))");
+    for_blocks(name, &(source + rest))
+}
+
+fn for_blocks(name: &str, source: &str) -> Arc<Built> {
     let program = super::PROGRAM.replace("key = { q.flow }", "key = { q.mac }, block = q.block");
     let program = program.replace("bit<32> flow; op_t op;", "bit<32> flow; op_t op; bit<12> block;");
-    let source = CALLS.replace("p4r_leased(ctx, request_t_flow(q))", "p4r_leased(ctx, request_t_block(q))");
-    super::built_for(&super::declared_in(&program), name, &(source + rest))
+    super::built_for(&super::declared_in(&program), name, source)
 }
 
 /// True if the block of the call is leased; operation 3 crashes.
@@ -215,9 +219,25 @@ fn leases_move() {
     return block == 7 && ctx->arena_used && *calls ? P4R_BUSY : P4R_EMPTY;
 }
 ";
-    let built = with_blocks("moved", says);
-    for isolation in [Isolation::Inline, Isolation::Process, Isolation::Processes(3)] {
-        let mut object = made(&built, isolation, &[1, 2]);
+    let in_c = with_blocks("moved", says);
+    let says = "def count(ctx, request):
+    if request.op == 3:
+        raise ValueError()
+    ctx.memory['calls'] = True
+    return {'flag': ctx.leased(request.block)}
+
+def count_block(ctx, block):
+    return None if block > 40 else block == 7 and 'calls' in ctx.memory
+";
+    let in_python = for_blocks("moved.py", says);
+    let all = [
+        (&in_c, Isolation::Inline),
+        (&in_c, Isolation::Process),
+        (&in_c, Isolation::Processes(3)),
+        (&in_python, Isolation::Process),
+    ];
+    for (built, isolation) in all {
+        let mut object = made(built, isolation, &[1, 2]);
         assert!(is_leased(&mut *object, 7, 1), "the arguments say so");
         let given = object.lease(None);
         assert_eq!((given.busy, given.usable), (set(&[]), 0), "{isolation:?}: it begins anew");
