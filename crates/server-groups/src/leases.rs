@@ -292,7 +292,7 @@ mod tests {
     /// Three servers, of which 0 and 1 are members and have confirmed their blocks.
     fn two_of_three() -> Leases {
         let mut leases = Leases::new(3, 13, 100);
-        [0, 1].map(|member| leases.joined(Member(member), true));
+        [0, 1].into_iter().for_each(|member| leases.joined(Member(member), true));
         let orders = leases.share(&members(&[0, 1]), 0);
         for (member, version, blocks) in orders.told {
             assert!(leases.answered(member, version, &[], blocks.len() as u32));
