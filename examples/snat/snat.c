@@ -1,7 +1,8 @@
 /*
  * The mappings of a source NAT: (inside address, port, protocol, peer) to a port of the public address.
  *
- * Ports are leased to the servers of a group in blocks of 64, so that the switch finds the server of an inbound packet by its port. A
+ * Ports are leased to the servers of a group in blocks of 64, so that the switch finds the server of an inbound packet by its port. A lease
+ * moves to another server when no port of the block is in use or rests. A
  * mapping that no outbound packet used for `idle` seconds ends, and its port rests for `quarantine` seconds before it is used again. Inbound
  * packets do not prolong a mapping (RFC 4787, REQ-6): they say nothing to the server of the outbound flow.
  *
@@ -135,6 +136,13 @@ int snat(p4r_ctx *ctx, const snat_request_t *q, snat_response_t *r) {
     struct memory *m = p4r_memory(ctx);
     if (snat_request_t_direction(q) == snat_request_t_direction_INBOUND) return inbound(ctx, m, q, r);
     return outbound(ctx, m, q, r);
+}
+
+int snat_block(p4r_ctx *ctx, uint64_t block) {
+    const struct memory *m = p4r_memory(ctx);
+    uint64_t first = m->first / BLOCK;
+    if (block < first || block >= first + m->count / BLOCK) return P4R_FOREIGN;
+    return m->used[block - first] ? P4R_BUSY : P4R_EMPTY;
 }
 
 /* Once a second while ports are in use: mappings without packets end, and ports that have rested are free. */

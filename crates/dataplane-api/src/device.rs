@@ -4,6 +4,7 @@
 //! replica leaves its queue and calls [`Device::egress`]; that gives at most one output, and perhaps packets that
 //! start again (recirculated) or go through egress again (cloned). [`Device::drain`] does it all at once.
 
+use crate::Leased;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
@@ -139,6 +140,11 @@ pub trait Device: std::any::Any + Send {
     /// Runs all timers that are due at `now`.
     fn tick(&mut self, _now: Time) -> Vec<Queued> {
         vec![]
+    }
+
+    /// Leases exactly these blocks to the externs that need some: see [`ValueExtern::lease`](crate::ValueExtern::lease).
+    fn lease(&mut self, _blocks: Option<&[u8]>) -> Leased {
+        Leased::default()
     }
 
     /// The link of a port goes up or down. A new program takes all links to be up.

@@ -7,6 +7,7 @@ mod arguments;
 mod device;
 mod extern_error;
 mod frame_extern;
+mod leased;
 mod registry;
 mod snapshot;
 mod value_extern;
@@ -18,6 +19,7 @@ pub use device::{
 };
 pub use extern_error::ExternError;
 pub use frame_extern::{AllEmitted, Emitted, Emitter, FrameExtern, FrameExternFactory, ResumeAt};
+pub use leased::Leased;
 pub use registry::Registry;
 pub use snapshot::{SnapshotReader, SnapshotWriter};
 pub use value_extern::{

@@ -23,7 +23,7 @@
 //! **Invariant**: the only clock is `now`. An extern that draws random numbers takes a seed as an argument of its constructor and has
 //! the generator in its snapshot.
 
-use crate::ExternError;
+use crate::{ExternError, Leased};
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use state_modes::Merge;
@@ -111,6 +111,12 @@ pub trait ValueExtern: Send {
     /// The same, of an instance that may look up tables.
     fn tick_with(&mut self, _mirrors: &dyn Mirrors, now: Time) {
         self.tick(now);
+    }
+
+    /// Leases exactly these blocks, a set as in [`Leased`], to an instance that takes numbers of blocks. With none, the instance begins anew without a
+    /// block: what it knew of flows is forgotten. Before the first call, the arguments say which blocks it has.
+    fn lease(&mut self, _blocks: Option<&[u8]>) -> Leased {
+        Leased::default()
     }
 
     /// The whole memory: instances of equal arguments and equal snapshots behave alike.

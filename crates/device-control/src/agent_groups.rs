@@ -254,10 +254,14 @@ impl Led {
     fn hear(&mut self, said: Said, now: Time) {
         let Some(known) = self.known.get_mut(&said.from) else { return };
         let began = known.start.is_some_and(|start| start != said.start);
+        let is_first = known.start.is_none();
         (known.start, known.at) = (Some(said.start), now);
         known.is_fenced &= !began;
         let is_up = !known.is_fenced;
         self.control.look(said.from, is_up, began, now);
+        if is_first {
+            self.control.began(said.from, now);
+        }
         match said.says {
             Says::Here(counts) => known.counts = counts,
             Says::Report(_) if known.is_fenced => {}

@@ -113,6 +113,10 @@ impl GroupControl {
             Variant::Pin => group.stateless(),
             Variant::Bloom => group.filtered(us(rules.idle_us).as_ps()),
         };
+        let group = match edge.blocks {
+            0 => group,
+            blocks => group.leasing(edge.members.len() as u16, blocks, us(rules.idle_us).as_ps()),
+        };
         let load = rules.scale.map(GroupLoad::new);
         let (away, dead) = (BTreeMap::new(), BTreeMap::new());
         GroupControl { edge, rules, group, load, away, dead, changes: 0 }
@@ -142,7 +146,12 @@ impl GroupControl {
     pub fn refill(&self) -> Vec<GroupEntry> {
         let rows = (0..).zip(self.group.rows()).map(|(bucket, row)| Write::Row { bucket, row });
         let pins = self.group.pins().map(|(flow, row)| Write::Pin { flow: flow.clone(), row });
-        rows.chain(pins).chain(self.group.roles()).map(|write| self.edge.entry(&write)).collect()
+        let leased = self.group.leased();
+        rows.chain(pins)
+            .chain(self.group.roles())
+            .chain(leased)
+            .map(|write| self.edge.entry(&write))
+            .collect()
     }
 
     /// The next things to do at the switch, in order; none if nothing is left to do.
@@ -162,6 +171,11 @@ impl GroupControl {
     /// A server reports.
     pub fn report(&mut self, from: Member, report: Report<Flow>, now: Time) {
         self.group.report(from, report, now.as_ps());
+    }
+
+    /// A server has just started: instructions to it may have been lost.
+    pub fn began(&mut self, member: Member, now: Time) {
+        self.group.began(member, now.as_ps());
     }
 
     /// A server comes, or one that was leaving stays.

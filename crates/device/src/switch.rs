@@ -17,7 +17,8 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::{Rng, Time};
 use dataplane_api::{
-    Counters, Device, EgressResult, EntryError, Output, Port, QueueRecord, Queued, QueuedPacket, Registry,
+    Counters, Device, EgressResult, EntryError, Leased, Output, Port, QueueRecord, Queued, QueuedPacket,
+    Registry,
 };
 use ir::Program;
 use ir_value::Value;
@@ -172,6 +173,10 @@ impl Device for Switch {
 
     fn tick(&mut self, now: Time) -> Vec<Queued> {
         self.at_work().run_timers(now)
+    }
+
+    fn lease(&mut self, blocks: Option<&[u8]>) -> Leased {
+        self.core.state.lease(blocks)
     }
 
     fn link(&mut self, port: Port, is_up: bool) {

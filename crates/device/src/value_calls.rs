@@ -9,7 +9,7 @@ use crate::state::State;
 use crate::table::Tables;
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::SharedCalls;
+use dataplane_api::{Leased, SharedCalls};
 use ir::{CallEffect, InstanceId, Program};
 use std::sync::Arc;
 
@@ -94,6 +94,15 @@ impl State {
     /// When the next timer of a value extern ends.
     pub(crate) fn values_deadline(&self) -> Option<Time> {
         self.objects.iter().filter_map(deadline_of).min()
+    }
+
+    /// Leases blocks to all value externs.
+    pub(crate) fn lease(&mut self, blocks: Option<&[u8]>) -> Leased {
+        let answers = self.objects.iter_mut().filter_map(|object| match object {
+            Object::Value(value) => Some(value.object.lease(blocks)),
+            _ => None,
+        });
+        answers.fold(Leased::default(), |all, one| all.and(&one))
     }
 
     /// Runs the timers that have ended, the earliest first.

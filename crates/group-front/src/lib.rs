@@ -22,7 +22,7 @@ use base_time::{Duration, Time};
 use dataplane_api::{Counters, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued, Replica};
 use server_groups::server::Limits;
 use server_groups::wire::{Flow, Read, Wire};
-use server_groups::{Effect, Frame, Hop, Member, Report, Server};
+use server_groups::{Effect, Frame, Hop, Instruction, Member, Report, Server};
 use std::collections::VecDeque;
 
 /// How a member is set up.
@@ -66,6 +66,8 @@ pub struct Front {
     refused: u64,
     /// Numbers of the calls that were handled, if calls have numbers.
     handled_calls: Numbers,
+    /// The device has forgotten all flows and leases that it knew of.
+    has_begun: bool,
 }
 
 impl Front {
@@ -82,6 +84,7 @@ impl Front {
             next_look: None,
             refused: 0,
             handled_calls: Numbers::default(),
+            has_begun: false,
         }
     }
 
@@ -94,6 +97,9 @@ impl Front {
         waited: Duration,
         now: Time,
     ) -> Vec<Queued> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            device.lease(None);
+        }
         let is_late = self.settings.max_age.is_some_and(|most| waited > most);
         let read = match port == self.settings.port {
             true => self.settings.wire.read(self.settings.me, frame),
@@ -125,6 +131,14 @@ impl Front {
                 self.own.received += 1;
                 self.server.counters.handled += 1;
                 self.carry_out(device, vec![Effect::Handle { flow, packet }], 1, now)
+            }
+            Read::Frame(Frame::Instruction(Instruction::Lease { version, blocks })) => {
+                let leased = device.lease(Some(&blocks));
+                let (busy, usable) = (leased.busy, leased.usable);
+                self.reports.push(Report::Leased { version, busy, usable });
+                self.own.received += 1;
+                self.balance(1, 0);
+                vec![]
             }
             Read::Frame(frame) => {
                 self.own.received += 1;

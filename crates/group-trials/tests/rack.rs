@@ -225,6 +225,7 @@ fn follow(rack: &Rack<'_>, cells: u32) -> Result<BTreeSet<u16>, String> {
             Logged::Wrote(Write::Row { bucket, row }) => rows[*bucket as usize] = row.current,
             Logged::Wrote(Write::Pin { flow, row }) => drop(pins.insert(flow.clone(), row.current)),
             Logged::Wrote(Write::Unpin { flow }) => drop(pins.remove(flow)),
+            Logged::Wrote(Write::Lease { .. }) => {}
             Logged::Wrote(Write::Roles { .. }) => {
                 let filters = filters.as_mut().ok_or("the filters change roles before there are packets")?;
                 Filters::flip(filters, rows.clone());

@@ -1,12 +1,13 @@
 //! Handlers in this process.
 
+use crate::leased::{self, Had};
 use crate::library::Instance;
 use crate::snapshot::Memory;
 use crate::{ARENA, Built, Share};
 use crate::{mirrors, numbers};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{ExternError, Mirrors, NoMirrors, ValueExtern};
+use dataplane_api::{ExternError, Leased, Mirrors, NoMirrors, ValueExtern};
 use ir_handlers::Handler;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +25,7 @@ pub struct Inline {
     instance: Instance,
     handler: Arc<Handler>,
     watch: Arc<Watch>,
+    had: Had,
 }
 
 impl Inline {
@@ -44,13 +46,18 @@ impl Inline {
             found.ok_or_else(|| ExternError("the library does not have it".to_string()))?;
         let instance =
             Instance::new(library, number, &handler.name, seed, share, ARENA).map_err(ExternError)?;
-        let mut made = Inline { instance, handler: Arc::clone(handler), watch: Watch::new(&handler.name) };
-        let config = CString::new(handler.config.as_str()).map_err(|e| ExternError(e.to_string()))?;
-        let given = made.watch.during(|| made.instance.init(&config));
-        match given {
-            0 => Ok(made),
-            _ => Err(refused_config(&handler.config)),
+        let (handler, watch) = (Arc::clone(handler), Watch::new(&handler.name));
+        let mut made = Inline { instance, handler, watch, had: Had::default() };
+        match made.init()? {
+            true => Ok(made),
+            false => Err(refused_config(&made.handler.config)),
         }
+    }
+
+    /// Tells the handler its configuration; false if it refuses.
+    fn init(&mut self) -> Result<bool, ExternError> {
+        let config = CString::new(self.handler.config.as_str()).map_err(|e| ExternError(e.to_string()))?;
+        Ok(self.watch.during(|| self.instance.init(&config)) == 0)
     }
 
     /// The state of a flow, which the handler then forgets. The key is that of `Handler::key`.
@@ -78,7 +85,7 @@ impl Inline {
 impl Inline {
     /// Runs C, which may look up tables.
     fn looking<T>(&mut self, mirrors: &dyn Mirrors, run: impl FnOnce(&mut Instance) -> T) -> T {
-        let Inline { instance, handler, watch } = self;
+        let Inline { instance, handler, watch, .. } = self;
         if handler.mirrors.is_empty() {
             return watch.during(|| run(instance));
         }
@@ -169,6 +176,20 @@ impl ValueExtern for Inline {
 
     fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
         self.looking(mirrors, |instance| instance.tick(now.as_ns()));
+    }
+
+    fn lease(&mut self, blocks: Option<&[u8]>) -> Leased {
+        let Some(all) = leased::of_handler(&self.handler, blocks.unwrap_or_default()) else {
+            return Leased::default();
+        };
+        if blocks.is_none() {
+            self.instance.forget();
+            self.had.forget();
+            // It took the same configuration before.
+            let _ = self.init();
+        }
+        let said = self.watch.during(|| self.instance.lease(&all));
+        self.had.answer(&all, said)
     }
 
     fn snapshot(&self) -> Vec<u8> {

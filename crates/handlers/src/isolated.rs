@@ -12,12 +12,13 @@
 
 use crate::failure::{Failure, Failures};
 use crate::inline::{answer, answer_packed, refused_config, time_of};
+use crate::leased::{self, Had};
 use crate::process::{BUDGET, Process, Silence};
 use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
 use base_bits::Bits;
 use base_time::Time;
-use dataplane_api::{ExternError, Mirrors, NoMirrors, SharedCalls, ValueExtern};
+use dataplane_api::{ExternError, Leased, Mirrors, NoMirrors, SharedCalls, ValueExtern};
 use ir_handlers::Handler;
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;
@@ -82,6 +83,11 @@ struct Worker {
     now: Time,
     /// Flows that ended the process: the time, and whether it was twice.
     crashes: BTreeMap<Vec<u8>, (Time, bool)>,
+    /// The leased blocks, once it has been told.
+    blocks: Option<Vec<u8>>,
+    had: Had,
+    /// The process has only been set up.
+    is_fresh: bool,
 }
 
 impl Isolated {
@@ -173,6 +179,9 @@ impl Worker {
             tick_at_ns: u64::MAX,
             now: Time::ZERO,
             crashes: BTreeMap::new(),
+            blocks: None,
+            had: Had::default(),
+            is_fresh: true,
         };
         worker.start().map_err(ExternError)?;
         worker.save();
@@ -192,9 +201,41 @@ impl Worker {
         body.extend(self.handler.config.bytes());
         body.push(0);
         match self.ask(b'i', &body)? {
-            (0, _) => Ok(()),
-            _ => Err(refused_config(&self.handler.config).0),
+            (0, _) => {}
+            _ => return Err(refused_config(&self.handler.config).0),
         }
+        if let Some(blocks) = self.blocks.clone() {
+            self.ask(b'l', &blocks)?;
+        }
+        Ok(())
+    }
+
+    /// Leases exactly these blocks; the use that the handler makes of blocks.
+    fn lease(&mut self, blocks: Vec<u8>, begins: bool) -> Leased {
+        self.blocks = Some(blocks.clone());
+        if begins {
+            self.had.forget();
+        }
+        if begins && !self.is_fresh {
+            // It took the same configuration before; without a process, calls have no answer.
+            let _ = self.start();
+        }
+        let said = match self.ask(b'l', &blocks) {
+            Ok((0, body)) if body.len() == 4 + blocks.len() => {
+                Some(Leased { usable: number(&body[..4]) as u32, busy: body[4..].to_vec() })
+            }
+            Ok(_) => None,
+            Err(_) => {
+                self.recover();
+                None
+            }
+        };
+        // A block that is said to be empty is empty after a crash, too.
+        self.save();
+        if begins {
+            self.tick_at_ns = self.saved.tick_at_ns;
+        }
+        self.had.answer(&blocks, said)
     }
 
     /// Status and results of an operation without look-ups.
@@ -209,6 +250,7 @@ impl Worker {
         body: &[u8],
         mirrors: &dyn Mirrors,
     ) -> Result<(u8, Vec<u8>), String> {
+        self.is_fresh = operation == b'i' || self.is_fresh && matches!(operation, b'l' | b's');
         let Some(process) = &mut self.process else { return Err("its process does not run".to_string()) };
         let asked = process.ask(operation, body, (&self.handler, mirrors));
         if asked.is_err()
@@ -406,6 +448,24 @@ impl ValueExtern for Isolated {
     fn tick_with(&mut self, mirrors: &dyn Mirrors, now: Time) {
         let due = self.0.workers.iter().filter(|slot| slot.tick_at().is_some_and(|at| at <= now));
         due.for_each(|slot| slot.with(|worker| worker.tick(mirrors, now)));
+    }
+
+    fn lease(&mut self, blocks: Option<&[u8]>) -> Leased {
+        let Pool { handler, share, workers } = &*self.0;
+        let Some(all) = leased::of_handler(handler, blocks.unwrap_or_default()) else {
+            return Leased::default();
+        };
+        let count = workers.len() as u16;
+        let lease = |(number, slot): (u16, &Slot)| {
+            let own = leased::of_worker(&all, share.servers, (number, count));
+            slot.with(|worker| worker.lease(own, blocks.is_none()))
+        };
+        let answers: Vec<Leased> = (0..).zip(workers).map(lease).collect();
+        // Each worker needs a block: its flows take no numbers of others.
+        let is_able = answers.iter().all(|one| one.usable > 0);
+        let sum = answers.iter().fold(0u32, |sum, one| sum.saturating_add(one.usable));
+        let usable = if is_able { sum } else { 0 };
+        Leased { usable, ..answers.iter().fold(Leased::default(), |all, one| all.and(one)) }
     }
 
     fn snapshot(&self) -> Vec<u8> {

@@ -12,6 +12,7 @@ mod build;
 mod failure;
 mod inline;
 mod isolated;
+mod leased;
 mod library;
 mod messages;
 mod mirrors;

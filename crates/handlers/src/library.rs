@@ -14,6 +14,7 @@
 
 use crate::Share;
 use crate::snapshot::Memory;
+use dataplane_api::Leased;
 use ir_handlers::Handler;
 use std::cell::Cell;
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_void};
@@ -36,9 +37,16 @@ struct Context {
     servers: u16,
     look_up: Option<LookUp>,
     tables: *mut c_void,
+    /// Null before the first lease.
+    blocks: *const u8,
+    blocks_size: u64,
 }
 
 type LookUp = unsafe extern "C" fn(*mut Context, u32, *const u8, usize, *mut u8, usize);
+
+/// `P4R_BUSY` and `P4R_FOREIGN` of `abi.h`.
+const BUSY: c_int = 1;
+const FOREIGN: c_int = 2;
 
 /// Fills in the entry of a table for a key.
 pub type Look<'l> = dyn FnMut(u32, &[u8], &mut [u8]) + 'l;
@@ -80,6 +88,7 @@ struct Row {
     restore: Option<unsafe extern "C" fn(*mut Context, *const c_void, c_long) -> c_int>,
     export: Option<unsafe extern "C" fn(*mut Context, *const u8, *mut c_void, c_long) -> c_long>,
     import: Option<unsafe extern "C" fn(*mut Context, *const u8, *const c_void, c_long) -> c_int>,
+    block: Option<unsafe extern "C" fn(*mut Context, u64) -> c_int>,
 }
 
 /// `p4r_batch` of `target_c`.
@@ -149,6 +158,8 @@ pub struct Instance {
     arena_size: usize,
     request: *mut u8,
     response: *mut u8,
+    /// The context points to them.
+    blocks: Box<[u8]>,
 }
 
 // SAFETY: the instance alone has its memory, and calls need `&mut self`.
@@ -211,10 +222,25 @@ impl Instance {
                 servers: share.servers,
                 look_up: None,
                 tables: ptr::null_mut(),
+                blocks: ptr::null(),
+                blocks_size: 0,
             });
         }
         let library = Arc::clone(library);
-        Ok(Instance { library, row, name, map, length, context, arena, arena_size, request, response })
+        let blocks = Box::default();
+        Ok(Instance {
+            library,
+            row,
+            name,
+            map,
+            length,
+            context,
+            arena,
+            arena_size,
+            request,
+            response,
+            blocks,
+        })
     }
 
     /// Place of the next request.
@@ -369,6 +395,38 @@ impl Instance {
         let (from, size) = (state.as_ptr().cast::<c_void>(), state.len() as c_long);
         // SAFETY: key and state have their sizes.
         self.watched(|| unsafe { import(self.context, key.as_ptr(), from, size) }) == 0
+    }
+
+    /// Forgets all memory, as before `init`.
+    pub fn forget(&mut self) {
+        // SAFETY: the context is valid, and the arena has this many bytes.
+        unsafe {
+            let used = ((*self.context).arena_used as usize).min(self.arena_size);
+            ptr::write_bytes(self.arena, 0, used);
+            (*self.context).arena_used = 0;
+            (*self.context).tick_at_ns = u64::MAX;
+        }
+    }
+
+    /// Leases exactly these blocks. The use that the handler makes of blocks, if it says so.
+    pub fn lease(&mut self, blocks: &[u8]) -> Option<Leased> {
+        self.blocks = blocks.into();
+        // SAFETY: the context is valid, and the instance keeps the bytes.
+        unsafe {
+            (*self.context).blocks = self.blocks.as_ptr();
+            (*self.context).blocks_size = self.blocks.len() as u64;
+        }
+        let block = self.row.block?;
+        let mut leased = Leased { busy: vec![0; blocks.len()], usable: 0 };
+        // Block 0 stands for none.
+        for number in 1..blocks.len() * 8 {
+            let (at, bit) = (number / 8, 1 << (number % 8));
+            // SAFETY: the context is valid.
+            let said = self.watched(|| unsafe { block(self.context, number as u64) });
+            leased.busy[at] |= if said == BUSY { bit } else { 0 };
+            leased.usable += u32::from(said != FOREIGN && blocks[at] & bit != 0);
+        }
+        Some(leased)
     }
 
     /// Runs C; a crash in it names the handler.

@@ -7,8 +7,8 @@
 //! `@idempotent` before the function becomes `@soft` before the instance: a spare may answer calls without the memory of the device before
 //! it.
 //!
-//! With leased blocks, the constructor takes two numbers: `f_remote(bit<8> server, bit<8> servers)`, at first 0 and 1. Block B is leased to the
-//! server B modulo `servers`; a split sets the numbers of each server of a group.
+//! With leased blocks, the constructor takes two numbers: `f_remote(bit<8> server, bit<8> servers)`, at first 0 and 1. Block B is at first of the
+//! server B modulo `servers`, until a group leases other blocks to it (`ValueExtern::lease`); a split sets the numbers of each server of a group.
 //!
 //! Why: a handler has memory, and objects with memory are known everywhere: to engines, cuts, proofs and racks. The function
 //! stays declared, without the annotation and without calls.

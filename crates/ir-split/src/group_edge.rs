@@ -16,7 +16,7 @@ const MARK_BITS: u32 = 16;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupEdge {
     /// Control-plane name of the control that has its tables: `CONTROL.rows`, `CONTROL.pins`, with the action `CONTROL.use`; with filters
-    /// `CONTROL.roles`, with `CONTROL.turn`.
+    /// `CONTROL.roles`, with `CONTROL.turn`, and with leased blocks `CONTROL.leases`.
     pub control: Name,
     /// The first key of these tables.
     pub number: u64,
@@ -26,6 +26,8 @@ pub struct GroupEdge {
     pub members: Vec<(DeviceIndex, u64)>,
     /// Buckets.
     pub buckets: u32,
+    /// Leased blocks, block 0 included, which stands for none; 0 if no handler leases any.
+    pub blocks: u32,
     /// Format of the group's frames.
     pub wire: Wire,
 }
@@ -57,6 +59,9 @@ impl GroupEdge {
             Write::Unpin { flow: pinned } => ("pins", Some(flow(pinned)), "use", None),
             Write::Roles { current, older } => {
                 ("roles", None, "turn", Some(vec![mark(*current), mark(*older)]))
+            }
+            Write::Lease { block, to } => {
+                ("leases", Some(small(*block)), "use", Some(vec![member(Some(*to)), member(None)]))
             }
         };
         GroupEntry {

@@ -1,8 +1,8 @@
 //! Groups as the programs of their switch and servers say them: all that agents beside these devices need, without a controller.
 //!
 //! ```text
-//! @leads_group("nat", 0, 1024, "0200...", "160000000,50000,200000,1000000,250000,0,0", "s1", 3, true, "s2", 4, false)
-//! control p4rack_group(...)                         number, buckets, wire, rules, then the servers: name, port, a member at first
+//! @leads_group("nat", 0, 1024, 0, "0200...", "160000000,50000,200000,1000000,250000,0,0", "s1", 3, true, "s2", 4, false)
+//! control p4rack_group(...)                         number, buckets, leased blocks, wire, rules, then the servers: name, port, a member at first
 //!
 //! @serves_group("nat", 1, 2, "0200...", "160000000,50000,200000,1000000,250000,0,0")
 //! control ingress(...)                              member, port to the switch, wire, rules
@@ -68,7 +68,8 @@ impl LedGroup {
 
     fn annotation(&self) -> Annotation {
         let LedGroup { name, edge, servers, rules } = self;
-        let mut values = vec![string(name), int(edge.number), int(edge.buckets.into())];
+        let mut values =
+            vec![string(name), int(edge.number), int(edge.buckets.into()), int(edge.blocks.into())];
         values.push(AnnotationValue::Str(edge.wire.to_text()));
         values.push(AnnotationValue::Str(rules.to_text()));
         for ((name, is_member), (_, port)) in servers.iter().zip(&edge.members) {
@@ -82,6 +83,7 @@ impl LedGroup {
             AnnotationValue::Str(name),
             number,
             buckets,
+            blocks,
             AnnotationValue::Str(wire),
             AnnotationValue::Str(rules),
             servers @ ..,
@@ -103,12 +105,14 @@ impl LedGroup {
             regions: vec![],
             members: numbered.map(|(at, (_, port))| (at, *port)).collect(),
             buckets: u32::try_from(of_int(buckets)?).ok()?,
+            blocks: u32::try_from(of_int(blocks)?).ok()?,
             wire: Wire::of_text(wire)?,
         };
         let is_sound = !servers.is_empty()
             && servers.len() <= MOST_MEMBERS
             && servers.iter().any(|((_, is_member), _)| *is_member)
-            && (1..=1 << server_groups::wire::BUCKET_BITS).contains(&edge.buckets);
+            && (1..=1 << server_groups::wire::BUCKET_BITS).contains(&edge.buckets)
+            && edge.blocks <= 1 << server_groups::wire::BUCKET_BITS;
         is_sound.then_some(LedGroup {
             name: name.clone(),
             edge,
@@ -184,7 +188,7 @@ pub(crate) fn say_groups(devices: &mut [Option<DeviceProgram>], placement: &Plac
     }
 }
 
-/// Gives the handlers of all servers their parts of the leased blocks: see `ir-handlers`, `expand`.
+/// Gives the handlers of all servers their first parts of the leased blocks, which the group's controller changes: see `ir-handlers`, `expand`.
 pub(crate) fn share_blocks(devices: &mut [Option<DeviceProgram>]) {
     let edges: Vec<GroupEdge> = devices.iter().flatten().flat_map(|d| d.linkage.groups.clone()).collect();
     for edge in edges {
@@ -265,6 +269,7 @@ mod tests {
             regions: vec![],
             members: vec![(DeviceIndex(0), 3), (DeviceIndex(1), 4)],
             buckets: 1024,
+            blocks: 64,
             wire: wire(),
         };
         let servers = vec![("s1".to_string(), true), ("s2".to_string(), false)];

@@ -4,7 +4,7 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Time};
 use dataplane_api::{
-    Emitter, ExternError, FrameExtern, FrameExternFactory, Mirrors, NoMirrors, Registry, ValueExtern,
+    Emitter, ExternError, FrameExtern, FrameExternFactory, Leased, Mirrors, NoMirrors, Registry, ValueExtern,
     ValueExternFactory,
 };
 use ir::Program;
@@ -122,6 +122,10 @@ impl ValueExtern for TimedValue {
 
     fn deadline(&self) -> Option<Time> {
         self.value.deadline()
+    }
+
+    fn lease(&mut self, blocks: Option<&[u8]>) -> Leased {
+        self.value.lease(blocks)
     }
 
     fn tick(&mut self, now: Time) {

@@ -146,6 +146,23 @@ fn a_group_that_keeps_no_flows_changes_at_once() {
     assert_eq!(came, [200, 0].repeat(6));
 }
 
+/// The only block of ports would be that of a server that is no member: a member has it, and takes all new flows.
+#[test]
+fn blocks_are_leased_to_members() {
+    let place = variant("one-block-group", "idle = \"130s\"");
+    let program = std::fs::read_to_string(place.join("snat.p4")).expect("the program");
+    // Port 1088 is in block 17, whose home is the third of three servers.
+    let program = program.replace("first=1024 last=5119", "first=1088 last=1151");
+    std::fs::write(place.join("snat.p4"), program).expect("a file");
+    let report = run(&load(&place));
+    let late = ["upload-9", "upload-10", "upload-11", "upload-12"];
+    let late = report.workloads.iter().filter(|load| late.contains(&load.name.as_str()));
+    let came: Vec<u64> = late.map(|load| load.received).collect();
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    assert_eq!(came, [200; 4], "{group:?}");
+    assert!(group.is_steady && group.servers[2].calls == 0, "{group:?}");
+}
+
 /// CLIP's filters: no server asks another one, a new server gets new flows, and one that leaves goes when its last flow has ended.
 #[test]
 fn a_group_with_filters_changes_when_they_change_roles() {

@@ -8,6 +8,7 @@
 //! A wish for another server of a bucket waits until the bucket is steady; only the latest wish counts. A pinned flow that has ended is
 //! moved to its bucket's server in the same steps, and then its pin is deleted; meanwhile its bucket does not move.
 
+use crate::leases::{Leases, Orders};
 use crate::roles::Roles;
 use crate::row_state::{Phase, RowState};
 use crate::{Instruction, Member, Report, Row, RowId, Write, spread::spread};
@@ -115,6 +116,8 @@ pub struct Group<F> {
     is_stateless: bool,
     /// The switch has two Bloom filters that change roles.
     roles: Option<Roles>,
+    /// Blocks of numbers that members lease.
+    leases: Option<Leases>,
     /// Reports that no member may make.
     pub refused: u64,
 }
@@ -137,6 +140,7 @@ impl<F: Clone + Ord> Group<F> {
             commands: VecDeque::new(),
             is_stateless: false,
             roles: None,
+            leases: None,
             refused: 0,
         };
         group.spread_wishes();
@@ -156,6 +160,34 @@ impl<F: Clone + Ord> Group<F> {
     #[must_use]
     pub fn filtered(self, every: u64) -> Group<F> {
         Group { roles: Some(Roles::new(every)), ..self }
+    }
+
+    /// The same with leases of the blocks from 1 to `blocks` - 1 for `servers` servers. The blocks of a server that is gone are given on after `rest`: then
+    /// nothing is left of its flows. A member without a block that it can use gets no new flows.
+    #[must_use]
+    pub fn leasing(mut self, servers: u16, blocks: u32, rest: u64) -> Group<F> {
+        let mut leases = Leases::new(servers, blocks, rest);
+        self.members.keys().for_each(|member| leases.joined(*member, true));
+        self.leases = Some(leases);
+        self.share_blocks(0);
+        self
+    }
+
+    /// The server of each leased block, for a switch that begins.
+    pub fn leased(&self) -> Vec<Write<F>> {
+        let entries = self.leases.iter().flat_map(Leases::entries);
+        entries.map(|(block, to)| Write::Lease { block, to }).collect()
+    }
+
+    /// The blocks of which a member may take numbers; none if the group leases none.
+    pub fn blocks(&self, member: Member) -> Option<crate::leases::Blocks> {
+        Some(self.leases.as_ref()?.of(member))
+    }
+
+    /// A member has just started: it is told its blocks, if an instruction may have been lost.
+    pub fn began(&mut self, member: Member, now: u64) {
+        let told = self.leases.as_mut().and_then(|leases| leases.again(member, now));
+        self.order(Orders { writes: vec![], told: told.into_iter().collect() });
     }
 
     /// The roles of the filters, for a switch that begins.
@@ -185,7 +217,11 @@ impl<F: Clone + Ord> Group<F> {
         let is_there = |(state, wish): (&RowState<F>, &Member)| {
             state.phase == Phase::Steady && state.row.current == *wish && state.row.previous.is_none()
         };
-        self.unreported.is_empty() && pins_are && self.rows.iter().zip(&self.wishes).all(is_there)
+        let leases_are = self.leases.as_ref().is_none_or(Leases::is_steady);
+        self.unreported.is_empty()
+            && leases_are
+            && pins_are
+            && self.rows.iter().zip(&self.wishes).all(is_there)
     }
 
     /// A member, without its buckets and pins.
@@ -219,9 +255,13 @@ impl<F: Clone + Ord> Group<F> {
             None => {
                 let standing = Standing { weight, joined: false, draining: false, leaving: false };
                 self.members.insert(member, standing);
+                if let Some(leases) = &mut self.leases {
+                    leases.joined(member, false);
+                }
                 self.announce_members(now);
             }
         }
+        self.share_blocks(now);
         self.wish(now);
         Ok(())
     }
@@ -235,6 +275,7 @@ impl<F: Clone + Ord> Group<F> {
             return Err(Refusal::Last);
         }
         (standing.draining, standing.leaving) = (true, leaves);
+        self.share_blocks(now);
         self.wish(now);
         Ok(())
     }
@@ -251,6 +292,9 @@ impl<F: Clone + Ord> Group<F> {
     pub fn died(&mut self, dead: Member, now: u64) -> Result<(), Refusal> {
         self.members.remove(&dead).ok_or(Refusal::Unknown)?;
         self.unreported.remove(&dead);
+        if let Some(leases) = &mut self.leases {
+            leases.gone(dead, now);
+        }
         let mut writes = vec![];
         let pins: Vec<F> = self.pins.keys().cloned().collect();
         for flow in pins {
@@ -273,6 +317,7 @@ impl<F: Clone + Ord> Group<F> {
         }
         self.write(writes);
         self.announce_members(now);
+        self.share_blocks(now);
         self.advance(now);
         Ok(())
     }
@@ -309,6 +354,13 @@ impl<F: Clone + Ord> Group<F> {
                 }
                 self.advance(now);
             }
+            Report::Leased { version, busy, usable } => {
+                let leases = self.leases.as_mut();
+                if leases.is_some_and(|leases| leases.answered(from, version, &busy, usable)) {
+                    self.share_blocks(now);
+                    self.wish(now);
+                }
+            }
         }
     }
 
@@ -321,6 +373,14 @@ impl<F: Clone + Ord> Group<F> {
             self.unreported.iter().filter(|(_, at)| is_late(**at)).map(|(member, _)| *member).collect();
         for to in unreported {
             self.announce(to, now);
+        }
+        if let Some(leases) = &mut self.leases {
+            let has_rested = leases.has_rested(now);
+            let orders = leases.poll(patience, now);
+            self.order(orders);
+            if has_rested {
+                self.share_blocks(now);
+            }
         }
         let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
         let mut free = pins.saturating_sub(self.pins.len() + reserved);
@@ -517,13 +577,19 @@ impl<F: Clone + Ord> Group<F> {
     fn let_go(&mut self, now: u64) {
         let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
         let used: BTreeSet<Member> = states.flat_map(RowState::members).collect();
-        let gone = |member: &Member, standing: &Standing| standing.leaving && !used.contains(member);
-        let before = self.members.len();
-        self.members.retain(|member, standing| !gone(member, standing));
-        if self.members.len() < before {
+        let is_gone = |(member, standing): &(&Member, &Standing)| standing.leaving && !used.contains(member);
+        let gone: Vec<Member> = self.members.iter().filter(is_gone).map(|(member, _)| *member).collect();
+        self.members.retain(|member, _| !gone.contains(member));
+        if !gone.is_empty() {
             let members = &self.members;
             self.unreported.retain(|member, _| members.contains_key(member));
+            for member in gone {
+                if let Some(leases) = &mut self.leases {
+                    leases.gone(member, now);
+                }
+            }
             self.announce_members(now);
+            self.share_blocks(now);
         }
     }
 
@@ -541,8 +607,36 @@ impl<F: Clone + Ord> Group<F> {
     }
 
     fn wish(&mut self, now: u64) {
-        self.spread_wishes();
+        // While no other member has a block, buckets stay where they are.
+        if self.weights().keys().any(|member| self.is_able(*member)) {
+            self.spread_wishes();
+        }
         self.advance(now);
+    }
+
+    /// True if a member can take new flows: it may need numbers for them.
+    fn is_able(&self, member: Member) -> bool {
+        self.leases.as_ref().is_none_or(|leases| leases.is_able(member))
+    }
+
+    /// Withdraws and gives leases. Members that do not know each other yet have leases, too: flows come later.
+    fn share_blocks(&mut self, now: u64) {
+        let takers = self.members.iter().filter(|(_, standing)| !standing.draining);
+        let takers = takers.map(|(member, _)| *member).collect();
+        if let Some(leases) = &mut self.leases {
+            let orders = leases.share(&takers, now);
+            self.order(orders);
+        }
+    }
+
+    /// The switch knows of a lease before the member does: packets of the block find the member.
+    fn order(&mut self, orders: Orders) {
+        self.write(orders.writes.into_iter().map(|(block, to)| Write::Lease { block, to }).collect());
+        let instructions = orders.told.into_iter().map(|(to, version, blocks)| Command::Instruction {
+            to,
+            instruction: Instruction::Lease { version, blocks },
+        });
+        self.commands.extend(instructions);
     }
 
     fn spread_wishes(&mut self) {
@@ -552,7 +646,11 @@ impl<F: Clone + Ord> Group<F> {
 
     fn weights(&self) -> BTreeMap<Member, u32> {
         let takes = self.members.iter().filter(|(_, standing)| standing.joined && !standing.draining);
-        takes.map(|(member, standing)| (*member, standing.weight)).collect()
+        let takes: BTreeMap<_, _> = takes.map(|(member, standing)| (*member, standing.weight)).collect();
+        let able: BTreeMap<_, _> =
+            takes.iter().filter(|(m, _)| self.is_able(**m)).map(|(m, weight)| (*m, *weight)).collect();
+        // If all others have died, flows go to a member without a block rather than to nobody.
+        if able.is_empty() { takes } else { able }
     }
 
     fn announce_members(&mut self, now: u64) {

@@ -21,6 +21,7 @@
 //! | [`table`] | the switch: rows and pins |
 //! | [`server`] | a server: flows that it owns, probes, holds, forwards |
 //! | [`group`] | the controller: members, moves of buckets, pins, deaths |
+//! | [`leases`] | which member may take numbers of which block |
 //! | [`spread`] | which bucket is at which server: fewest moves to the wanted shares |
 //! | [`scaling`] | when a group grows or shrinks by itself |
 //! | [`wire`] | frames as bytes |
@@ -30,6 +31,7 @@ mod counters;
 pub mod filters;
 mod flows;
 pub mod group;
+pub mod leases;
 mod roles;
 mod row_state;
 pub mod scaling;
@@ -106,6 +108,8 @@ pub enum Instruction<F> {
     Close { row: RowId<F>, epoch: u32, previous: Member, kept: Vec<(u32, F)> },
     /// Report those of these pinned flows that are not here any more.
     Check { flows: Vec<(u32, F)> },
+    /// Take numbers of these blocks alone ([`leases`]), and report the blocks of which something is left. For the device of the server.
+    Lease { version: u32, blocks: leases::Blocks },
 }
 
 /// A server's report to the controller.
@@ -122,4 +126,7 @@ pub enum Report<F> {
     Closed { row: RowId<F>, epoch: u32 },
     /// A pinned flow has ended.
     Ended { bucket: u32, flow: F },
+    /// The server takes numbers of the blocks of this version alone. `busy`: blocks of which something is left; `usable`: blocks of the version of which
+    /// the device can use numbers.
+    Leased { version: u32, busy: leases::Blocks, usable: u32 },
 }

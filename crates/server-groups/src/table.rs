@@ -50,6 +50,11 @@ pub enum Write<F> {
         current: u16,
         older: u16,
     },
+    /// Packets of a [leased](crate::leases) block go to this member.
+    Lease {
+        block: u32,
+        to: Member,
+    },
 }
 
 /// Fate of a packet at the switch.
@@ -95,8 +100,8 @@ impl<F: Clone + Ord> Table<F> {
             Write::Unpin { flow } => {
                 self.pins.remove(flow);
             }
-            // These tables have no filters.
-            Write::Roles { .. } => {}
+            // These tables have no filters and no blocks.
+            Write::Roles { .. } | Write::Lease { .. } => {}
         }
     }
 

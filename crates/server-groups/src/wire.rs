@@ -284,6 +284,8 @@ mod tests {
             Instruction::Close { row: RowId::bucket(7), epoch: u32::MAX, previous: me, kept },
             Instruction::Close { row, epoch: 0, previous: other, kept: vec![] },
             Instruction::Check { flows: vec![(1, flow(1)), (2, flow(2))] },
+            Instruction::Lease { version: 70_001, blocks: vec![0, 0x80, 3] },
+            Instruction::Lease { version: 0, blocks: vec![] },
         ];
         all.extend(instructions.into_iter().map(Frame::Instruction));
         all
@@ -354,6 +356,7 @@ mod tests {
             Report::Busy { row: RowId::bucket(7), epoch: u32::MAX, count: 17 },
             Report::Closed { row, epoch: 0 },
             Report::Ended { bucket: 9, flow: flow(8) },
+            Report::Leased { version: 70_001, busy: vec![0, 0x40], usable: 3 },
         ];
         let counts = Counts {
             flows: 1,

@@ -369,3 +369,72 @@ fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
     server.receive(first(None, 3), 0, &mut out);
     assert_eq!(out.last(), Some(&Effect::Handle { flow: 1, packet: 3 }));
 }
+
+type Told = (Member, u32, Vec<u8>);
+
+/// What members are told about blocks, and whether a block was given to the switch before.
+fn told(group: &mut Group<Flow>) -> (Vec<Told>, bool) {
+    let (mut told, mut is_written) = (vec![], false);
+    while let Some(command) = group.command() {
+        match command {
+            Command::Instruction { to, instruction: Instruction::Lease { version, blocks } } => {
+                told.push((to, version, blocks));
+            }
+            Command::Write(writes) => {
+                let is_lease = writes.iter().any(|write| matches!(write, Write::Lease { .. }));
+                is_written |= is_lease && told.is_empty();
+            }
+            Command::Instruction { .. } => {}
+        }
+    }
+    (told, is_written)
+}
+
+#[test]
+fn a_member_gets_flows_when_it_has_a_block() {
+    let members = [(Member(0), 1), (Member(1), 1)];
+    let limits = Limits::default();
+    let mut group: Group<Flow> = Group::new(&members, 8, limits).leasing(3, 7, 1_000);
+    let answer = |group: &mut Group<Flow>, told: &[Told], busy: &[u8], now: u64| {
+        for (from, version, blocks) in told {
+            let usable = blocks.iter().map(|byte| byte.count_ones()).sum();
+            group.report(*from, Report::Leased { version: *version, busy: busy.to_vec(), usable }, now);
+        }
+    };
+    for member in [0, 1] {
+        group.report(Member(member), Report::Members { version: 1 }, 0);
+    }
+    assert!(!group.is_steady(), "nobody has confirmed a lease");
+    let (first, _) = told(&mut group);
+    assert_eq!(first.len(), 2);
+    answer(&mut group, &first, &[], 0);
+    assert!(group.is_steady());
+    group.add(Member(2), 1, 10).expect("it is new");
+    for member in [0, 1, 2] {
+        group.report(Member(member), Report::Members { version: 2 }, 10);
+    }
+    let (withdrawn, is_written) = told(&mut group);
+    assert!(!is_written && withdrawn.contains(&(Member(2), withdrawn[withdrawn.len() - 1].1, vec![])));
+    // Blocks 2 and 5 would be its own, and are in use.
+    answer(&mut group, &withdrawn, &[0b10_0100], 20);
+    assert_eq!((group.status()[&Member(2)].current, group.blocks(Member(2))), (0, Some(vec![])));
+    // A member that drains still takes flows as long as nobody else can.
+    group.drain(Member(0), false, 30).expect("others are left");
+    group.drain(Member(1), false, 30).expect("another is left");
+    assert_eq!(group.status()[&Member(2)].current, 0);
+    told(&mut group);
+    group.poll(30 + limits.patience);
+    let (again, _) = told(&mut group);
+    answer(&mut group, &again, &[], 40 + limits.patience);
+    let (given, is_written) = told(&mut group);
+    assert!(is_written, "the switch knows first: {given:?}");
+    assert_eq!(group.blocks(Member(2)), Some(vec![0b10_0100]));
+    answer(&mut group, &given, &[], 50 + limits.patience);
+    // The other four have just gone from one member to another, and wait until they are settled.
+    assert_eq!(group.status()[&Member(2)].current, 4);
+    // Its blocks rest when it is dead.
+    group.died(Member(2), 60 + limits.patience).expect("it was there");
+    let entries = group.leased();
+    group.poll(1_059 + limits.patience);
+    assert_eq!(group.leased(), entries);
+}

@@ -1,5 +1,5 @@
 #ifndef P4R_ABI
-#define P4R_ABI 2
+#define P4R_ABI 3
 
 #include <stddef.h>
 #include <stdint.h>
@@ -7,6 +7,9 @@
 
 /* What a handler gives. The call gives `true` to the program after P4R_OK, else `false`, and the response is all zero. */
 enum { P4R_OK = 0, P4R_DROP = 1 };
+
+/* What a handler says of a block of numbers: nothing of it is in use, some of it is, or the handler never uses it. */
+enum { P4R_EMPTY = 0, P4R_BUSY = 1, P4R_FOREIGN = 2 };
 
 /* A handler's context. Use it by the functions below. */
 typedef struct p4r_ctx {
@@ -21,6 +24,8 @@ typedef struct p4r_ctx {
     uint16_t servers;
     void (*look_up)(struct p4r_ctx *ctx, uint32_t table, const uint8_t *key, size_t key_size, uint8_t *entry, size_t entry_size);
     void *tables;
+    const uint8_t *blocks;
+    uint64_t blocks_size;
 } p4r_ctx;
 
 /* The time of the packet, in nanoseconds. In an emulated rack it is virtual time. */
@@ -31,9 +36,11 @@ static inline uint32_t p4r_worker(const p4r_ctx *ctx) { return ctx->worker; }
 
 /*
  * True if the block of this number is leased to the server that calls. The servers of a group share the blocks: no two have the same one at any
- * time. The only server has all.
+ * time. The only server has all. A lease may end between two calls: then the handler takes no more numbers of the block, and those that are in use
+ * stay so. See NAME_block.
  */
 static inline _Bool p4r_leased(const p4r_ctx *ctx, uint64_t block) {
+    if (ctx->blocks) return block / 8 < ctx->blocks_size && (ctx->blocks[block / 8] >> block % 8 & 1);
     return ctx->servers <= 1 || block % ctx->servers == ctx->server;
 }
 

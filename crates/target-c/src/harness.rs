@@ -54,6 +54,7 @@ struct handler {
     int (*restore)(p4r_ctx *, const void *, long);
     long (*export)(p4r_ctx *, const void *, void *, long);
     int (*import)(p4r_ctx *, const void *, const void *, long);
+    int (*block)(p4r_ctx *, uint64_t);
 };
 ",
     );
@@ -63,6 +64,9 @@ struct handler {
         let mut weak = vec!["init", "tick", "snapshot", "restore"];
         if key.size > 0 {
             weak.extend(["export", "import"]);
+        }
+        if handler.block.is_some() {
+            weak.push("block");
         }
         for part in &weak {
             let _ = writeln!(out, "extern __typeof__({name}_{part}) {name}_{part} __attribute__((weak));");
@@ -94,9 +98,10 @@ struct handler {
                 "(long (*)(p4r_ctx *, const void *, void *, long)){name}_export, (int (*)(p4r_ctx *, const void *, const void *, long)){name}_import"
             ),
         };
+        let block = handler.block.as_ref().map_or("NULL".to_string(), |_| format!("{name}_block"));
         let _ = writeln!(
             rows,
-            "    {{ \"{name}\", {}, {}, {}, p4r_bits_{name}, p4r_call_{name}, {name}_init, {name}_tick, {name}_snapshot, {name}_restore, {moves} }},",
+            "    {{ \"{name}\", {}, {}, {}, p4r_bits_{name}, p4r_call_{name}, {name}_init, {name}_tick, {name}_snapshot, {name}_restore, {moves}, {block} }},",
             request.size,
             response.as_ref().map_or(0, |fields| fields.size),
             key.size

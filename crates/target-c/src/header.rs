@@ -162,6 +162,14 @@ long {name}_export(p4r_ctx *ctx, const {key} *key, void *to, long size);
 int {name}_import(p4r_ctx *ctx, const {key} *key, const void *from, long size);"
         );
     }
+    if handler.block.is_some() {
+        let _ = writeln!(
+            out,
+            "/* P4R_BUSY if a number of this block is in use, P4R_EMPTY if none is, P4R_FOREIGN if the handler never uses the block. Without it, a server keeps
+ * its blocks until it has left its group. */
+int {name}_block(p4r_ctx *ctx, uint64_t block);"
+        );
+    }
     let symbol = fingerprint_symbol(handler);
     let _ =
         writeln!(out, "extern const char {symbol};\n__attribute__((weak, used)) const char {symbol} = 1;");

@@ -10,6 +10,7 @@
 enum { MOST = 80 << 20 };
 static uint8_t *in, *out;
 static p4r_ctx ctx;
+static uint8_t leased[8192];
 
 static int fully(int fd, uint8_t *bytes, size_t size, int writes) {
     while (size > 0) {
@@ -121,6 +122,23 @@ int main(int argc, char **argv) {
             more = (size_t)length;
             break;
         }
+        case 'l': /* set of blocks: those that can be used, set of those in use */
+            if (left < 0 || (size_t)left > sizeof leased) return 4;
+            memcpy(leased, body, (size_t)left);
+            ctx.blocks = leased, ctx.blocks_size = (uint64_t)left;
+            if (!h->block) {
+                status = P4R_DROP;
+                break;
+            }
+            more = 4 + (size_t)left;
+            memset(answer, 0, more);
+            for (uint64_t block = 1, usable = 0; block < (uint64_t)left * 8; block++) {
+                int said = h->block(&ctx, block);
+                if (said == P4R_BUSY) answer[4 + block / 8] |= (uint8_t)(1 << block % 8);
+                usable += said != P4R_FOREIGN && p4r_leased(&ctx, block);
+                store(answer, 4, usable);
+            }
+            break;
         case 'm': /* key, state */
             status = h->import ? h->import(&ctx, body, body + h->key, left - (long)h->key) : P4R_DROP;
             break;

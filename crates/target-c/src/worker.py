@@ -22,7 +22,7 @@ class Context:
         self.now_ns = 0
         self.memory = {}
         self.worker = 0
-        self._random, self._tick, self._share = 0, NEVER, (0, 1)
+        self._random, self._tick, self._share, self._blocks = 0, NEVER, (0, 1), None
 
     def random(self):
         self._random = self._random + 0x9E3779B97F4A7C15 & MASK
@@ -38,6 +38,8 @@ class Context:
         self._tick = min(max(int(when_ns), 0), NEVER)
 
     def leased(self, block):
+        if self._blocks is not None:
+            return block // 8 < len(self._blocks) and self._blocks[block // 8] >> block % 8 & 1 == 1
         server, servers = self._share
         return servers <= 1 or block % servers == server
 
@@ -155,6 +157,17 @@ def serve(name):
                 status = 1
         elif operation == b"e":
             answer = optional("_export", Fields(key, body)) or b""
+        elif operation == b"l":
+            ctx._blocks, busy, usable = body, bytearray(len(body)), 0
+            if get("_block"):
+                for block in range(1, len(body) * 8):
+                    said = get("_block")(ctx, block)
+                    if said:
+                        busy[block // 8] |= 1 << block % 8
+                    usable += said is not None and ctx.leased(block)
+                answer = usable.to_bytes(4, "little") + bytes(busy)
+            else:
+                status = 1
         elif operation == b"m":
             status = 0 if optional("_import", Fields(key, body), body[key_size:]) else 1
         else:

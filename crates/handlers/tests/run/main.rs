@@ -131,7 +131,8 @@ fn built_of(
 
 /// Builds a source for handlers of another program.
 fn built_for(handlers: &[Handler], name: &str, source: &str) -> Arc<Built> {
-    let path = std::env::temp_dir().join(format!("handlers-test-{}-{name}.c", std::process::id()));
+    let end = if name.contains('.') { "" } else { ".c" };
+    let path = std::env::temp_dir().join(format!("handlers-test-{}-{name}{end}", std::process::id()));
     std::fs::write(&path, source).expect("a file");
     let from = Sources { program: "test.p4", handlers, files: std::slice::from_ref(&path), sanitize: None };
     let made = build(&from, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));

@@ -174,3 +174,100 @@ fn workers_share_the_blocks_of_their_server() {
     }
     assert_eq!(workers.len(), 3);
 }
+
+/// A handler whose block is in the request, with this text after its call.
+fn with_blocks(name: &str, rest: &str) -> Arc<Built> {
+    let source = CALLS.replace("p4r_leased(ctx, request_t_flow(q))", "p4r_leased(ctx, request_t_block(q))");
+    for_blocks(name, &(source + rest))
+}
+
+fn for_blocks(name: &str, source: &str) -> Arc<Built> {
+    let program = super::PROGRAM.replace("key = { q.flow }", "key = { q.mac }, block = q.block");
+    let program = program.replace("bit<32> flow; op_t op;", "bit<32> flow; op_t op; bit<12> block;");
+    super::built_for(&super::declared_in(&program), name, source)
+}
+
+/// True if the block of the call is leased; operation 3 crashes.
+fn is_leased(object: &mut dyn ValueExtern, block: u128, op: u128) -> bool {
+    let inputs = [
+        Bits::new(32, 9),
+        Bits::new(8, op),
+        Bits::new(12, block),
+        Bits::new(12, 0),
+        Bits::from_bool(false),
+        Bits::zero(72),
+        Bits::new(48, 5),
+    ];
+    let mut outputs: Vec<Bits> = [12, 1, 72, 48, 64, 1].into_iter().map(Bits::zero).collect();
+    object.call(0, &inputs, &mut outputs, super::at(0));
+    !outputs[1].is_zero()
+}
+
+fn set(blocks: &[usize]) -> Vec<u8> {
+    let mut set = vec![0; 512];
+    blocks.iter().for_each(|block| set[block / 8] |= 1 << (block % 8));
+    set
+}
+
+/// Leases change between calls. The handler says what it still uses, and forgets it when it begins anew.
+#[test]
+fn leases_move() {
+    // Block 7 is in use after a call for it; the pool ends with block 40.
+    let says = "int count_block(p4r_ctx *ctx, uint64_t block) {
+    uint64_t *calls = p4r_memory(ctx);
+    if (block > 40) return P4R_FOREIGN;
+    return block == 7 && ctx->arena_used && *calls ? P4R_BUSY : P4R_EMPTY;
+}
+";
+    let in_c = with_blocks("moved", says);
+    let says = "def count(ctx, request):
+    if request.op == 3:
+        raise ValueError()
+    ctx.memory['calls'] = True
+    return {'flag': ctx.leased(request.block)}
+
+def count_block(ctx, block):
+    return None if block > 40 else block == 7 and 'calls' in ctx.memory
+";
+    let in_python = for_blocks("moved.py", says);
+    let all = [
+        (&in_c, Isolation::Inline),
+        (&in_c, Isolation::Process),
+        (&in_c, Isolation::Processes(3)),
+        (&in_python, Isolation::Process),
+    ];
+    for (built, isolation) in all {
+        let mut object = made(built, isolation, &[1, 2]);
+        assert!(is_leased(&mut *object, 7, 1), "the arguments say so");
+        let given = object.lease(None);
+        assert_eq!((given.busy, given.usable), (set(&[]), 0), "{isolation:?}: it begins anew");
+        assert!(!is_leased(&mut *object, 7, 1));
+        // Block B is of worker B / 2 modulo 3.
+        assert_eq!(object.lease(Some(&set(&[5, 7, 8, 50]))).usable, 3, "block 50 is not of the pool");
+        assert_eq!([7, 8, 9].map(|block| is_leased(&mut *object, block, 1)), [true, true, false]);
+        let given = object.lease(Some(&set(&[5, 9, 13])));
+        assert_eq!((given.busy, given.usable), (set(&[7]), 3), "{isolation:?}");
+        assert_eq!([7, 8, 9].map(|block| is_leased(&mut *object, block, 1)), [false, false, true]);
+        if isolation != Isolation::Inline {
+            assert!(!is_leased(&mut *object, 9, 3), "it crashes");
+            assert_eq!([7, 9].map(|block| is_leased(&mut *object, block, 1)), [false, true]);
+            let few = object.lease(Some(&set(&[9]))).usable;
+            assert_eq!(few, if isolation == Isolation::Process { 1 } else { 0 }, "two workers have none");
+        }
+    }
+}
+
+/// A handler that does not say what it uses keeps what it has had.
+#[test]
+fn leases_stay_where_nobody_says_that_they_are_free() {
+    let built = with_blocks("silent", "");
+    for isolation in [Isolation::Inline, Isolation::Processes(2)] {
+        let mut object = made(&built, isolation, &[0, 1]);
+        object.lease(None);
+        object.lease(Some(&set(&[3, 4])));
+        let given = object.lease(Some(&set(&[4, 5])));
+        assert_eq!((given.busy, given.usable), (set(&[3, 4, 5]), 2), "{isolation:?}");
+        let given = object.lease(None);
+        assert_eq!((given.busy, given.usable), (set(&[]), 0), "{isolation:?}");
+    }
+}

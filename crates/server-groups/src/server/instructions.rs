@@ -42,6 +42,8 @@ impl<F: Clone + Ord, P> Server<F, P> {
                     self.counters.drops.refused += 1;
                 }
             }
+            // The front has done it.
+            Instruction::Lease { .. } => {}
             Instruction::Check { flows } => {
                 for key in flows {
                     match self.flows.get_mut(&key) {

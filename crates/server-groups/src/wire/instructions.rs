@@ -2,6 +2,7 @@
 //! ignored.
 
 use super::Flow;
+use crate::leases::Blocks;
 use crate::{Instruction, Member, RowId};
 use std::collections::BTreeSet;
 
@@ -9,6 +10,7 @@ const MEMBERS: u8 = 1;
 const SETTLE: u8 = 2;
 const CLOSE: u8 = 3;
 const CHECK: u8 = 4;
+const LEASE: u8 = 5;
 
 /// Bytes of a list in one instruction: frames of 1,500 bytes carry it after a header.
 const MOST_LIST: usize = 1200;
@@ -37,6 +39,11 @@ pub fn write(instruction: &Instruction<Flow>, width: usize) -> Vec<Vec<u8>> {
             out.extend(previous.0.to_be_bytes());
             put_keys(&mut out, kept, width);
         }
+        Instruction::Lease { version, blocks } => {
+            out.push(LEASE);
+            out.extend(version.to_be_bytes());
+            put_blocks(&mut out, blocks);
+        }
         Instruction::Check { flows } => {
             let several = flows.chunks((MOST_LIST / (4 + width)).max(1)).map(|part| {
                 let mut out = vec![CHECK];
@@ -47,6 +54,11 @@ pub fn write(instruction: &Instruction<Flow>, width: usize) -> Vec<Vec<u8>> {
         }
     }
     vec![out]
+}
+
+pub(super) fn put_blocks(out: &mut Vec<u8>, blocks: &[u8]) {
+    out.extend((blocks.len() as u16).to_be_bytes());
+    out.extend(blocks);
 }
 
 pub(super) fn put_keys(out: &mut Vec<u8>, keys: &[(u32, Flow)], width: usize) {
@@ -92,6 +104,10 @@ pub fn read(bytes: &[u8], width: usize) -> Option<Instruction<Flow>> {
             Instruction::Close { row, epoch, previous, kept: take_keys(&mut rest, width)? }
         }
         CHECK => Instruction::Check { flows: take_keys(&mut rest, width)? },
+        LEASE => {
+            let version = number::<4>(&mut rest)?;
+            Instruction::Lease { version, blocks: take_blocks(&mut rest)? }
+        }
         _ => return None,
     })
 }
@@ -110,6 +126,11 @@ pub(super) fn take_flow(rest: &mut &[u8], width: usize) -> Option<Flow> {
     let (flow, others) = rest.split_at_checked(width)?;
     *rest = others;
     Some(flow.to_vec())
+}
+
+pub(super) fn take_blocks(rest: &mut &[u8]) -> Option<Blocks> {
+    let size = number::<2>(rest)? as usize;
+    take_flow(rest, size)
 }
 
 pub(super) fn take_row(rest: &mut &[u8], width: usize) -> Option<RowId<Flow>> {

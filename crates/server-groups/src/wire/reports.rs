@@ -5,7 +5,9 @@
 //! REPORTED    none    the server        its start, a byte for the kind, the report
 //! ```
 
-use super::instructions::{number, put_flow, put_keys, put_row, take_flow, take_keys, take_row};
+use super::instructions::{
+    number, put_blocks, put_flow, put_keys, put_row, take_blocks, take_flow, take_keys, take_row,
+};
 use super::{Flow, Wire, get, set};
 use crate::{DROPS, Drops, Member, Report};
 
@@ -18,6 +20,7 @@ const SETTLED: u8 = 2;
 const BUSY: u8 = 3;
 const CLOSED: u8 = 4;
 const ENDED: u8 = 5;
+const LEASED: u8 = 6;
 
 /// A message of a server to the switch of its group.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,6 +120,12 @@ fn write(out: &mut Vec<u8>, says: &Says, width: usize) {
             out.extend(bucket.to_be_bytes());
             put_flow(out, flow, width);
         }
+        Report::Leased { version, busy, usable } => {
+            out.push(LEASED);
+            out.extend(version.to_be_bytes());
+            out.extend(usable.to_be_bytes());
+            put_blocks(out, busy);
+        }
     }
 }
 
@@ -151,6 +160,10 @@ fn read(mut rest: &[u8], width: usize) -> Option<Says> {
         ENDED => {
             let bucket = number::<4>(rest)?;
             Report::Ended { bucket, flow: take_flow(rest, width)? }
+        }
+        LEASED => {
+            let (version, usable) = (number::<4>(rest)?, number::<4>(rest)?);
+            Report::Leased { version, busy: take_blocks(rest)?, usable }
         }
         _ => return None,
     }))

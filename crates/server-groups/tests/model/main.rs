@@ -1,6 +1,7 @@
 //! The protocol, explored: every order of events within a budget. Each mutant breaks a property, and is found.
 
 mod filters;
+mod leases;
 mod world;
 
 use std::collections::HashSet;

@@ -51,6 +51,7 @@ pub fn fill(g: &mut Generator<'_>, path: &Name, site: &SiteOfGroup) {
         regions,
         members,
         buckets: site.fact.count as u32,
+        blocks: site.fact.blocks as u32,
         wire: wire(g, site),
     };
     g.linkage.groups.push(edge);

@@ -30,7 +30,7 @@ control Group(in bit<16> edge, in bit<16> mask, in bit<FLOW_BITS> flow,
         to = current;
         other = previous;
     }
-    // Both written by the group's controller.
+    // All tables but `port_of` are written by the group's controller.
     table pins {
         key = { edge: exact; flow: exact; }
         actions = { use; miss; }

@@ -10,7 +10,7 @@
 //!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
 //! ```
 //!
-//! A flow may be a leased block (`name-flows`): then it is at the server of the lease, which the table `leases` has, whoever is a member.
+//! A flow may be a leased block (`name-flows`): then it is at the server of the lease, which the table `leases` has; the group's controller moves leases.
 //!
 //! Calls of groups in `Placement::numbered` have a number, which their answers bring back. The switch remembers the numbers that are out, and drops
 //! an answer whose number is not: it has come before. Servers drop calls that come twice (`group-front`).
