@@ -15,6 +15,7 @@ use crate::AppFlows;
 use app_allocation::{Drift, WEIGHT};
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, TableSizes, Ticket};
+use p4runtime_proto::google::rpc::Code;
 
 /// The ticket of the call.
 const TICKET: Ticket = Ticket(u64::MAX);
@@ -127,6 +128,11 @@ impl Resizing {
         match reply {
             Reply::Done(Err(status)) => {
                 let (before, why) = (before.clone(), status.message.clone());
+                // The program's own reason: flows would leave the switch again and again for a plan that cannot come.
+                if status.code == Code::FailedPrecondition {
+                    let shares = shares.clone();
+                    self.drift.plan(shares);
+                }
                 self.end(apps, &before, Replanned::Stays(why));
             }
             _ => {
@@ -143,7 +149,11 @@ impl Resizing {
         let Some(shares) = self.drift.measured(now, &packets) else { return };
         let before: Vec<usize> = apps.iter().map(|app| app.room()).collect();
         let reported = match (self.replan)(&shares) {
-            Err(why) => Replanned::Stays(why),
+            // There is no plan for these shares: others are planned for.
+            Err(why) => {
+                self.drift.plan(shares);
+                Replanned::Stays(why)
+            }
             Ok(to) if to.rooms == before => {
                 self.drift.plan(shares.clone());
                 Replanned::Same(shares)

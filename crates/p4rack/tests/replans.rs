@@ -2,11 +2,15 @@
 
 use p4rack::up;
 use rack_emulator::RunReport;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
 
 /// The example with some values replaced.
 fn run(changes: &[(&str, &str)]) -> RunReport {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let examples = examples();
     let mut text = include_str!("../../../examples/pinned/shares.toml").to_string();
     for (from, to) in changes {
         assert!(text.contains(from), "the example has no {from}");
@@ -77,4 +81,31 @@ fn shares_that_differ_for_less_time_change_nothing() {
 fn a_share_that_differs_by_less_changes_nothing() {
     let report = run(&[(r#"differs = "10%""#, r#"differs = "70%""#)]);
     assert_eq!(notes(&report), [] as [&str; 0]);
+}
+
+/// Each device has cells of its own of a register with `@soft`. Another plan would have one value of each: it is refused, once.
+#[test]
+fn the_old_plan_stays_where_devices_have_cells_of_their_own() {
+    let program = std::fs::read_to_string(examples().join("apps/acl.p4")).expect("it is there");
+    let counter = "    ROUTES(1024)\n";
+    let filter = "            filtered.count(meta.tenant);\n";
+    assert!(program.contains(counter) && program.contains(filter));
+    let program = program
+        .replace(counter, &format!("    @soft register<bit<8>, bit<8>>(256) seen;\n\n{counter}"))
+        .replace(filter, &format!("{filter}            seen.write(meta.tenant, 1);\n"));
+    let directory = std::env::temp_dir().join(format!("p4rack-replans-soft-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::write(directory.join("acl.p4"), program).expect("a file");
+    std::fs::copy(examples().join("apps/headers.p4"), directory.join("headers.p4")).expect("a copy");
+    let path = directory.join("acl.p4").display().to_string();
+    let report = run(&[("../apps/acl.p4", &path)]);
+    std::fs::remove_dir_all(&directory).expect("it was there");
+    let reported = notes(&report);
+    let [begun, stays] = reported.as_slice() else { panic!("{:#?}", report.notes) };
+    assert!(begun.contains("another plan of flows at the switch is taking over"), "{begun}");
+    let why = "each device has cells of its own of `east.AclIngress.seen`, and another plan would mix them";
+    assert_eq!(*stays, format!("the plan of flows stays: {why}"));
+    for load in &report.workloads {
+        assert_eq!((load.lost, load.received), (0, load.sent), "{load:#?}");
+    }
 }
