@@ -9,6 +9,8 @@ mod fig12;
 mod fig13;
 mod fig14;
 mod fig15;
+mod fig16;
+mod fig17;
 mod fig9;
 mod gateway;
 mod resources;
@@ -17,7 +19,7 @@ mod table3;
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const EXOPLANE: [&Experiment; 12] = [
+pub const EXOPLANE: [&Experiment; 14] = [
     &fig1::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
@@ -29,5 +31,7 @@ pub const EXOPLANE: [&Experiment; 12] = [
     &fig14::EXPERIMENT,
     &fig15::EXPERIMENT,
     &resources::EXPERIMENT,
+    &fig16::EXPERIMENT,
+    &fig17::EXPERIMENT,
     &appendix_d::EXPERIMENT,
 ];
