@@ -2,6 +2,7 @@
 
 mod appendix_d;
 mod cards;
+mod ensembles;
 mod fig1;
 mod fig10;
 mod fig11;
@@ -19,13 +20,14 @@ mod table3;
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const EXOPLANE: [&Experiment; 14] = [
+pub const EXOPLANE: [&Experiment; 15] = [
     &fig1::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
     &fig11::EXPERIMENT,
     &table3::EXPERIMENT,
     &cards::EXPERIMENT,
+    &ensembles::EXPERIMENT,
     &fig12::EXPERIMENT,
     &fig13::EXPERIMENT,
     &fig14::EXPERIMENT,
