@@ -39,6 +39,9 @@ const WAKE: std::time::Duration = std::time::Duration::from_millis(100);
 /// Why a controller ends whose place another one may have taken.
 const NO_LEADER: &str = "this controller no longer leads: its lease in etcd has ended";
 
+/// Ticket of the switch's own work; calls begin with 1.
+const OWN_WORK: Ticket = Ticket(0);
+
 /// Limit on programs being compiled at a time.
 const MOST_PREPARING: usize = 2;
 
@@ -429,18 +432,19 @@ impl Owner {
             }
             Command::Prepared(number, is_done) => {
                 let ticket = Ticket(number);
-                if let Some((rpc, call, caller)) = self.preparing.remove(&ticket) {
-                    match is_done {
-                        true => self.begin(ticket, rpc, call, caller, streams),
-                        false => {
-                            let why = Status::new(Code::Internal, "the program's compilation has failed");
-                            // `reply` looks the caller up there.
-                            self.waiting.insert(ticket, (rpc, caller));
-                            self.reply(ticket, Reply::Done(Err(why)));
-                        }
+                match (self.preparing.remove(&ticket), is_done) {
+                    (Some((rpc, call, caller)), true) => {
+                        return self.begin(ticket, rpc, call, caller, streams);
                     }
+                    (Some((rpc, _, caller)), false) => {
+                        let why = Status::new(Code::Internal, "the program's compilation has failed");
+                        // `reply` looks the caller up there.
+                        self.waiting.insert(ticket, (rpc, caller));
+                        return self.reply(ticket, Reply::Done(Err(why)));
+                    }
+                    // Work of the switch itself.
+                    (None, _) => self.switch.tick(now),
                 }
-                return;
             }
             Command::Kept(count, kept) => return self.kept(count, kept),
             Command::GetConfig(request, reply) => {
@@ -521,16 +525,21 @@ impl Owner {
             self.waiting.insert(ticket, (rpc, caller));
             return self.reply(ticket, Reply::Done(Err(Status::new(Code::ResourceExhausted, why))));
         }
+        // If there is no thread, the reply is dropped, and the call fails.
+        if self.prepare(ticket, ahead) {
+            self.preparing.insert(ticket, (rpc, call, caller));
+        }
+    }
+
+    /// Runs work on another thread, which then sends [`Command::Prepared`]. False if there is no thread.
+    fn prepare(&self, ticket: Ticket, work: impl FnOnce() + Send + 'static) -> bool {
         let front = self.front.clone();
         let prepared = move || {
             // A program that makes the compiler panic fails only its call.
-            let is_done = catch_unwind(AssertUnwindSafe(ahead)).is_ok();
+            let is_done = catch_unwind(AssertUnwindSafe(work)).is_ok();
             front.prepared(ticket.0, is_done);
         };
-        // If there is no thread, the reply is dropped, and the call fails.
-        if thread::Builder::new().name("prepare".to_string()).spawn(prepared).is_ok() {
-            self.preparing.insert(ticket, (rpc, call, caller));
-        }
+        thread::Builder::new().name("prepare".to_string()).spawn(prepared).is_ok()
     }
 
     /// The next slice of calls that take long. No frame passes from the slice that replaces a program until lanes run the new one.
@@ -572,6 +581,10 @@ impl Owner {
     fn perform(&mut self, events: Vec<Event>, streams: &mut Streams) {
         let (now, Owner { switch, lanes, runs, cpu_port, .. }) = (self.now(), &mut *self);
         let events = follow(&mut **switch, lanes, None, (runs, *cpu_port), now, events);
+        if let Some(work) = self.switch.take_work() {
+            self.prepare(OWN_WORK, work);
+        }
+        self.switch.take_reported().into_iter().for_each(|reported| info!("{reported}"));
         self.keep();
         let mut waiting = VecDeque::from(events);
         while let Some(event) = waiting.pop_front() {

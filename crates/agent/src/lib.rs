@@ -21,7 +21,7 @@ pub use dataplane_ports::{Cable, PortError, PortKind, PortSpec, cable};
 use device::Owner;
 use device_control::{
     AppFlows, AppView, Boots, Direct, Handlers, Known, Maker, Metric, OneSwitch, RackSwitch, RemoteRack,
-    Served, Splitter, Views,
+    Resizing, Served, Splitter, Views,
 };
 use ir::Program;
 use ir_split::Placement;
@@ -198,6 +198,8 @@ pub struct SplitProgram {
     pub hold_down: base_time::Duration,
     /// Flows that move, where all devices run in this process.
     pub flows: Vec<AppFlows>,
+    /// Plans these flows again, if that is wanted.
+    pub resizing: Option<Resizing>,
     /// Apps that are devices of their own for controllers.
     pub views: Vec<AppView>,
 }
@@ -492,8 +494,10 @@ fn owner(
         Switch::Filled(program, updates) => (Box::new(one(Some(program))), Some(updates)),
         Switch::Rack(mut program) => {
             let (flows, views) = (std::mem::take(&mut program.flows), std::mem::take(&mut program.views));
+            let resizing = program.resizing.take();
             let (splitter, updates) = splitter(*program, maker, true)?;
-            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct).with_flows(flows);
+            let rack = RackSwitch::new(splitter, device_id, epoch, cpu_port, Direct);
+            let rack = rack.with_flows(flows).planned_by(resizing);
             if let Some(port) = ports.numbers().find(|port| rack.is_internal(*port)) {
                 return Err(failed(format!("port {port} leads to another device of the rack")));
             }
@@ -550,7 +554,8 @@ fn splitter(
     maker: impl FnOnce(Option<Arc<Program>>) -> Maker,
     runs_here: bool,
 ) -> Result<(Splitter, Vec<Update>), SetupError> {
-    let SplitProgram { whole, placement, made, updates, hold_down, flows: _, views: _ } = program;
+    let SplitProgram { whole, placement, made, updates, hold_down, flows: _, resizing: _, views: _ } =
+        program;
     let maker = maker(Some(Arc::clone(&whole)));
     let parts = made.0.iter().flatten().zip(made.1.iter().flatten()).filter(|_| runs_here);
     for (part, text) in parts {

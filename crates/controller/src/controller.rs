@@ -8,7 +8,7 @@ use crate::edges::{EdgeState, Edges};
 use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::merged::{MergeState, MergeTraffic, Merged};
-use crate::part::{Planner, Rollout};
+use crate::part::{PlanChange, Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
 use crate::stale::Marks;
 use crate::state::State;
@@ -193,17 +193,18 @@ impl<P: Planner + 'static> Controller<P> {
     /// it.
     pub fn ahead(&self, call: &Call) -> Option<Ahead> {
         let server = &mut self.shared.state().server;
-        let (election, map) = match call {
+        let (election, change) = match call {
             Call::SetConfig(request) => return server.ahead(request),
-            Call::Steer(election, Steer::Reset) => (election, None),
-            Call::Steer(election, Steer::Replace(map)) => (election, Some(map)),
+            Call::Steer(election, Steer::Reset) => (election, PlanChange::Nothing),
+            Call::Steer(election, Steer::Replace(map)) => (election, PlanChange::Map(map)),
+            Call::Steer(election, Steer::Resize(sizes)) => (election, PlanChange::Sizes(sizes)),
             _ => return None,
         };
         if election.is_some() {
             server.may_steer(election.as_ref()).ok()?;
         }
         let config = server.config_again()?;
-        server.builder().ahead_by(&config, map)
+        server.builder().ahead_by(&config, change)
     }
 
     /// True while a call takes long and waits for nothing: [`go_on`](Controller::go_on) does more of it.

@@ -3,7 +3,7 @@
 
 use crate::gather::Gathered;
 use crate::numbers::{Numbered, Numbers};
-use crate::part::{Planner, RegionMap, Rollout};
+use crate::part::{PlanChange, Planner, Rollout};
 use crate::schedule::TaskId;
 use base_time::Time;
 use control_writes::{Count, Data, EntryKey};
@@ -35,13 +35,13 @@ impl<P> Plans<P> {
 }
 
 impl<P: Planner> Plans<P> {
-    /// Slow part of the next plan, with the present placement or with this map.
+    /// Slow part of the next plan, with this change.
     pub(crate) fn ahead_by(
         &self,
         config: &ForwardingPipelineConfig,
-        map: Option<&RegionMap>,
+        change: PlanChange<'_>,
     ) -> Option<Ahead> {
-        let ahead = self.planner.ahead(config, map, self.epoch.get() + 1)?;
+        let ahead = self.planner.ahead(config, change, self.epoch.get() + 1)?;
         // No other plan has this epoch.
         self.epoch.set(self.epoch.get() + 1);
         Some(ahead)
@@ -69,7 +69,7 @@ impl<P: Planner> Builder for Plans<P> {
     }
 
     fn ahead(&self, config: &ForwardingPipelineConfig) -> Option<Ahead> {
-        self.ahead_by(config, None)
+        self.ahead_by(config, PlanChange::Nothing)
     }
 
     fn build(&self, config: &ForwardingPipelineConfig) -> std::result::Result<Built<Desired>, Status> {

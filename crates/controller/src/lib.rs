@@ -69,5 +69,5 @@ pub use holdings::everything_held;
 pub use lease::Held;
 pub use limits::Limits;
 pub use merged::{CopyState, MergeState, MergeTraffic};
-pub use part::{EdgesTo, Part, Planner, RegionMap, Rollout, TableSizes, Wires};
+pub use part::{EdgesTo, Part, PlanChange, Planner, RegionMap, Rollout, TableSizes, Wires};
 pub use timing::Timing;

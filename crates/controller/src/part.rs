@@ -17,18 +17,29 @@ pub type RegionMap = BTreeMap<String, String>;
 /// Entries by table, under its control-plane name. Tables not listed have the program's own sizes.
 pub type TableSizes = BTreeMap<String, u64>;
 
+/// Difference of another plan of the running program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PlanChange<'c> {
+    /// None.
+    Nothing,
+    /// Devices of regions.
+    Map(&'c RegionMap),
+    /// Sizes of tables.
+    Sizes(&'c TableSizes),
+}
+
 /// Makes parts of a whole program.
 pub trait Planner {
     /// Makes the program of each device. `epoch` distinguishes this rollout's hand-overs from earlier ones.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 
     /// Slow part of [`plan`](Planner::plan), for another thread: after it, the next plan of this configuration is
-    /// quick, and has this epoch. With a map it is the plan after [`replace`](Planner::replace). `None` if planning is
-    /// quick anyway.
+    /// quick, and has this epoch. It is the plan after [`replace`](Planner::replace) with the change's map, or after
+    /// [`resize`](Planner::resize) with its sizes. `None` if planning is quick anyway.
     fn ahead(
         &self,
         _config: &ForwardingPipelineConfig,
-        _map: Option<&RegionMap>,
+        _change: PlanChange<'_>,
         _epoch: u64,
     ) -> Option<Ahead> {
         None

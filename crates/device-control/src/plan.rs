@@ -7,7 +7,8 @@ use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
 use controller::{
-    Edge, EdgeRegisters, Limits as EdgeLimits, Part, Planner, RegionMap, Rollout, TableSizes, Wires, shortest,
+    Edge, EdgeRegisters, Limits as EdgeLimits, Part, PlanChange, Planner, RegionMap, Rollout, TableSizes,
+    Wires, shortest,
 };
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
@@ -267,14 +268,18 @@ impl Planner for Splitter {
         Ok(rollout)
     }
 
-    fn ahead(&self, config: &ForwardingPipelineConfig, map: Option<&RegionMap>, epoch: u64) -> Option<Ahead> {
+    fn ahead(&self, config: &ForwardingPipelineConfig, change: PlanChange<'_>, epoch: u64) -> Option<Ahead> {
         let text = &config.p4_device_config;
         // The program of our own is not needed for another.
         let own = self.maker.own.clone().filter(|_| text.is_empty());
         let maker = Maker { own, ..self.maker.clone() };
-        let sites = match map {
-            Some(map) => self.sites_of(map).ok()?,
-            None => self.placement.sites.clone(),
+        let sites = match change {
+            PlanChange::Map(map) => self.sites_of(map).ok()?,
+            PlanChange::Nothing | PlanChange::Sizes(_) => self.placement.sites.clone(),
+        };
+        let sizes = match change {
+            PlanChange::Sizes(sizes) => sizes.clone(),
+            PlanChange::Nothing | PlanChange::Map(_) => self.sizes.clone(),
         };
         let placement = Placement { sites: sites.clone(), ..self.of_epoch(epoch) };
         let config = ForwardingPipelineConfig {
@@ -282,7 +287,6 @@ impl Planner for Splitter {
             ..ForwardingPipelineConfig::default()
         };
         let (runs_parts, ahead, limits) = (self.runs_parts, Arc::clone(&self.ahead), self.limits());
-        let sizes = self.sizes.clone();
         Some(Box::new(move || {
             let code = runs_parts.then_some(&maker.known);
             let rollout = rollout(&maker, (&placement, &sizes), &config, code, limits);

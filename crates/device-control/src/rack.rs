@@ -12,7 +12,7 @@ use super::agent_groups::AgentGroups;
 use super::gate::Gate;
 use super::group_show::no_group;
 use super::rack_flows::RackFlows;
-use super::{AppFlows, Controlled, Event, Maker, Splitter};
+use super::{AppFlows, Controlled, Event, Maker, Resizing, Splitter};
 use base_time::{Duration, Time};
 use controller::{Agent, Answer, Ask, AskId, Controller, DeviceId, Output, Timing, Wires};
 use p4runtime_proto::p4::v1::Entity;
@@ -142,6 +142,15 @@ impl<C: Channel> RackSwitch<C> {
         let program = flows.first().map(|app| super::plan::cookie_of(app.whole()));
         let flows = program.map(|program| RackFlows::new(flows, program));
         RackSwitch { flows, ..self }
+    }
+
+    /// The same, with a plan of these flows that is made again when apps have other shares of the traffic.
+    #[must_use]
+    pub fn planned_by(mut self, resizing: Option<Resizing>) -> RackSwitch<C> {
+        if let (Some(flows), Some(resizing)) = (&mut self.flows, resizing) {
+            flows.plan_by(resizing);
+        }
+        self
     }
 
     /// The names of the devices.

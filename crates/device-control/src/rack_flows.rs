@@ -5,11 +5,14 @@
 //!     ^                                                                                     │
 //!     └───────────── a call that may bring another program, or a saved program ─────────────┘
 //! ```
+//!
+//! When another plan gives apps other numbers of flows ([`Resizing`]), flows stay at the switch: *running* goes on.
 
+use super::beside::Beside;
 use super::flow_writes::{Asked, FlowWrites};
 use super::new_flows::Comes;
 use super::pinned_tables::{Found, found};
-use super::{AppFlows, End, Held, Metric, Moved, Side, Splitter};
+use super::{AppFlows, End, Held, Metric, Moved, Replanned, Resizing, Side, Splitter};
 use base_time::{Duration, Time};
 use controller::{Call, Controller, Reply, Rollout, Steer, Ticket};
 use dataplane_api::Output;
@@ -19,7 +22,7 @@ use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
 use p4runtime_proto::p4::v1::{Entity, Uint128, Update, WriteRequest};
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
 use p4runtime_proto::p4rack::v1::{FlowShard, PinnedApp, PinnedFlow, pinned_flow::Part};
-use p4runtime_server::Status;
+use p4runtime_server::{Ahead, Status};
 use pinned_flows::{Flow, shown};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
@@ -48,6 +51,26 @@ pub(super) struct RackFlows {
     writes: FlowWrites,
     replies: Vec<(Ticket, Reply)>,
     tickets: u64,
+    /// The plan of flows; none if it is not made again.
+    resizing: Option<Resizing>,
+    /// The call that brings another plan of flows, while a thread compiles its programs.
+    prepared: Option<(Beside<()>, Ticket, Call)>,
+    /// Work for a thread.
+    work: Option<Ahead>,
+    /// The next plan has the flows that are at the switch: nothing but the call for it is under way.
+    keeps_flows: bool,
+    /// Plans of flows by their end.
+    replans: Replans,
+    /// Outcomes of these for people, since the last call.
+    reported: Vec<String>,
+}
+
+/// Plans of flows by their end.
+#[derive(Default)]
+struct Replans {
+    done: u64,
+    same: u64,
+    refused: u64,
 }
 
 enum Phase {
@@ -75,7 +98,28 @@ impl RackFlows {
             writes: FlowWrites::default(),
             replies: vec![],
             tickets: FIRST_TICKET,
+            resizing: None,
+            prepared: None,
+            work: None,
+            keeps_flows: false,
+            replans: Replans::default(),
+            reported: vec![],
         }
+    }
+
+    /// Another plan gives apps other numbers of flows when their shares of the traffic change: those with [`AppFlows::popular`], in order.
+    pub fn plan_by(&mut self, resizing: Resizing) {
+        self.resizing = Some(resizing.beside());
+    }
+
+    /// Work for a thread. When it is over, or was dropped, [`calls`](RackFlows::calls) goes on.
+    pub fn take_work(&mut self) -> Option<Ahead> {
+        self.work.take()
+    }
+
+    /// What has become of plans of flows since the last call, for people.
+    pub fn take_reported(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.reported)
     }
 
     /// Takes a client's call if it is about flows; another one goes to the controller.
@@ -95,7 +139,7 @@ impl RackFlows {
                 return None;
             }
             Call::Resume(mut state) => {
-                self.changing.insert(ticket);
+                self.change(ticket);
                 // Which flows are at the switch is no state: they come again.
                 let is_theirs = |entity: &Entity| self.apps.iter().any(|app| app.moves().is_of_moves(entity));
                 state.entities.retain(|entity| !is_theirs(entity));
@@ -105,7 +149,7 @@ impl RackFlows {
             | Call::Adopt(..)
             | Call::SetConfig(_)
             | Call::Steer(_, Steer::Reset | Steer::Replace(_) | Steer::Resize(_) | Steer::ForgetSaved) => {
-                self.changing.insert(ticket);
+                self.change(ticket);
                 return Some(call);
             }
             other => return Some(other),
@@ -117,11 +161,23 @@ impl RackFlows {
         None
     }
 
+    /// A client's call that may bring another program.
+    fn change(&mut self, ticket: Ticket) {
+        self.changing.insert(ticket);
+        self.keeps_flows = false;
+    }
+
     /// The reply to a call; false if it is a client's.
     pub fn replied(&mut self, now: Time, ticket: Ticket, reply: &Reply) -> bool {
         self.changing.remove(&ticket);
         if ticket.0 < FIRST_TICKET {
             return false;
+        }
+        if let Some(resizing) = &mut self.resizing
+            && resizing.replied(ticket, reply, &mut popular(&mut self.apps))
+        {
+            self.keeps_flows &= !matches!(reply, Reply::Done(Err(_)));
+            return true;
         }
         if let Phase::Clearing { left, call, at } = &mut self.phase
             && call.take_if(|call| *call == ticket).is_some()
@@ -175,8 +231,66 @@ impl RackFlows {
                         .extend(controller.with_store(|desired| app.calls(now, desired)).unwrap_or_default());
                 }
                 self.hear();
+                calls.extend(self.plan_again(now, controller));
+                self.hear_plans();
                 calls
             }
+        }
+    }
+
+    /// The call that brings another plan of flows, if it is due. A thread has planned, and another has compiled the programs.
+    fn plan_again(&mut self, now: Time, controller: &Controller<Splitter>) -> Option<(Ticket, Call)> {
+        let resizing = self.resizing.as_mut()?;
+        let apps = &mut popular(&mut self.apps);
+        let (ticket, call) = match self.prepared.take() {
+            None => {
+                let call = resizing.call(now, apps);
+                self.work = self.work.take().or_else(|| resizing.take_work());
+                let (ticket, call) = call?;
+                match controller.ahead(&call) {
+                    Some(ahead) => {
+                        let (compiled, work) = Beside::new(ahead);
+                        self.work = Some(work);
+                        self.prepared = Some((compiled, ticket, call));
+                        return None;
+                    }
+                    None => (ticket, call),
+                }
+            }
+            Some((mut compiled, ticket, call)) => match compiled.over() {
+                None => {
+                    self.prepared = Some((compiled, ticket, call));
+                    return None;
+                }
+                Some(Ok(())) => (ticket, call),
+                Some(Err(why)) => {
+                    let status = Status::new(Code::Internal, format!("its programs are not compiled: {why}"));
+                    resizing.replied(ticket, &Reply::Done(Err(status)), apps);
+                    return None;
+                }
+            },
+        };
+        self.changing.insert(ticket);
+        self.keeps_flows = true;
+        Some((ticket, call))
+    }
+
+    /// Notes how plans of flows have ended.
+    fn hear_plans(&mut self) {
+        let Some(resizing) = &mut self.resizing else { return };
+        let reported = resizing.take_reported();
+        if reported.is_empty() {
+            return;
+        }
+        let names: Vec<String> = popular(&mut self.apps).iter().map(|app| app.name.clone()).collect();
+        for one in reported {
+            match one {
+                Replanned::Begun(..) => {}
+                Replanned::Done => self.replans.done += 1,
+                Replanned::Same(_) => self.replans.same += 1,
+                Replanned::Stays(_) => self.replans.refused += 1,
+            }
+            self.reported.push(one.words(&names));
         }
     }
 
@@ -226,12 +340,17 @@ impl RackFlows {
         match &self.phase {
             _ if !self.changing.is_empty() => None,
             Phase::Clearing { call: None, at, .. } => Some(*at),
-            Phase::Running => self.apps.iter().filter_map(AppFlows::next_time).min(),
+            Phase::Running => {
+                let plan =
+                    self.resizing.as_ref().filter(|_| self.prepared.is_none()).and_then(Resizing::next_time);
+                self.apps.iter().filter_map(AppFlows::next_time).chain(plan).min()
+            }
             Phase::NoProgram | Phase::Off(_) | Phase::Clearing { .. } => None,
         }
     }
 
-    /// Another plan has other devices' tables: what is at the switch is removed, and flows that were there come again.
+    /// Another plan has other devices' tables: what is at the switch is removed, and flows that were there come again. A plan with other numbers of
+    /// flows has the entries of those that are at the switch.
     fn follow_plan(&mut self, now: Time, controller: &Controller<Splitter>) {
         let Some(rollout) = controller.rollout() else {
             self.phase = Phase::NoProgram;
@@ -241,6 +360,9 @@ impl RackFlows {
             return;
         }
         self.plan = Some(Arc::downgrade(&rollout));
+        if std::mem::take(&mut self.keeps_flows) && matches!(self.phase, Phase::Running) {
+            return;
+        }
         self.replies.extend(self.writes.end());
         let program = rollout.parts().find_map(|(_, part)| part.config.cookie);
         if program != Some(self.program) {
@@ -407,8 +529,20 @@ impl RackFlows {
             ];
             moves.into_iter().chain(new.into_iter().flatten()).collect::<Vec<_>>()
         };
-        self.apps.iter().enumerate().flat_map(of_app).collect()
+        let mut all: Vec<Metric> = self.apps.iter().enumerate().flat_map(of_app).collect();
+        if self.resizing.is_some() {
+            let Replans { done, same, refused } = self.replans;
+            for (end, count) in [("done", done), ("same", same), ("refused", refused)] {
+                all.push(Metric::new("flow_plans_total", count).with("end", end));
+            }
+        }
+        all
     }
+}
+
+/// The apps whose flows are planned again.
+fn popular(apps: &mut [AppFlows]) -> Vec<&mut AppFlows> {
+    apps.iter_mut().filter(|app| app.popular().is_some()).collect()
 }
 
 fn operate(device_id: u64, updates: Vec<Update>) -> Call {

@@ -8,13 +8,20 @@
 //!    └─────────────────────────────────── tables have the new sizes, apps have the new room ───────────────────────────┘
 //! ```
 //!
+//! A rack in virtual time plans at once. A switch plans in a thread beside the one that runs packets ([`Resizing::beside`]); *planning* is the
+//! phase until that thread is done.
+//!
 //! Apps that get less room give up their least popular flows first, so that both plans have room for what is at the switch when the tables
 //! change their sizes (`Steer::Resize`), which no packet sees: packets are kept out until none is inside.
 
 use crate::AppFlows;
+use crate::beside::Beside;
 use app_allocation::{Drift, WEIGHT};
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, TableSizes, Ticket};
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_server::Ahead;
+use std::sync::Arc;
 
 /// The ticket of the call.
 const TICKET: Ticket = Ticket(u64::MAX);
@@ -32,7 +39,7 @@ pub struct Sizes {
 }
 
 /// Makes a plan for shares of the traffic, in millionths, one for each app; an error says why there is none.
-pub type Replan = Box<dyn Fn(&[u64]) -> Result<Sizes, String>>;
+pub type Replan = Arc<dyn Fn(&[u64]) -> Result<Sizes, String> + Send + Sync>;
 
 /// Outcome of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,16 +54,51 @@ pub enum Replanned {
     Stays(String),
 }
 
+impl Replanned {
+    /// For people; `names` are the apps'.
+    pub fn words(&self, names: &[String]) -> String {
+        let each = |values: Vec<String>| {
+            let each = names.iter().zip(values).map(|(name, value)| format!("{name} {value}"));
+            each.collect::<Vec<_>>().join(", ")
+        };
+        let shares = |shares: &[u64]| each(shares.iter().copied().map(percent).collect());
+        match self {
+            Replanned::Begun(measured, rooms) => format!(
+                "shares of the traffic have changed ({}): another plan of flows at the switch is taking over: {}",
+                shares(measured),
+                each(rooms.iter().map(ToString::to_string).collect())
+            ),
+            Replanned::Done => "the other plan of flows has taken over".to_string(),
+            Replanned::Same(measured) => {
+                format!(
+                    "shares of the traffic have changed ({}), and the plan of flows is the same",
+                    shares(measured)
+                )
+            }
+            Replanned::Stays(why) => format!("the plan of flows stays: {why}"),
+        }
+    }
+}
+
 /// The plan of the apps of one switch.
 pub struct Resizing {
     drift: Drift,
     replan: Replan,
     phase: Phase,
     reported: Vec<Replanned>,
+    /// Plans are made in threads.
+    is_beside: bool,
+    /// Work for a thread that has not been taken yet.
+    work: Option<Ahead>,
 }
 
 enum Phase {
     Watching,
+    /// A thread makes a plan for these shares.
+    Planning {
+        shares: Vec<u64>,
+        plan: Beside<Result<Sizes, String>>,
+    },
     /// Apps give up flows, at the latest until this time. The rooms are those before.
     Draining {
         to: Sizes,
@@ -76,7 +118,18 @@ impl Resizing {
     /// `planned` are the shares of the plan that runs, in millionths; another is made when one differs by `margin` for the time `after`.
     pub fn new(planned: Vec<u64>, margin: u64, after: Duration, replan: Replan) -> Resizing {
         let drift = Drift::new(planned, margin, after);
-        Resizing { drift, replan, phase: Phase::Watching, reported: vec![] }
+        Resizing { drift, replan, phase: Phase::Watching, reported: vec![], is_beside: false, work: None }
+    }
+
+    /// The same, with plans that threads make: see [`take_work`](Resizing::take_work).
+    #[must_use]
+    pub fn beside(self) -> Resizing {
+        Resizing { is_beside: true, ..self }
+    }
+
+    /// Work for a thread. When it is over, or was dropped, [`call`](Resizing::call) goes on.
+    pub fn take_work(&mut self) -> Option<Ahead> {
+        self.work.take()
     }
 
     /// When [`call`](Resizing::call) has something to do that no flow's move brings about.
@@ -84,7 +137,8 @@ impl Resizing {
         match &self.phase {
             Phase::Watching => Some(self.drift.next()),
             Phase::Draining { until, .. } => Some(*until),
-            Phase::Changing { .. } => None,
+            // Whoever runs the thread, or has the call, goes on.
+            Phase::Planning { .. } | Phase::Changing { .. } => None,
         }
     }
 
@@ -100,8 +154,15 @@ impl Resizing {
 
     /// The call that is due for the controller of these apps.
     pub fn call(&mut self, now: Time, apps: &mut [&mut AppFlows]) -> Option<(Ticket, Call)> {
-        if let Phase::Watching = self.phase {
-            self.watch(now, apps);
+        match &mut self.phase {
+            Phase::Watching => self.watch(now, apps),
+            Phase::Planning { shares, plan } => {
+                let plan = plan.over()?;
+                let shares = std::mem::take(shares);
+                self.phase = Phase::Watching;
+                self.planned(now, shares, plan.unwrap_or_else(|why| Err(format!("no plan: {why}"))), apps);
+            }
+            Phase::Draining { .. } | Phase::Changing { .. } => {}
         }
         let Phase::Draining { to, shares, before, until } = &self.phase else { return None };
         let is_over = |(app, room): (&&mut AppFlows, &usize)| app.at_switch() > *room;
@@ -127,6 +188,11 @@ impl Resizing {
         match reply {
             Reply::Done(Err(status)) => {
                 let (before, why) = (before.clone(), status.message.clone());
+                // The program's own reason: flows would leave the switch again and again for a plan that cannot come.
+                if status.code == Code::FailedPrecondition {
+                    let shares = shares.clone();
+                    self.drift.plan(shares);
+                }
                 self.end(apps, &before, Replanned::Stays(why));
             }
             _ => {
@@ -141,9 +207,31 @@ impl Resizing {
     fn watch(&mut self, now: Time, apps: &mut [&mut AppFlows]) {
         let packets: Vec<u64> = apps.iter().map(|app| app.packets()).collect();
         let Some(shares) = self.drift.measured(now, &packets) else { return };
+        if !self.is_beside {
+            let plan = (self.replan)(&shares);
+            return self.planned(now, shares, plan, apps);
+        }
+        let (replan, of) = (Arc::clone(&self.replan), shares.clone());
+        let (plan, work) = Beside::new(move || replan(&of));
+        self.work = Some(work);
+        self.phase = Phase::Planning { shares, plan };
+    }
+
+    /// A plan for these shares has been made, or there is none.
+    fn planned(
+        &mut self,
+        now: Time,
+        shares: Vec<u64>,
+        plan: Result<Sizes, String>,
+        apps: &mut [&mut AppFlows],
+    ) {
         let before: Vec<usize> = apps.iter().map(|app| app.room()).collect();
-        let reported = match (self.replan)(&shares) {
-            Err(why) => Replanned::Stays(why),
+        let reported = match plan {
+            // There is no plan for these shares: others are planned for.
+            Err(why) => {
+                self.drift.plan(shares);
+                Replanned::Stays(why)
+            }
             Ok(to) if to.rooms == before => {
                 self.drift.plan(shares.clone());
                 Replanned::Same(shares)
@@ -168,7 +256,7 @@ impl Resizing {
 }
 
 /// A share of the traffic in percent, with a digit behind the point.
-pub fn percent(share: u64) -> String {
+fn percent(share: u64) -> String {
     let tenths = (share * 1000 + WEIGHT / 2) / WEIGHT;
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -115,6 +115,17 @@ pub trait Served {
     /// When [`tick`](Served::tick) has something to do next, beside digests and idle entries, which come at any time.
     fn deadline(&mut self) -> Option<Time>;
 
+    /// Work of its own for a thread, if there is any since the last call. When the work is over, or there is no thread for it,
+    /// [`tick`](Served::tick) goes on.
+    fn take_work(&mut self) -> Option<Ahead> {
+        None
+    }
+
+    /// What it has done by itself since the last call, for the log.
+    fn take_reported(&mut self) -> Vec<String> {
+        vec![]
+    }
+
     /// True while a call is done in slices: [`go_on`](Served::go_on) does the next one. Frames may come in between, and calls for which it
     /// [makes way](Served::makes_way).
     fn is_busy(&self) -> bool;

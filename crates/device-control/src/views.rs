@@ -358,6 +358,14 @@ impl Served for Views {
         self.inner.deadline()
     }
 
+    fn take_work(&mut self) -> Option<Ahead> {
+        self.inner.take_work()
+    }
+
+    fn take_reported(&mut self) -> Vec<String> {
+        self.inner.take_reported()
+    }
+
     fn is_busy(&self) -> bool {
         self.inner.is_busy()
     }

@@ -25,7 +25,7 @@ pub mod pinned;
 pub mod program_json;
 pub mod proof;
 pub mod rack;
-mod replan;
+pub mod replan;
 pub mod run;
 pub mod sources;
 pub mod traffic;

@@ -6,7 +6,7 @@ use app_allocation::WEIGHT;
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use base_time::Probability;
 use controller::TableSizes;
-use device_control::{Replan, Resizing, Sizes};
+use device_control::{AppFlows, Replan, Resizing, Sizes};
 use ir::Program;
 use rack_model::pinning::{Affinity, Pinning};
 use rack_model::{Again, App, Rack, Spanned};
@@ -34,13 +34,23 @@ pub fn resizing(rack: &Rack, app: &SplitApp, moving: &[bool]) -> Option<Resizing
     // Among the apps whose packets are counted.
     let planned = planner.shares.iter().map(|share| share * WEIGHT / planner.together.max(1)).collect();
     let margin = u64::from(margin.ppb()) / PPB;
-    let replan: Replan = Box::new(move |shares| {
+    let replan: Replan = Arc::new(move |shares: &[u64]| {
         planner.plan(shares).map_err(|found| {
             let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
             titles.join("; ")
         })
     });
     Some(Resizing::new(planned, margin, after, replan))
+}
+
+/// The same for a switch whose apps have these flows ([`crate::flows::app_flows`]).
+pub fn resizing_of(rack: &Rack, app: &SplitApp, flows: &[AppFlows]) -> Option<Resizing> {
+    let is_counted = |one: &PinnedApp| {
+        let name = &one.model.name.value;
+        flows.iter().any(|flows| flows.name == *name && flows.popular().is_some())
+    };
+    let counted: Vec<bool> = app.pinned.iter().map(is_counted).collect();
+    resizing(rack, app, &counted)
 }
 
 /// Plans for the apps of a switch with other shares.

@@ -3,9 +3,10 @@
 
 use crate::moves::load;
 use crate::running_flows::{Rig, write};
-use app_trials::network::{Engine, Network, OneDevice, Report};
+use app_trials::frames::{Flow, UDP, packet};
+use app_trials::network::{Engine, Network, OneDevice, Report, bits, entry, route, routed};
 use app_trials::traffic::{Sizes, Traffic};
-use app_trials::{nat, net_cache, syn_proxy, univmon, vpn};
+use app_trials::{acl, firewall, nat, net_cache, syn_proxy, univmon, vpn};
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use control_writes::{Count, Data, Entry, EntryKey, Run, Write};
@@ -63,7 +64,12 @@ struct Pinned {
     entries: BTreeMap<(Name, EntryKey), Run<Name>>,
     frames: u64,
     fails_at: u64,
+    /// Time before each frame.
+    step: Duration,
 }
+
+/// Time between the frames of trials in which no time passes otherwise.
+const STEP: Duration = Duration::from_us(20);
 
 impl Pinned {
     /// The rack; its first helper fails after so many frames.
@@ -83,7 +89,16 @@ impl Pinned {
         }
         let copied = racked.apps[0].pinned.iter().flat_map(|one| &one.pinned.objects);
         let copies = copied.map(|copy| (copy.original.clone(), copy.resident.clone())).collect();
-        Pinned { rig, whole, digests, copies, entries: BTreeMap::new(), frames: 0, fails_at }
+        Pinned {
+            rig,
+            whole,
+            digests,
+            copies,
+            entries: BTreeMap::new(),
+            frames: 0,
+            fails_at,
+            step: Duration::ZERO,
+        }
     }
 
     /// The first helper is given up: its shards are the other's.
@@ -114,6 +129,7 @@ impl Pinned {
 
 impl Network for Pinned {
     fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        self.pass(self.step);
         self.frames += 1;
         if self.frames == self.fails_at {
             self.fail();
@@ -220,8 +236,18 @@ fn through<T: std::fmt::Debug>(
     half: u64,
     trial: impl Fn(&mut Pinned) -> Result<T, String>,
 ) -> T {
+    through_in(Duration::ZERO, (app, more), half, trial)
+}
+
+/// The same with time between frames.
+fn through_in<T: std::fmt::Debug>(
+    step: Duration,
+    (app, more): (&str, &str),
+    half: u64,
+    trial: impl Fn(&mut Pinned) -> Result<T, String>,
+) -> T {
     let racked = rack(app, more);
-    let mut on = Pinned::new(&racked, half);
+    let mut on = Pinned { step, ..Pinned::new(&racked, half) };
     let outcome = trial(&mut on).unwrap_or_else(|why| panic!("{app}: {why}"));
     let (shown, received) = (on.rig.app(), on.received());
     println!(
@@ -247,6 +273,48 @@ fn the_gateway_is_the_same_on_a_rack() {
     let packets = many(3000, 1_000_000);
     let on_rack = through("vpn", &medium(4, "500us"), packets / 2, |on| vpn::trial(on, packets, seed()));
     assert_eq!(vpn::trial(&mut alone("vpn"), packets, seed()), Ok(on_rack));
+}
+
+#[test]
+fn verdicts_are_the_same_on_a_rack() {
+    let packets = many(3000, 1_000_000);
+    let more = format!("shard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"]]\n{}", medium(12, "10ms"));
+    let on_rack = through_in(STEP, ("acl", &more), packets / 2, |on| acl::trial(on, packets, seed()));
+    assert_eq!(acl::trial(&mut alone("acl"), packets, seed()), Ok(on_rack));
+}
+
+#[test]
+fn answers_pass_a_firewall_on_a_rack() {
+    let packets = many(3000, 1_000_000);
+    // A table whose entries have counters is copied whole.
+    let more = medium(12, "5ms") + "[app.objects.sources]\nresident = \"all\"\n";
+    let on_rack =
+        through_in(STEP, ("firewall", &more), packets / 2, |on| firewall::trial(on, packets, seed()));
+    assert_eq!(firewall::trial(&mut alone("firewall"), packets, seed()), Ok(on_rack));
+}
+
+/// ExoPlane's first packet (T3): it waits for its entry, which both replicas of its shard have in the same moment.
+#[test]
+fn a_held_packet_waits_for_no_second_replica() {
+    let more = "devices = [\"nic1\", \"nic2\"]\naffinity = \"medium\"\nflows = 12\norder = \"any\"\nreplicas = 2\n\
+                hold = [\"outbound\"]\n[app.objects]\nroutes = { resident = \"all\" }\nsources = { resident = \"all\" }\n";
+    let racked = rack("firewall", more);
+    let mut on = Pinned::new(&racked, 0);
+    on.write(route("FirewallIngress", 0, 0, 2)).expect("a route");
+    let is_inside = Some(("FirewallIngress.is_inside", vec![]));
+    on.write(entry("FirewallIngress.sides", &[bits(9, 1u32)], is_inside)).expect("a side");
+    let flow = Flow { protocol: UDP, src: (0x0a01_0001, 4000), dst: (0xc633_6401, 53) };
+    let [first, second] = [[1; 20], [2; 20]].map(|payload| packet(flow, &payload));
+    assert_eq!(on.frame(1, &first), [(2, routed(&first, 2))], "the first packet asks, and passes");
+    assert_eq!(on.frame(1, &second), [], "the second one waits");
+    let begun = on.rig.now;
+    firewall::Connections::default().take(&mut on).expect("the controller writes");
+    assert_eq!(on.rig.frames, [(2, routed(&second, 2))]);
+    assert_eq!(on.rig.now, begun, "no time has passed");
+    let has_entry = |device: &mut device_control::Controlled| {
+        device.switch().table_entries("FirewallIngress.outbound").is_ok_and(|entries| entries.len() == 1)
+    };
+    assert_eq!(on.rig.rack.devices().map(has_entry).filter(|has| *has).count(), 2);
 }
 
 #[test]

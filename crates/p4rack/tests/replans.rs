@@ -1,12 +1,21 @@
 //! `examples/pinned/shares.toml`: two apps change their shares of the traffic, and their flows are planned again.
 
+use crate::running_flows::Rig;
+use app_trials::frames::{Flow, UDP, packet};
+use base_time::{Duration, Rng, Time};
+use device_control::{Direct, Served as _};
+use p4rack::rack::Racked;
 use p4rack::up;
 use rack_emulator::RunReport;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
 
 /// The example with some values replaced.
-fn run(changes: &[(&str, &str)]) -> RunReport {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+fn racked(changes: &[(&str, &str)]) -> Racked {
+    let examples = examples();
     let mut text = include_str!("../../../examples/pinned/shares.toml").to_string();
     for (from, to) in changes {
         assert!(text.contains(from), "the example has no {from}");
@@ -15,7 +24,12 @@ fn run(changes: &[(&str, &str)]) -> RunReport {
     text = text.replace("../apps", &examples.join("apps").display().to_string());
     text = text.replace("west.toml", &examples.join("pinned/west.toml").display().to_string());
     let name = changes.iter().map(|(_, to)| to.len()).sum::<usize>() + changes.len();
-    let racked = crate::moves::load(&text, &format!("replans-{name}"));
+    crate::moves::load(&text, &format!("replans-{name}"))
+}
+
+/// A run of it.
+fn run(changes: &[(&str, &str)]) -> RunReport {
+    let racked = racked(changes);
     up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run")
 }
 
@@ -77,4 +91,153 @@ fn shares_that_differ_for_less_time_change_nothing() {
 fn a_share_that_differs_by_less_changes_nothing() {
     let report = run(&[(r#"differs = "10%""#, r#"differs = "70%""#)]);
     assert_eq!(notes(&report), [] as [&str; 0]);
+}
+
+/// Each device has cells of its own of a register with `@soft`. Another plan would have one value of each: it is refused, once.
+#[test]
+fn the_old_plan_stays_where_devices_have_cells_of_their_own() {
+    let program = std::fs::read_to_string(examples().join("apps/acl.p4")).expect("it is there");
+    let counter = "    ROUTES(1024)\n";
+    let filter = "            filtered.count(meta.tenant);\n";
+    assert!(program.contains(counter) && program.contains(filter));
+    let program = program
+        .replace(counter, &format!("    @soft register<bit<8>, bit<8>>(256) seen;\n\n{counter}"))
+        .replace(filter, &format!("{filter}            seen.write(meta.tenant, 1);\n"));
+    let directory = std::env::temp_dir().join(format!("p4rack-replans-soft-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::write(directory.join("acl.p4"), program).expect("a file");
+    std::fs::copy(examples().join("apps/headers.p4"), directory.join("headers.p4")).expect("a copy");
+    let path = directory.join("acl.p4").display().to_string();
+    let report = run(&[("../apps/acl.p4", &path)]);
+    std::fs::remove_dir_all(&directory).expect("it was there");
+    let reported = notes(&report);
+    let [begun, stays] = reported.as_slice() else { panic!("{:#?}", report.notes) };
+    assert!(begun.contains("another plan of flows at the switch is taking over"), "{begun}");
+    let why = "each device has cells of its own of `east.AclIngress.seen`, and another plan would mix them";
+    assert_eq!(*stays, format!("the plan of flows stays: {why}"));
+    for load in &report.workloads {
+        assert_eq!((load.lost, load.received), (0, load.sent), "{load:#?}");
+    }
+}
+
+/// The example as `p4rack switch` runs it, with packets of random flows, few of them popular.
+struct Running {
+    rig: Rig<Direct>,
+    rng: Rng,
+    packets: u64,
+}
+
+impl Running {
+    fn new(changes: &[(&str, &str)]) -> Running {
+        Running { rig: Rig::new(&racked(changes), Direct), rng: Rng::new(1).split("replans"), packets: 0 }
+    }
+
+    /// Packets come for so long, or until there is work for a thread; `west` of five are west's.
+    fn packets(&mut self, west: u64, time: Duration) {
+        let end = self.rig.now + time;
+        while self.rig.now < end && self.rig.works.is_empty() {
+            let until = self.rig.now + Duration::from_us(20);
+            while self.rig.now < until {
+                self.rig.pass(until.since(self.rig.now));
+            }
+            let most = 1 + self.rng.below(200);
+            let flow = self.rng.below(most) as u32;
+            let dst = if self.rng.chance(west, 5) { 0x0a03_0001 } else { 0x0a02_0001 };
+            let src = (0xc633_6401 + flow, 5000);
+            let frame = packet(Flow { protocol: UDP, src, dst: (dst, 53) }, &[0; 18]);
+            self.rig.frame(4, &frame);
+            self.packets += 1;
+        }
+    }
+
+    /// Flows for which each app has room at the switch, and flows there.
+    fn rooms(&self) -> Vec<(u64, u64)> {
+        self.rig.rack.show().pinned_apps.iter().map(|app| (app.room, app.resident)).collect()
+    }
+}
+
+/// Two threads do what takes long: planning, and compiling. Packets pass meanwhile, and flows stay at the switch when its tables have other sizes.
+#[test]
+fn a_running_switch_plans_again_beside_its_packets() {
+    let mut running = Running::new(&[]);
+    running.packets(1, Duration::from_ms(80));
+    assert!(running.rig.works.is_empty() && running.rig.reported.is_empty(), "{:?}", running.rig.reported);
+    let before = running.rooms();
+    assert!(before[0].0 > before[1].0, "as planned: {before:?}");
+    assert!(before.iter().all(|(room, resident)| room == resident), "all places are taken: {before:?}");
+    let changed = running.rig.now;
+    running.packets(4, Duration::from_ms(60));
+    assert_eq!(running.rig.works.len(), 1, "a plan is asked for");
+    assert!(running.rig.now.since(changed) >= Duration::from_ms(20));
+    let planning = std::mem::take(&mut running.rig.works);
+    running.packets(4, Duration::from_ms(30));
+    assert!(running.rig.works.is_empty(), "there is one plan at a time");
+    assert_eq!(
+        running.rooms().iter().map(|(room, _)| *room).collect::<Vec<_>>(),
+        before.iter().map(|(room, _)| *room).collect::<Vec<_>>()
+    );
+    running.rig.works = planning;
+    running.rig.work();
+    let [begun] = running.rig.reported.as_slice() else { panic!("{:?}", running.rig.reported) };
+    assert!(begun.contains("another plan of flows at the switch is taking over: east "), "{begun}");
+    // Flows of east leave; then the programs are compiled.
+    running.packets(4, Duration::from_ms(60));
+    assert_eq!(running.rig.works.len(), 1, "programs are to be compiled");
+    let drained = running.rooms();
+    assert!(drained[0].0 < before[0].0 && drained[1].0 == before[1].0, "{before:?} {drained:?}");
+    assert_eq!(running.rig.metric("flow_plans_total"), 0);
+    running.rig.work();
+    let after = running.rooms();
+    assert_eq!(
+        running.rig.reported.last().map(String::as_str),
+        Some("the other plan of flows has taken over")
+    );
+    assert_eq!(running.rig.metric("flow_plans_total"), 1);
+    assert!(after[0].0 < before[0].0 && after[1].0 > before[1].0, "{before:?} {after:?}");
+    let residents = |rooms: &[(u64, u64)]| rooms.iter().map(|(_, resident)| *resident).collect::<Vec<_>>();
+    assert_eq!(residents(&after), residents(&drained), "flows stay at the switch");
+    running.packets(4, Duration::from_ms(100));
+    let last = running.rooms();
+    assert!(last.iter().all(|(room, resident)| room == resident), "the new places are taken: {last:?}");
+    assert_eq!(running.rig.metric("frames_sent_total"), running.packets, "no packet is lost");
+    assert_eq!(running.rig.metric("flow_moves_full_total"), 0);
+}
+
+/// A planner that breaks down costs its plan.
+#[test]
+fn work_that_is_lost_leaves_the_old_plan() {
+    let mut running = Running::new(&[]);
+    running.packets(1, Duration::from_ms(40));
+    running.packets(4, Duration::from_ms(60));
+    assert_eq!(running.rig.works.len(), 1);
+    let before = running.rooms();
+    running.rig.works.clear();
+    running.rig.work();
+    let expected = "the plan of flows stays: no plan: its thread has ended without a result";
+    assert_eq!(running.rig.reported, [expected]);
+    assert_eq!(running.rooms(), before);
+    let begun: Time = running.rig.now;
+    running.packets(4, Duration::from_ms(60));
+    assert!(
+        running.rig.works.is_empty() && running.rig.now > begun,
+        "it is not asked for again for these shares"
+    );
+}
+
+/// A controller that pushes the program again while another plan of flows is on its way: flows come to the switch anew.
+#[test]
+fn a_reset_meanwhile_begins_anew() {
+    let mut running = Running::new(&[]);
+    running.packets(1, Duration::from_ms(40));
+    running.packets(4, Duration::from_ms(60));
+    running.rig.work();
+    running.packets(4, Duration::from_ms(60));
+    assert_eq!(running.rig.works.len(), 1, "programs are to be compiled");
+    assert_eq!(running.rig.done(controller::Call::Steer(None, controller::Steer::Reset)), Ok(()));
+    running.rig.work();
+    running.packets(4, Duration::from_ms(100));
+    let rooms = running.rooms();
+    assert!(rooms[0].0 < rooms[1].0, "{rooms:?}");
+    assert!(rooms.iter().all(|(room, resident)| room == resident), "{rooms:?}");
+    assert_eq!(running.rig.metric("frames_sent_total"), running.packets);
 }

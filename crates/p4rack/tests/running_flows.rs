@@ -12,7 +12,7 @@ use device_control::{Channel, Direct, Event, Maker, Passage, RackSwitch, Served,
 use ir::{Name, Program};
 use p4rack::entries::Entries;
 use p4rack::rack::Racked;
-use p4rack::{flows, pinned};
+use p4rack::{flows, pinned, replan};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -23,7 +23,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_proto::p4rack::v1::PinnedApp;
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Ahead, Status, StreamId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,6 +38,10 @@ pub(crate) struct Rig<C: Channel> {
     pub(crate) frames: Vec<(u32, Vec<u8>)>,
     /// Messages to the controller.
     pub(crate) sent: Vec<StreamMessageResponse>,
+    /// Work for threads that has not been done.
+    pub(crate) works: Vec<Ahead>,
+    /// What the switch has done by itself.
+    pub(crate) reported: Vec<String>,
 }
 
 impl<C: Channel> Rig<C> {
@@ -53,9 +57,11 @@ impl<C: Channel> Rig<C> {
         let splitter =
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
         let flows = flows::app_flows(racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
-        let rack = RackSwitch::new(splitter, 1, 0, None, channel).with_flows(flows);
+        let resizing = replan::resizing_of(&racked.rack, app, &flows);
+        let rack = RackSwitch::new(splitter, 1, 0, None, channel).with_flows(flows).planned_by(resizing);
         let (replies, frames, sent) = (BTreeMap::new(), vec![], vec![]);
-        let mut rig = Rig { rack, now: Time::ZERO, tickets: 0, replies, frames, sent };
+        let (works, reported) = (vec![], vec![]);
+        let mut rig = Rig { rack, now: Time::ZERO, tickets: 0, replies, frames, sent, works, reported };
         let updates = device_control::updates(app.entries.writes(), &app.whole).expect("P4Runtime has them");
         let started = rig.call(Call::Start(Box::default(), updates));
         assert_eq!(rig.wait_for(started), Ok(()));
@@ -85,6 +91,15 @@ impl<C: Channel> Rig<C> {
             let events = self.rack.go_on(self.now);
             self.take(events);
         }
+        self.works.extend(self.rack.take_work());
+        self.reported.extend(self.rack.take_reported());
+    }
+
+    /// Threads do the work that there is.
+    pub(crate) fn work(&mut self) {
+        std::mem::take(&mut self.works).into_iter().for_each(|work| work());
+        let events = self.rack.tick(self.now);
+        self.take(events);
     }
 
     pub(crate) fn call(&mut self, call: Call) -> Ticket {

@@ -100,6 +100,7 @@ fn switch(one: bool) -> Switch {
         updates,
         hold_down: base_time::Duration::ZERO,
         flows: vec![],
+        resizing: None,
         views: vec![],
     }))
 }

@@ -5,6 +5,7 @@ use base_time::{Duration, Time};
 use controller::{Ask, Call, Steer};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{Entity, entity::Entity as Kind};
+use std::sync::Arc;
 
 const ALL: &str = "ROLLBACK_ON_ERROR";
 
@@ -191,6 +192,32 @@ fn what_is_about_the_whole_rack_is_done_alone() {
         assert_eq!(rig.ended(call), Ok(()));
     }
     assert_eq!(rig.most, 1);
+}
+
+/// Another plan has one value of each cell of a register. It is refused where two devices have cells of their own, before any device is asked.
+#[test]
+fn tables_keep_their_sizes_where_devices_have_cells_of_their_own() {
+    let resize = || Call::Steer(None, Steer::Resize([("one".to_string(), 64)].into()));
+    for is_apart in [false, true] {
+        let mut rig = if is_apart { Rig::with_cells_apart() } else { Rig::started() };
+        let first = rig.write(ALL, &[entry("INSERT", 1, 1, 1)]);
+        rig.settle();
+        assert_eq!(rig.ended(first), Ok(()));
+        let (before, begun) = (rig.controller.rollout().expect("a plan"), rig.now);
+        let call = rig.call(resize());
+        rig.settle();
+        let after = rig.controller.rollout().expect("a plan");
+        if is_apart {
+            let refused = rig.ended(call).expect_err("it would mix cells");
+            assert_eq!(refused.code, Code::FailedPrecondition);
+            assert!(refused.message.contains("each device has cells of its own of `cells`"), "{refused:?}");
+            assert_eq!((Arc::ptr_eq(&before, &after), rig.ended_at(call)), (true, begun));
+        } else {
+            assert_eq!(rig.ended(call), Ok(()), "device 2 alone has `cells`");
+            assert!(!Arc::ptr_eq(&before, &after), "the plan is another");
+        }
+        assert_eq!(values(&rig.holds(0, "table_entry { table_id: 1 }")), [1], "entries stay");
+    }
 }
 
 /// Each has lost a device that the other works on too: neither waits for the other to end.

@@ -7,12 +7,14 @@
 //! | 1 | `two`, `everywhere`, `packets` |
 //! | 2 | `three`, `everywhere`, `cells` |
 //! | 3 | `four`, `everywhere`, `right` with `members` |
+//!
+//! In a rack with cells apart, device 1 has `cells`, too.
 
 use base_time::{Duration, Time};
 use control_writes::{Count, Data, EntryKey};
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Output, Part, Planner, RegionMap, Reply, Rollout,
-    Ticket, Timing,
+    TableSizes, Ticket, Timing,
 };
 use p4runtime_proto::from_text;
 use p4runtime_proto::google::rpc::Code;
@@ -57,16 +59,25 @@ pub enum Passage {
 /// The way to the agents.
 pub type Channel = Box<dyn FnMut(usize, &Ask) -> Passage>;
 
-pub struct Rack;
+#[derive(Default)]
+pub struct Rack {
+    /// Two devices have `cells`.
+    is_apart: bool,
+    sizes: TableSizes,
+}
+
+/// Id of `cells`.
+const CELLS: u32 = 61;
 
 fn whole() -> P4Info {
     from_text(include_str!("rack.p4info.txtpb")).unwrap()
 }
 
 /// P4Info of one device.
-fn held(device: usize) -> P4Info {
+fn held(device: usize, is_apart: bool) -> P4Info {
     let mut info = whole();
-    let is_here = |id: Option<u32>| id.is_some_and(|id| HOLDS[device].contains(&id));
+    let has = |id: u32| HOLDS[device].contains(&id) || is_apart && device == 1 && id == CELLS;
+    let is_here = |id: Option<u32>| id.is_some_and(has);
     info.tables.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info.action_profiles.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info.counters.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
@@ -78,7 +89,7 @@ impl Planner for Rack {
     fn plan(&self, _: &ForwardingPipelineConfig, _: u64) -> std::result::Result<Rollout, Status> {
         let info = Arc::new(whole());
         let part = |device: usize| {
-            let own = held(device);
+            let own = held(device, self.is_apart);
             let config = ForwardingPipelineConfig { p4info: Some(own.clone()), ..Default::default() };
             Part::new(&format!("d{device}"), config, vec![], &own, &info).map(Some)
         };
@@ -102,6 +113,10 @@ impl Planner for Rack {
 
     fn replace(&mut self, map: RegionMap) -> std::result::Result<RegionMap, Status> {
         Ok(map)
+    }
+
+    fn resize(&mut self, sizes: TableSizes) -> std::result::Result<TableSizes, Status> {
+        Ok(std::mem::replace(&mut self.sizes, sizes))
     }
 }
 
@@ -202,8 +217,17 @@ pub struct Rig {
 impl Rig {
     /// With its program, and a primary controller.
     pub fn started() -> Rig {
+        Rig::of(Rack::default())
+    }
+
+    /// The same, with cells apart.
+    pub fn with_cells_apart() -> Rig {
+        Rig::of(Rack { is_apart: true, ..Rack::default() })
+    }
+
+    fn of(rack: Rack) -> Rig {
         let mut rig = Rig {
-            controller: Controller::new(Rack, 1, 0, TIMING),
+            controller: Controller::new(rack, 1, 0, TIMING),
             agents: HOLDS.iter().map(|_| Agent::new(Maker)).collect(),
             under_way: BTreeMap::new(),
             sent: 0,

@@ -11,7 +11,7 @@ use dataplane_api::Device;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::StreamMessageRequest;
 use p4runtime_proto::p4rack::v1::{Group, ShowResponse};
-use p4runtime_server::{Status, StreamId};
+use p4runtime_server::{Ahead, Status, StreamId};
 use state_journal::Batch;
 
 impl<C: Channel> Served for RackSwitch<C> {
@@ -129,6 +129,14 @@ impl<C: Channel> Served for RackSwitch<C> {
         let flows = self.flows.as_ref().and_then(RackFlows::deadline);
         let own = [timers, flows, self.controller.deadline()];
         held.chain(own.into_iter().flatten()).min()
+    }
+
+    fn take_work(&mut self) -> Option<Ahead> {
+        self.flows.as_mut().and_then(RackFlows::take_work)
+    }
+
+    fn take_reported(&mut self) -> Vec<String> {
+        self.flows.as_mut().map_or(vec![], RackFlows::take_reported)
     }
 
     fn is_busy(&self) -> bool {

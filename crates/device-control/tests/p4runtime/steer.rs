@@ -2,7 +2,7 @@
 
 use crate::setup::{Bench, both, both_bare, device, info, maker, racked, splitter};
 use base_time::Duration;
-use controller::{Planner, RegionMap, Rollout, Steer};
+use controller::{PlanChange, Planner, RegionMap, Rollout, Steer};
 use device_control::Event;
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
@@ -194,7 +194,7 @@ fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
     wanted.replace(moved.clone()).unwrap();
     let wanted = texts(wanted.plan(&config, 5).unwrap());
     let mut planner = splitter(maker());
-    planner.ahead(&config, Some(&moved), 5).unwrap()();
+    planner.ahead(&config, PlanChange::Map(&moved), 5).unwrap()();
     // The map that runs is another one still.
     assert_ne!(texts(planner.plan(&config, 6).unwrap()), wanted);
     planner.replace(moved).unwrap();

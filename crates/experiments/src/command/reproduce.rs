@@ -53,7 +53,7 @@ struct Exoplane {
     /// Figures or tables to reproduce; without any, list all
     #[arg(value_parser = find_exoplane)]
     figures: Vec<&'static Experiment>,
-    /// Directory of the rack of `fig14`
+    /// Directory of the racks of `fig14`, `fig16` and `ensembles`
     #[arg(long, value_name = "DIR", default_value = "examples/pinned")]
     racks: PathBuf,
     /// Output format

@@ -6,7 +6,7 @@ use crate::rack::Racked;
 use crate::replan;
 use base_time::Time;
 use controller::{Output, Reply, Ticket};
-use device_control::{AppFlows, Replanned, Resizing, percent};
+use device_control::{AppFlows, Resizing};
 
 /// The plan of the apps of one switch.
 pub(super) struct Replans {
@@ -77,30 +77,7 @@ impl Replans {
     /// Outcomes since the last call, for people.
     pub(super) fn take_reported(&mut self) -> Vec<String> {
         let reported = self.resizing.take_reported();
-        reported.into_iter().map(|reported| self.words(reported)).collect()
-    }
-
-    fn words(&self, reported: Replanned) -> String {
-        let each = |values: Vec<String>| {
-            let each = self.names.iter().zip(values).map(|(name, value)| format!("{name} {value}"));
-            each.collect::<Vec<_>>().join(", ")
-        };
-        let shares = |shares: Vec<u64>| each(shares.into_iter().map(percent).collect());
-        match reported {
-            Replanned::Begun(measured, rooms) => format!(
-                "shares of the traffic have changed ({}): another plan of flows at the switch is taking over: {}",
-                shares(measured),
-                each(rooms.iter().map(ToString::to_string).collect())
-            ),
-            Replanned::Done => "the other plan of flows has taken over".to_string(),
-            Replanned::Same(measured) => {
-                format!(
-                    "shares of the traffic have changed ({}), and the plan of flows is the same",
-                    shares(measured)
-                )
-            }
-            Replanned::Stays(why) => format!("the plan of flows stays: {why}"),
-        }
+        reported.iter().map(|reported| reported.words(&self.names)).collect()
     }
 }
 

@@ -327,6 +327,10 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
         let flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
+        let resizing = match args.agent.is_empty() {
+            true => p4rack::replan::resizing_of(&racked.rack, app, &flows),
+            false => None,
+        };
         let views = p4rack::views::views(&racked, 0, args.device_id).map_err(|found| wrong(&found, &map))?;
         for view in &views {
             report!("p4rack: device {} is the app `{}`", view.device, view.name);
@@ -345,6 +349,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 .first()
                 .map_or(base_time::Duration::ZERO, |app| app.failover.hold_down),
             flows,
+            resizing,
             views,
         });
         if !args.agent.is_empty() {
