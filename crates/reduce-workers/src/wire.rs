@@ -7,6 +7,7 @@ use aggregate::datagram::mac;
 use base_time::Rng;
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longest datagram.
@@ -52,7 +53,12 @@ enum Medium {
     Kernel(UdpSocket),
     /// Frames in datagrams, with the host's address and card.
     Cable(UdpSocket, Ipv4Addr, [u8; 6]),
-    Interface(Box<Interface>),
+    /// Behind a lock because its rings may be used by one thread at a time, and a wire may be shared.
+    Interface(Box<Mutex<Interface>>),
+}
+
+fn alone(interface: &mut Mutex<Interface>) -> &mut Interface {
+    interface.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Wire {
@@ -66,7 +72,8 @@ impl Wire {
                 Medium::Cable(socket, *address, *card)
             }
             Attachment::Interface { address, interface, cards } => {
-                Medium::Interface(Box::new(Interface::open(interface, *address, port, cards)?))
+                let interface = Interface::open(interface, *address, port, cards)?;
+                Medium::Interface(Box::new(Mutex::new(interface)))
             }
         };
         Ok(Wire { medium, port, loss, buffer: vec![0; MOST_BYTES] })
@@ -79,7 +86,7 @@ impl Wire {
         }
         // Errors of earlier datagrams, such as a switch that is away, are reported here.
         let _ = match &mut self.medium {
-            Medium::Interface(interface) => return interface.send(to, payload),
+            Medium::Interface(interface) => return alone(interface).send(to, payload),
             Medium::Kernel(socket) => socket.send_to(payload, (to, self.port)),
             Medium::Cable(socket, address, card) => {
                 let (source, destination) = (u32::from(*address), u32::from(to));
@@ -101,7 +108,7 @@ impl Wire {
         let wait = wait.max(QUIET);
         let socket = match &mut self.medium {
             Medium::Interface(interface) => {
-                let came = interface.receive(wait)?;
+                let came = alone(interface).receive(wait)?;
                 return (!self.loss.strikes()).then_some(came);
             }
             Medium::Kernel(socket) | Medium::Cable(socket, ..) => socket,
