@@ -12,6 +12,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
+/// Time after which a call that had no answer is tried again: perhaps etcd is electing another leader.
+const AGAIN: Duration = Duration::from_millis(50);
+
 /// Time after which a call of the store is given up, and another member asked.
 const PATIENCE: Duration = Duration::from_secs(1);
 
@@ -41,14 +44,17 @@ impl Leading {
         let (end, ended) = channel();
         let kept = Arc::clone(&lead);
         let keep = move || {
+            let mut wait = kept.interval();
             loop {
-                match ended.recv_timeout(kept.interval()) {
+                match ended.recv_timeout(wait) {
                     Err(RecvTimeoutError::Timeout) => {}
                     _ => return kept.end(&mut members),
                 }
-                if kept.keep(&mut members) == Err(EtcdError::Superseded) || !kept.holds(members.now()) {
+                let done = kept.keep(&mut members);
+                if done == Err(EtcdError::Superseded) || !kept.holds(members.now()) {
                     return lost();
                 }
+                wait = if done.is_ok() { kept.interval() } else { AGAIN };
             }
         };
         let thread = Builder::new().name("lease".to_string()).spawn(keep);

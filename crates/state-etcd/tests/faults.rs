@@ -40,6 +40,8 @@ struct Stats {
     /// Unacknowledged batches that the next leader has found.
     found: u64,
     kills: u64,
+    /// Leaders whose keys others have deleted.
+    deposed: u64,
 }
 
 fn after(state: &State, batch: &Batch) -> State {
@@ -217,6 +219,10 @@ fn minute(seed: u64, faults: Faults) -> Stats {
         let next = world.now + Duration::from_millis(rng.between(1, 6000));
         world.run_until(next);
         let one = rng.index(3);
+        if rng.chance(1, 3) {
+            let now = world.now;
+            world.etcd.change_leader(now);
+        }
         if rng.next_bool() {
             world.kill(alive[one]);
             alive[one] = start(&mut world);
@@ -231,7 +237,7 @@ fn minute(seed: u64, faults: Faults) -> Stats {
     let end = world.now + Duration::from_secs(20);
     world.run_until(end);
     let log = log.lock().unwrap();
-    log.stats
+    Stats { deposed: world.etcd.deleted, ..log.stats }
 }
 
 #[test]
@@ -249,10 +255,52 @@ fn no_acknowledged_batch_is_lost_and_one_controller_leads() {
         sum.failed += stats.failed;
         sum.found += stats.found;
         sum.kills += stats.kills;
+        sum.deposed += stats.deposed;
     }
     eprintln!("{tried} worlds of a minute: {sum:?}");
     // Each kind of trouble has come.
-    let Stats { leaders, acknowledged, large, failed, found, kills } = sum;
+    let Stats { leaders, acknowledged, large, failed, found, kills, deposed } = sum;
     assert!(leaders > tried && acknowledged > 100 * tried && large > tried && kills > tried);
+    assert!(deposed > tried);
     assert!(failed > 0 && found > 0);
+}
+
+/// A new leader of etcd extends the leases of controllers that have ended.
+#[test]
+fn the_next_controller_leads_in_time_when_the_leaders_of_both_have_ended() {
+    let mut world = World::new(36, Faults { lost: 0, repeated: 0, late: 0, paused: 0 });
+    let led: Arc<Mutex<BTreeMap<usize, Duration>>> = Arc::default();
+    let start = |world: &mut World, own: usize| {
+        let led = Arc::clone(&led);
+        world.start(own, move |mut connection| {
+            let layout = Layout::new("world");
+            let lead = seek(&mut connection, &layout, 2, "a test", &mut |_| ()).unwrap();
+            led.lock().unwrap().insert(own, connection.now());
+            loop {
+                connection.pause(lead.interval());
+                lead.keep(&mut connection).unwrap();
+            }
+        });
+    };
+    for own in 0..4 {
+        start(&mut world, own);
+        let end = world.now + Duration::from_secs(10);
+        world.run_until(end);
+    }
+    assert_eq!(
+        led.lock().unwrap().keys().copied().collect::<Vec<_>>(),
+        [0],
+        "one leads, however long it takes"
+    );
+    for own in 0..3 {
+        world.kill(own);
+        let killed = world.now;
+        world.etcd.change_leader(killed + Duration::from_secs(1));
+        let end = world.now + Duration::from_secs(10);
+        world.run_until(end);
+        let took = led.lock().unwrap()[&(own + 1)] - killed;
+        // The lease's length, an eighth, and an interval in which the last change may have been seen.
+        assert!(took < Duration::from_millis(2500), "{took:?}");
+        assert_eq!(led.lock().unwrap().len(), own + 2);
+    }
 }

@@ -17,6 +17,8 @@ pub struct KeyValue {
     pub key: ::prost::alloc::vec::Vec<u8>,
     #[prost(int64, tag = "2")]
     pub create_revision: i64,
+    #[prost(int64, tag = "3")]
+    pub mod_revision: i64,
     #[prost(bytes = "vec", tag = "5")]
     pub value: ::prost::alloc::vec::Vec<u8>,
 }
@@ -172,7 +174,7 @@ pub struct Compare {
     pub target: i32,
     #[prost(bytes = "vec", tag = "3")]
     pub key: ::prost::alloc::vec::Vec<u8>,
-    #[prost(oneof = "compare::TargetUnion", tags = "5, 7")]
+    #[prost(oneof = "compare::TargetUnion", tags = "5, 6, 7")]
     pub target_union: ::core::option::Option<compare::TargetUnion>,
 }
 /// Nested message and enum types in `Compare`.
@@ -256,6 +258,8 @@ pub mod compare {
     pub enum TargetUnion {
         #[prost(int64, tag = "5")]
         CreateRevision(i64),
+        #[prost(int64, tag = "6")]
+        ModRevision(i64),
         #[prost(bytes, tag = "7")]
         Value(::prost::alloc::vec::Vec<u8>),
     }

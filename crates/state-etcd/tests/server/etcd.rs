@@ -22,6 +22,7 @@ const SHORTEST: i64 = 2;
 struct Pair {
     value: Vec<u8>,
     created: i64,
+    modified: i64,
     lease: i64,
 }
 
@@ -37,9 +38,21 @@ pub struct Etcd {
     pairs: BTreeMap<Vec<u8>, Pair>,
     leases: BTreeMap<i64, Lease>,
     granted: i64,
+    /// Candidates that others have deleted.
+    pub deleted: u64,
 }
 
+/// Time by which a new leader of etcd extends all leases beyond their length: the election time-out.
+const EXTENDED: Duration = Duration::from_secs(1);
+
 impl Etcd {
+    /// Another member of etcd becomes its leader. It does not know when leases were extended.
+    pub fn change_leader(&mut self, now: Duration) {
+        for lease in self.leases.values_mut() {
+            lease.until = now + Duration::from_secs(lease.seconds as u64) + EXTENDED;
+        }
+    }
+
     /// Ends leases. etcd looks every 500 ms.
     pub fn expire(&mut self, now: Duration) {
         let ended: Vec<i64> =
@@ -75,6 +88,7 @@ impl Etcd {
             .map(|(key, pair)| KeyValue {
                 key: key.clone(),
                 create_revision: pair.created,
+                mod_revision: pair.modified,
                 value: pair.value.clone(),
             })
             .collect();
@@ -121,6 +135,9 @@ impl Etcd {
             (Some(TargetUnion::CreateRevision(revision)), CompareTarget::Create) => {
                 pair.map_or(0, |pair| pair.created) == *revision
             }
+            (Some(TargetUnion::ModRevision(revision)), CompareTarget::Mod) => {
+                pair.map_or(0, |pair| pair.modified) == *revision
+            }
             (Some(TargetUnion::Value(value)), CompareTarget::Value) => {
                 pair.is_some_and(|pair| pair.value == *value)
             }
@@ -144,11 +161,15 @@ impl Etcd {
             Request::RequestRange(range) => Some(Response::ResponseRange(self.range(range))),
             Request::RequestPut(PutRequest { key, value, lease }) => {
                 let created = self.pairs.get(key).map_or(self.revision, |pair| pair.created);
-                self.pairs.insert(key.clone(), Pair { value: value.clone(), created, lease: *lease });
+                let pair = Pair { value: value.clone(), created, modified: self.revision, lease: *lease };
+                self.pairs.insert(key.clone(), pair);
                 None
             }
             Request::RequestDeleteRange(DeleteRangeRequest { key, range_end }) => {
-                self.pairs.retain(|other, _| other < key || other >= range_end);
+                let is_deleted = |other: &Vec<u8>| other >= key && other < range_end;
+                let has_lease = |(key, pair): (&Vec<u8>, &Pair)| is_deleted(key) && pair.lease != 0;
+                self.deleted += u64::from(self.pairs.iter().any(has_lease));
+                self.pairs.retain(|other, _| !is_deleted(other));
                 None
             }
         };
