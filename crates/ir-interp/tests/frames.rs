@@ -156,7 +156,7 @@ fn timers_give_fresh_frames() {
     conserved(&switch);
 }
 
-/// Who has copied a memory does not read it again while its version stays.
+/// A copy of a memory is not made again while its version stays.
 #[test]
 fn the_version_of_a_memory_rises_with_calls_timers_and_writes() {
     let (mut switch, _) = switch();

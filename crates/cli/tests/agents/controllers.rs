@@ -330,7 +330,7 @@ const AT_ONCE: u8 = 32;
 /// The ports that are written.
 const WRITTEN: std::ops::RangeInclusive<u8> = 3..=250;
 
-/// What a client knows after its writes.
+/// Knowledge of a client after its writes.
 #[derive(Default)]
 pub struct Written {
     /// Ports with an entry, by the acknowledged writes.

@@ -33,13 +33,16 @@ impl Hosts {
         Hosts { client, net, ports }
     }
 
-    /// Sends until an answer comes; a frame may come before its device has a program.
+    /// Sends until the packet comes; a frame may come before its device has a program. Those that were sent again, with another far end, may come late.
     fn pass(from: &UdpSocket, to: &UdpSocket, of: Flow) -> Flow {
         let (begun, mut frame) = (Instant::now(), [0; 2000]);
         loop {
             from.send(&packet(of, b"hello", true)).unwrap();
             if let Ok(length) = to.recv(&mut frame) {
-                return flow(&frame[..length]);
+                let came = flow(&frame[..length]);
+                if came.src == of.src || came.dst == of.dst {
+                    return came;
+                }
             }
             assert!(begun.elapsed() < PATIENCE, "{of:?} does not arrive");
         }
