@@ -40,6 +40,22 @@ impl Sizes {
     }
 }
 
+/// A stand-in for a trace of ExoPlane's: 80 % of its packets are of as large a part of its flows as the paper states.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// Number of flows.
+    pub flows: u32,
+    /// Exponent of Zipf's law, in thousandths.
+    pub skew: u32,
+    /// Lengths of frames.
+    pub sizes: Sizes,
+}
+
+/// An Internet backbone: 6 % of more than six million 5-tuples.
+pub const BACKBONE_TRACE: Trace = Trace { flows: 6_000_000, skew: 978, sizes: Sizes::Backbone };
+/// The university data centre of IMC 2010: 10 % of the 5-tuples, which are 516 (section 4.1).
+pub const DATA_CENTRE_TRACE: Trace = Trace { flows: 5160, skew: 1064, sizes: Sizes::DataCentre };
+
 /// Random flows, the most popular one first.
 pub struct Traffic {
     flows: Vec<Flow>,

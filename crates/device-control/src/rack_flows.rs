@@ -117,7 +117,7 @@ impl RackFlows {
         self.work.take()
     }
 
-    /// What has become of plans of flows since the last call, for people.
+    /// Outcomes of plans of flows since the last call, for people.
     pub fn take_reported(&mut self) -> Vec<String> {
         std::mem::take(&mut self.reported)
     }

@@ -121,7 +121,7 @@ pub trait Served {
         None
     }
 
-    /// What it has done by itself since the last call, for the log.
+    /// Changes that it has made by itself since the last call, for the log.
     fn take_reported(&mut self) -> Vec<String> {
         vec![]
     }

@@ -57,6 +57,7 @@ mod pfabric;
 mod pias;
 mod pinned;
 mod pinning_mistakes;
+mod planned_apps;
 mod popular;
 mod pushed;
 mod qcn;

@@ -113,7 +113,7 @@ fn the_old_plan_stays_where_devices_have_cells_of_their_own() {
     let reported = notes(&report);
     let [begun, stays] = reported.as_slice() else { panic!("{:#?}", report.notes) };
     assert!(begun.contains("another plan of flows at the switch is taking over"), "{begun}");
-    let why = "each device has cells of its own of `east.AclIngress.seen`, and another plan would mix them";
+    let why = "each device has cells of its own of `west.AclIngress.seen`, and another plan would mix them";
     assert_eq!(*stays, format!("the plan of flows stays: {why}"));
     for load in &report.workloads {
         assert_eq!((load.lost, load.received), (0, load.sent), "{load:#?}");

@@ -40,7 +40,7 @@ pub(crate) struct Rig<C: Channel> {
     pub(crate) sent: Vec<StreamMessageResponse>,
     /// Work for threads that has not been done.
     pub(crate) works: Vec<Ahead>,
-    /// What the switch has done by itself.
+    /// Changes that the switch has made by itself.
     pub(crate) reported: Vec<String>,
 }
 

@@ -56,9 +56,18 @@ def address(text):
 def packet(src, dst, protocol, sport, dport, payload=b"p4rack"):
     """A frame of UDP or TCP over IPv4, with right checksums."""
     if protocol == UDP:
-        l4 = struct.pack("!HHHH", sport, dport, 8 + len(payload), 0) + payload
-    else:
-        l4 = struct.pack("!HHIIBBHHH", sport, dport, 1, 2, 0x50, 0x10, 512, 0, 0) + payload
+        return summed(src, dst, UDP, struct.pack("!HHHH", sport, dport, 8 + len(payload), 0) + payload)
+    return segment(src, dst, sport, dport, 1, 2, 0x10, payload=payload)
+
+
+def segment(src, dst, sport, dport, seq, ack, flags, options=b"", payload=b""):
+    """A frame of TCP over IPv4. `flags` are those from FIN on."""
+    words = 5 + len(options) // 4
+    return summed(src, dst, TCP, struct.pack("!HHIIBBHHH", sport, dport, seq, ack, words << 4, flags, 512, 0, 0) + options + payload)
+
+
+def summed(src, dst, protocol, l4):
+    """A frame whose checksums are filled in."""
     pseudo = address(src) + address(dst) + struct.pack("!BBH", 0, protocol, len(l4))
     total = checksum(pseudo + l4 + b"\0" * (len(l4) % 2))
     at = 6 if protocol == UDP else 16

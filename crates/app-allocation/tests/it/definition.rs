@@ -100,7 +100,7 @@ fn app(drawn: &Drawn, at: usize) -> Vec<Assigned> {
 }
 
 /// Units of each memory, the part that does not grow on each of `places`.
-fn memory(place: &Place, rows: usize, flows: u64, places: u64) -> Vec<u64> {
+pub fn memory(place: &Place, rows: usize, flows: u64, places: u64) -> Vec<u64> {
     let mut units: Vec<u64> = (0..rows).map(|row| place.fixed[row] * places).collect();
     for object in &place.objects {
         let (number, of) = object.per_flow;
@@ -138,7 +138,7 @@ fn sorted(mut parts: Vec<u64>) -> Vec<u64> {
 }
 
 /// The latency in the unit of [`Assigned`].
-fn cost(found: &app_allocation::Allocation) -> u64 {
+pub fn cost(found: &app_allocation::Allocation) -> u64 {
     u64::try_from(found.cost / i128::from(app_allocation::ONE / 1000)).unwrap()
 }
 

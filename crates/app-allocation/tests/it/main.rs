@@ -2,6 +2,7 @@
 
 mod definition;
 mod drawn;
+mod integer;
 mod invariances;
 #[path = "../large.rs"]
 mod large;

@@ -1,6 +1,6 @@
 //! `p4rack traffic`
 
-use app_trials::traffic::{Sizes, Traffic};
+use app_trials::traffic::{BACKBONE_TRACE, DATA_CENTRE_TRACE, Sizes, Trace, Traffic};
 use base_pcap::{Frame, Writer};
 use cli::ExitCode;
 use cli::output;
@@ -14,8 +14,12 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   p4rack traffic --flows 1000000 --skew 0.99 -o traffic.pcap
-  p4rack traffic --flows 10000 --packets 50000 --sizes backbone --rate 2000000 -o backbone.pcap")]
+  p4rack traffic --flows 10000 --packets 50000 --sizes backbone --rate 2000000 -o backbone.pcap
+  p4rack traffic --like data-centre --packets 50000 -o data-centre.pcap")]
 pub struct Args {
+    /// Stand-in for a trace of ExoPlane's, instead of --flows, --skew and --sizes: a backbone with 6 million flows, of which 6 % have 80 % of the packets, or a data centre with 5,160 flows, of which 10 % have as much
+    #[arg(long, value_name = "backbone | data-centre", value_parser = like, conflicts_with_all = ["flows", "skew", "sizes"])]
+    like: Option<Trace>,
     /// Number of flows
     #[arg(long, default_value = "1000000", value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     flows: u32,
@@ -45,6 +49,14 @@ fn skew(text: &str) -> Result<u32, String> {
         return Err("it must be 0 to 4".to_string());
     }
     Ok((skew * 1000.0).round() as u32)
+}
+
+fn like(text: &str) -> Result<Trace, String> {
+    match text {
+        "backbone" => Ok(BACKBONE_TRACE),
+        "data-centre" => Ok(DATA_CENTRE_TRACE),
+        _ => Err("write `backbone` or `data-centre`".to_string()),
+    }
 }
 
 fn sizes(text: &str) -> Result<Sizes, String> {
@@ -80,9 +92,11 @@ fn failed(path: &Path, why: &Error) -> ExitCode {
 
 /// Writes the capture. Returns the packets by the popularity of their flows, for a person.
 fn write(args: &Args, to: impl Write) -> Result<String, Error> {
-    let mut traffic = Traffic::new(args.flows, args.skew, args.sizes, args.seed);
+    let Trace { flows, skew, sizes } =
+        args.like.unwrap_or(Trace { flows: args.flows, skew: args.skew, sizes: args.sizes });
+    let mut traffic = Traffic::new(flows, skew, sizes, args.seed);
     let mut writer = Writer::new(to)?;
-    let mut of_flows = vec![0u64; args.flows as usize];
+    let mut of_flows = vec![0u64; flows as usize];
     for number in 0..args.packets {
         let (rank, frame) = traffic.draw();
         of_flows[rank] += 1;
@@ -92,7 +106,7 @@ fn write(args: &Args, to: impl Write) -> Result<String, Error> {
     writer.flush()?;
     let seen = of_flows.iter().filter(|packets| **packets > 0).count();
     let mut text =
-        format!("{}: {} packets of {seen} of {} flows\n", args.output.display(), args.packets, args.flows);
+        format!("{}: {} packets of {seen} of {flows} flows\n", args.output.display(), args.packets);
     for top in [10, 100, 1000, 10_000].into_iter().filter(|top| *top < of_flows.len()) {
         let packets: u64 = of_flows[..top].iter().sum();
         text += &format!(
@@ -111,7 +125,7 @@ mod tests {
 
     fn args(sizes: Sizes) -> Args {
         let output = PathBuf::from("x.pcap");
-        Args { flows: 2000, skew: 990, packets: 20_000, sizes, rate: 500_000, seed: 3, output }
+        Args { like: None, flows: 2000, skew: 990, packets: 20_000, sizes, rate: 500_000, seed: 3, output }
     }
 
     /// Frames in their order and at their times, as many of the popular flows as Zipf's law says.
@@ -146,8 +160,31 @@ mod tests {
         assert!(again == file, "the same arguments give the same file");
     }
 
+    /// 516 of 5,160 flows have 80 % of the packets.
+    #[test]
+    fn a_capture_like_a_data_centres_has_its_skew() {
+        let mut args = Args { like: Some(DATA_CENTRE_TRACE), ..args(Sizes::Fixed(60)) };
+        args.packets = 40_000;
+        let mut file = vec![];
+        let summary = write(&args, &mut file).unwrap();
+        assert!(summary.contains(" of 5160 flows"), "{summary}");
+        let (mut flows, mut longest) = (std::collections::BTreeMap::new(), 0);
+        for record in Reader::new(file.as_slice()).unwrap().map(Result::unwrap) {
+            longest = longest.max(record.frame.len());
+            *flows.entry((record.frame[23], record.frame[26..38].to_vec())).or_insert(0u64) += 1;
+        }
+        assert_eq!(longest, 1400, "lengths of a data centre");
+        let mut counts: Vec<u64> = flows.into_values().collect();
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        let part = counts[..516].iter().sum::<u64>() as f64 / 40_000.0;
+        // The flows that are drawn most often are a little above the law.
+        assert!((0.79..0.83).contains(&part), "{part}");
+    }
+
     #[test]
     fn arguments_are_checked() {
+        assert_eq!((like("backbone"), like("data-centre")), (Ok(BACKBONE_TRACE), Ok(DATA_CENTRE_TRACE)));
+        assert!(like("campus").is_err());
         assert_eq!((skew("0.99"), skew("1")), (Ok(990), Ok(1000)));
         assert!(["-1", "5", "x", "NaN"].into_iter().all(|text| skew(text).is_err()));
         assert!(["59", "1515", "wide"].into_iter().all(|text| sizes(text).is_err()));

@@ -17,7 +17,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     run,
 };
 
-/// What the steps have made of an app in the program of the switch.
+/// An app in the program of the switch, after the five steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Merged {
     name: String,
