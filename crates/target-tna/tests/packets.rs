@@ -679,6 +679,12 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
         let text = copies(use_of).replace(" packet.emit(hdr.next);", "");
         assert_eq!(refusal(&text), of("egress after multicast", unsent), "{use_of}");
     }
+    let update = "update_checksum(hdr.next.isValid(), { hdr.first.op, hdr.first.at }, hdr.added.more, HashAlgorithm.csum16);";
+    let sum = copies("").replace(" packet.emit(hdr.next);", "").replace(
+        "control Compute(inout headers_t hdr, inout meta_t meta) { apply { } }",
+        &format!("control Compute(inout headers_t hdr, inout meta_t meta) {{ apply {{ {update} }} }}"),
+    );
+    assert_eq!(refusal(&sum), of("egress after multicast", unsent));
     let key = copies("").replace("key = { std.egress_port : exact; }", "key = { hdr.next.more : exact; }");
     assert_eq!(refusal(&key.replace(" packet.emit(hdr.next);", "")), of("egress after multicast", unsent));
 }
