@@ -4,9 +4,9 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "fig7", "fig9", "fig10", "fig11", "fig12", "fig13", "fig14", "fig18", "fig19", "fig20", "fig21", "fig22",
-    "rtt", "table1", "table2", "table3", "table4",
+    "rtt", "stages", "table1", "table2", "table3", "table4",
 ];
 
 fn reproduce(args: &[&str]) -> Output {
@@ -267,6 +267,18 @@ fn a_hand_over_lengthens_round_trips() {
         let percent: f64 = difference.trim_end_matches('%').parse().expect("a number");
         assert!((0.1..100.0).contains(&percent), "{row}");
     }
+}
+
+/// Section 7.2: 10 stages with compression, 4 without; the numbers are those of the documentation.
+#[test]
+fn compression_takes_more_than_half_of_the_stages_of_a_router() {
+    let found = rows(&["stages"]);
+    let row = |name: &str| found.iter().find(|row| row["resource"] == name).expect("a row");
+    let numbers = |name: &str| (number(row(name), "with"), number(row(name), "without"));
+    assert_eq!(numbers("stages"), (7.0, 3.0));
+    assert_eq!(numbers("stateful ALUs"), (20.0, 0.0));
+    let (with, without) = numbers("SRAM");
+    assert!((600.0..1000.0).contains(&(with - without)), "{with} and {without}");
 }
 
 /// FlexSwitch's Table 3: by TCP short transfers take several times as long on average, and about as long at the median.

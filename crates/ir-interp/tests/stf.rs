@@ -43,6 +43,7 @@ tests! {
     tables
     tna_externs
     tna_filters
+    tna_lookup
     tna_math
     tna_parser
     tna_paths

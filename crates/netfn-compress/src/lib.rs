@@ -26,7 +26,7 @@
 //! // a UDP flow over IPv4: EtherType and headers, 30 bytes, are 40 44 44 13 13 13 ... bytes on the link
 //! ```
 //!
-//! [`wire`] has the format. It is made of whole fields, each there or not, so that a P4 parser reads it: `p4/compress.p4` does all of it in P4.
+//! [`wire`] has the format. It is made of whole fields, each there or not, so that a P4 parser reads it: `p4/compress.p4` does all of it in P4. `p4/compress_tna.p4` is for a Tofino.
 
 mod block;
 pub mod compress;

@@ -1,25 +1,46 @@
 //! `crates/netfn-compress/p4/compress.p4` and the frame externs of netfn-compress understand each other: what either makes short the other makes
-//! long again, byte for byte; frames that are lost in between harm no others.
+//! long again, byte for byte; frames that are lost in between harm no others. `compress_tna.p4` does the same for a Tofino, but for frames that
+//! the extern makes short.
 
 use base_diag::SourceMap;
 use base_time::{Rng, Time};
 use compiler::{Until, compile};
 use netfn_compress::{Compressor, Decompressor};
 use p4rack::Disk;
-use p4rack::run::{Engine, Job};
+use p4rack::run::{Engine, Job, entries};
 use std::path::Path;
 
 const CONTEXTS: u16 = 1024;
 
 fn switch(engine: Engine) -> device::Switch {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netfn-compress/p4/compress.p4");
+    loaded("compress.p4", "", engine)
+}
+
+/// The program for a Tofino; frames leave by `port`.
+fn tofino(engine: Engine, port: u32) -> device::Switch {
+    let route = format!(
+        "[[table.\"Ingress.mac_forwarding\"]]\nkey = [0x020000000001]\naction = \"to_port\"\nargs = [{port}]\n"
+    );
+    loaded("compress_tna.p4", &route, engine)
+}
+
+fn loaded(name: &str, filling: &str, engine: Engine) -> device::Switch {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../netfn-compress/p4").join(name);
     let mut map = SourceMap::new();
     let options = p4_syntax::Options::default();
     let compiled = compile(&path.display().to_string(), &Disk, &options, Until::Elaborated, &mut map);
     let program = compiled.program.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let fillings = match filling {
+        "" => vec![],
+        text => {
+            let start = p4rack::sources::add("entries.toml", text, &mut map).expect("it is short");
+            let filled = entries::read(&program, Path::new("entries.toml"), text, start);
+            vec![filled.unwrap_or_else(|found| panic!("{found:?}"))]
+        }
+    };
     let job = Job {
         program,
-        fillings: vec![],
+        fillings,
         seed: 1,
         interval: None,
         cpu_port: None,
@@ -104,9 +125,19 @@ fn frame(rng: &mut Rng, n: u32) -> Vec<u8> {
     out
 }
 
-/// Sends frames through both ends: 2,000, which all have to come, and as many of which one in eight is lost in between. Gives the
-/// bytes before and on the link.
+/// As [`sent_over`] a link that corrupts what says how headers were, now and then.
 fn sent(
+    short: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+    long: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> (usize, usize) {
+    sent_over(0, true, short, long)
+}
+
+/// Sends frames of at least `least` bytes through both ends: 2,000, which all have to come, and as many of which one in eight is lost in between. Gives the
+/// bytes before and on the link.
+fn sent_over(
+    least: usize,
+    corrupts: bool,
     mut short: impl FnMut(&[u8]) -> Option<Vec<u8>>,
     mut long: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> (usize, usize) {
@@ -114,7 +145,8 @@ fn sent(
     let (mut before, mut on_link, mut came) = (0, 0, 0);
     for n in 0..4000 {
         assert!(n != 2000 || came == n, "{came} of {n} came, and none was lost");
-        let frame = frame(&mut rng, n);
+        let mut frame = frame(&mut rng, n);
+        frame.resize(frame.len().max(least), 0);
         let compressed = short(&frame).expect("everything goes on");
         before += frame.len();
         on_link += compressed.len();
@@ -126,7 +158,7 @@ fn sent(
         if is_compressed {
             // Links pad; and what says how headers were is wrong now and then.
             arrived.resize(arrived.len().max(60), 0xee);
-            let wrong = n >= 2000 && rng.below(16) == 0 && compressed[17] & 0x50 != 0x50;
+            let wrong = n >= 2000 && rng.below(16) == 0 && corrupts && compressed[17] & 0x50 != 0x50;
             arrived[rng.between(14, 22) as usize] ^= u8::from(wrong) << rng.below(8);
         }
         if let Some(long) = long(&arrived) {
@@ -165,4 +197,38 @@ fn the_program_makes_long_what_the_extern_makes_short() {
 fn two_switches_understand_each_other() {
     let [mut left, mut right] = [switch(Engine::Native), switch(Engine::Native)];
     sent(|frame| through(&mut left, 1, frame), |frame| through(&mut right, 2, frame));
+}
+
+/// Frames that a Tofino receives have 60 bytes.
+const LEAST: usize = 60;
+
+#[test]
+fn a_tofino_makes_short_what_the_extern_makes_long() {
+    for engine in [Engine::Native, Engine::Interp] {
+        let (mut switch, mut extern_) = (tofino(engine, 2), Decompressor::new(CONTEXTS));
+        let (before, on_link) = sent_over(
+            LEAST,
+            true,
+            |frame| through(&mut switch, 1, frame),
+            |frame| extern_.decompress(2, frame),
+        );
+        // One of the six flows is TCP over IPv4 without options.
+        assert!(on_link < before, "{before} bytes became {on_link}");
+    }
+}
+
+#[test]
+fn two_tofinos_understand_each_other() {
+    for engine in [Engine::Native, Engine::Interp] {
+        let [mut left, mut right] = [tofino(engine, 2), tofino(engine, 1)];
+        let restored = |frame: &[u8]| {
+            let mut long = through(&mut right, 2, frame)?;
+            if frame[12..14] == [0x12, 0x34] && long[12..14] == [8, 0] {
+                // What the link has padded it with.
+                long.truncate(14 + usize::from(u16::from_be_bytes([long[16], long[17]])));
+            }
+            Some(long)
+        };
+        sent_over(LEAST, false, |frame| through(&mut left, 1, frame), restored);
+    }
 }

@@ -5,7 +5,7 @@
 //! egress:  parser: bridge, then each header whose bit is set;   meta.user.port = bridge.user0; egress; deparser: ethernet, ipv4
 //! ```
 //!
-//! The deparser has to emit each header once, in one order. The bridge is part of the packet that egress counts: counters of egress count its bytes less.
+//! The deparser has to emit each header once, in one order. Headers that it never emits end in ingress: egress may not use them. The bridge is part of the packet that egress counts: counters of egress count its bytes less.
 
 use crate::original::{has_code, metadata, refused};
 use crate::times;
@@ -147,11 +147,13 @@ impl Bridge {
                 "stacks, unions and headers of variable length do not pass the traffic manager",
             ));
         }
-        let (mut once, mut declared) = (headers.clone(), all);
-        once.sort();
-        declared.sort();
-        if once != declared {
+        let once: BTreeSet<&String> = headers.iter().collect();
+        if once.len() != headers.len() {
             return Err(place(deparser.span, "the deparser has to emit each header once"));
+        }
+        let unsent: Vec<&String> = all.iter().filter(|path| !once.contains(path)).collect();
+        if let Some(span) = use_of(program, &unsent) {
+            return Err(place(span, "the deparser does not emit this header"));
         }
         let mut values = vec![];
         if !flatten_values(program, &user_type, String::new(), &mut values) {
@@ -217,6 +219,26 @@ fn emitted(program: &Program, block: &Block, headers: &mut Vec<String>) -> Resul
         }
     }
     Ok(())
+}
+
+/// The first place where egress, or the code of checksums after it, uses one of the headers.
+fn use_of(program: &Program, headers: &[&String]) -> Option<Span> {
+    let mut found = None;
+    let mut look = |expr: &Expr| {
+        let is_one =
+            program.is_header(&expr.ty) && path(program, expr).is_some_and(|p| headers.contains(&&p));
+        if is_one && found.is_none() {
+            found = Some(expr.span);
+        }
+    };
+    for id in of_egress(program).into_iter().chain(program.stage_control("compute_checksum")) {
+        let control = program.control(id);
+        let bodies = control.actions.iter().map(|action| &action.body).chain([&control.body]);
+        bodies.for_each(|body| visit::all_exprs(body, &mut look));
+        let keys = control.tables.iter().flat_map(|table| &table.keys);
+        keys.for_each(|key| visit::subexprs(&key.expr, &mut look));
+    }
+    found
 }
 
 /// Names of the fields that lead to a place, from a variable on.

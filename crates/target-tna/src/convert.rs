@@ -20,7 +20,7 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
-/// What the new program may do in another way.
+/// Freedom of the new program to differ.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Options {
     /// Times count steps of 1,024 ns: a Tofino cannot divide its nanoseconds by 1,000.

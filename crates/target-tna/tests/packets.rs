@@ -119,6 +119,9 @@ fn copies_pass_egress() {
     let resizes =
         copies("if (hdr.first.op == 4) { hdr.next.setValid(); hdr.next.more = 5; hdr.added.setInvalid(); }");
     let same_length = copies("").replace("hdr.added.setValid();", "");
+    // A header that ends in ingress.
+    let unsent = copies("").replace(" packet.emit(hdr.next);", "");
+    assert_ne!(unsent, copies(""));
     for (text, counts_bytes) in [
         (copies(""), false),
         (same_length, true),
@@ -126,6 +129,7 @@ fn copies_pass_egress() {
         (length, false),
         (start, false),
         (resizes, false),
+        (unsent, false),
     ] {
         let (converted, mut first, mut second) = both(&text);
         for switch in [&mut first, &mut second] {
@@ -663,9 +667,26 @@ fn what_tna_does_not_have_is_refused_with_its_place() {
     let alone = "the deparser has to emit headers without conditions, and nothing else";
     assert_eq!(deparser(condition), of("egress after multicast", alone));
     assert_eq!(
-        deparser("packet.emit(hdr.first); packet.emit(hdr.added);"),
+        deparser(&format!("{emits} packet.emit(hdr.first);")),
         of("egress after multicast", "the deparser has to emit each header once")
     );
+    let unsent = "the deparser does not emit this header";
+    for use_of in [
+        "hdr.next.setValid();",
+        "if (hdr.next.isValid()) { hdr.first.op = 1; }",
+        "meta.sum = (bit<32>)hdr.next.more;",
+    ] {
+        let text = copies(use_of).replace(" packet.emit(hdr.next);", "");
+        assert_eq!(refusal(&text), of("egress after multicast", unsent), "{use_of}");
+    }
+    let update = "update_checksum(hdr.next.isValid(), { hdr.first.op, hdr.first.at }, hdr.added.more, HashAlgorithm.csum16);";
+    let sum = copies("").replace(" packet.emit(hdr.next);", "").replace(
+        "control Compute(inout headers_t hdr, inout meta_t meta) { apply { } }",
+        &format!("control Compute(inout headers_t hdr, inout meta_t meta) {{ apply {{ {update} }} }}"),
+    );
+    assert_eq!(refusal(&sum), of("egress after multicast", unsent));
+    let key = copies("").replace("key = { std.egress_port : exact; }", "key = { hdr.next.more : exact; }");
+    assert_eq!(refusal(&key.replace(" packet.emit(hdr.next);", "")), of("egress after multicast", unsent));
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod hand_over;
 mod lab;
 mod p4com;
 mod rtt;
+mod stages;
 mod table1;
 mod table2;
 mod table3;
@@ -51,7 +52,7 @@ pub struct Experiment {
 }
 
 /// Flightplan's, in the paper's order.
-pub const EXPERIMENTS: [&Experiment; 17] = [
+pub const EXPERIMENTS: [&Experiment; 18] = [
     &fig7::EXPERIMENT,
     &fig9::EXPERIMENT,
     &fig10::EXPERIMENT,
@@ -65,6 +66,7 @@ pub const EXPERIMENTS: [&Experiment; 17] = [
     &fig21::EXPERIMENT,
     &fig22::EXPERIMENT,
     &rtt::EXPERIMENT,
+    &stages::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &table3::EXPERIMENT,

@@ -3,7 +3,7 @@
 use base_diag::codes::emulate::EMULATION;
 use base_diag::{Diagnostic, SourceMap};
 use ir::Program;
-use rmt_fit::{Device, Report, Resource};
+use rmt_fit::{Device, PipeReport, Report, Resource};
 use std::collections::BTreeMap;
 
 /// Units of each resource, by the model of `p4rack fit`.
@@ -18,8 +18,7 @@ pub fn used(name: &str, program: &str) -> Result<BTreeMap<Resource, u32>, Vec<Di
     if !fit.fits() {
         return Err(fit.diagnostics(&map));
     }
-    let report = fit.report(&map);
-    report.pipes.into_iter().next().map(|pipe| pipe.total).ok_or_else(|| failed("there is no pipe"))
+    Ok(first(fit.report(&map))?.total)
 }
 
 /// A program's placement, whether it fits or not.
@@ -29,6 +28,19 @@ pub fn used(name: &str, program: &str) -> Result<BTreeMap<Resource, u32>, Vec<Di
 /// Those of the program.
 pub fn placed(program: &Program, map: &SourceMap) -> Result<Report, Vec<Diagnostic>> {
     Ok(rmt_fit::fit(program, &device()?)?.report(map))
+}
+
+/// The placement of a program with one pipe, whether it fits or not.
+///
+/// # Errors
+///
+/// Those of the program.
+pub fn pipe(program: &Program, map: &SourceMap) -> Result<PipeReport, Vec<Diagnostic>> {
+    first(placed(program, map)?)
+}
+
+fn first(report: Report) -> Result<PipeReport, Vec<Diagnostic>> {
+    report.pipes.into_iter().next().ok_or_else(|| failed("there is no pipe"))
 }
 
 fn device() -> Result<Device, Vec<Diagnostic>> {
