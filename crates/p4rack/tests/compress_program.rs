@@ -228,7 +228,7 @@ fn two_tofinos_understand_each_other() {
         let restored = |frame: &[u8]| {
             let mut long = through(&mut right, 2, frame)?;
             if frame[12..14] == [0x12, 0x34] && long[12..14] == [8, 0] {
-                // What the link has padded it with.
+                // Without the padding of the link.
                 long.truncate(14 + usize::from(u16::from_be_bytes([long[16], long[17]])));
             }
             Some(long)
