@@ -11,14 +11,15 @@ use device::{Options, Switch};
 use p4rack::Racked;
 use std::collections::BTreeMap;
 
-/// Rack, device, and the least number of packets that have to leave.
-const PARTS: [(&str, &str, usize); 6] = [
-    ("fat-tree/figure-7/RACK.toml", "edge-0-1", 200),
-    ("slice/plain.toml", "nic", 10),
-    ("headerless/RACK.toml", "nic", 10),
-    ("ananta/RACK.toml", "agent1", 200),
-    ("pias/plain.toml", "tor", 200),
-    ("hedera/RACK.toml", "lower", 200),
+/// Rack, device, the least number of packets that have to leave, and whether times count steps of 1,024 ns.
+const PARTS: [(&str, &str, usize, bool); 7] = [
+    ("fat-tree/figure-7/RACK.toml", "edge-0-1", 200, false),
+    ("slice/plain.toml", "nic", 10, false),
+    ("headerless/RACK.toml", "nic", 10, false),
+    ("ananta/RACK.toml", "agent1", 200, false),
+    ("pias/plain.toml", "tor", 200, false),
+    ("hedera/RACK.toml", "lower", 200, false),
+    ("crosspod/resource-saver.toml", "left", 200, true),
 ];
 const PACKETS: usize = 1500;
 /// No parser of these programs wants more bytes.
@@ -103,12 +104,12 @@ fn sorted(mut outputs: Vec<Output>) -> Vec<Output> {
 }
 
 /// The part and its conversion, with the rack's entries.
-fn both(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
+fn both(racked: &Racked, app: usize, device: usize, ticks: bool) -> [Switch; 2] {
     let placed = racked.part(app, device).expect("it runs a program");
     let mut map = SourceMap::new();
     let original =
         reparse("part.p4", placed.text, &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)));
-    let converted = target_tna::convert(&original, target_tna::Options::default())
+    let converted = target_tna::convert(&original, target_tna::Options { ticks })
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let converted = reparse("part.tna.p4", &converted.text, &mut map)
         .unwrap_or_else(|found| panic!("{}\n{}", converted.text, text(&found, &map)));
@@ -123,17 +124,22 @@ fn both(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
 
 #[test]
 fn converted_parts_send_the_same_packets() {
-    for (file, name, least) in PARTS {
+    for (file, name, least, ticks) in PARTS {
         let racked = example(file);
         let placed = racked.parts().find(|placed| placed.name == name).expect("a device with a program");
         let (app, device) = (placed.app, placed.device);
-        let mut switches = both(&racked, app, device);
+        let mut switches = both(&racked, app, device, ticks);
         let mut frames = Frames { rng: Rng::new(11), pools: pools(&racked, app, device) };
-        let (mut now, mut sent) = (Time::ZERO, 0);
+        let step = if ticks { Duration::from_ns(1024) } else { Duration::from_us(1) };
+        let (mut now, mut sent) = ([Time::ZERO; 2], 0);
         for _ in 0..PACKETS {
-            now += Duration::from_us(3);
+            now = [now[0] + Duration::from_us(3), now[1] + step + step + step];
             let (port, frame) = (frames.port(), frames.next());
-            let [original, converted] = switches.each_mut().map(|s| sorted(s.process(port, &frame, now)));
+            let mut times = now.into_iter();
+            let [original, converted] = switches.each_mut().map(|s| {
+                let now = times.next().unwrap_or(Time::ZERO);
+                sorted(s.process(port, &frame, now))
+            });
             sent += original.len();
             assert_eq!(original, converted, "{file}, {name}: port {port}, {frame:02x?}");
         }
