@@ -145,7 +145,11 @@ fn main() {
         }
         let pairs = f64::from(PACKETS) * f64::from(layout.lanes);
         let shown = |seconds: f64| {
-            format!("{:.1} M pairs/s, {:.0} ns a packet", pairs / seconds / 1e6, seconds * 1e9 / f64::from(PACKETS))
+            format!(
+                "{:.1} M pairs/s, {:.0} ns a packet",
+                pairs / seconds / 1e6,
+                seconds * 1e9 / f64::from(PACKETS)
+            )
         };
         let in_c = if peer.is_some() { shown(best.1) } else { "no C compiler".into() };
         println!("{name}: {}; in C {in_c}", shown(best.0));

@@ -13,7 +13,9 @@ pub const BYTES: Experiment = Experiment {
     about: "Word count: bytes on the reducer's link that a switch saves, by mappers. At best it leaves a pair for each word; the paper says 1/N.",
     set: SET,
     leaves_out: LEAVES_OUT,
-    run: |_| Ok(shown(&[(1000, 3, 1_000_000), (1000, 3, 6_000_000), (1000, 6, 1_000_000), (1000, 12, 1_000_000)])),
+    run: |_| {
+        Ok(shown(&[(1000, 3, 1_000_000), (1000, 3, 6_000_000), (1000, 6, 1_000_000), (1000, 12, 1_000_000)]))
+    },
 };
 
 pub const SKEWS: Experiment = Experiment {
@@ -22,7 +24,13 @@ pub const SKEWS: Experiment = Experiment {
     set: SET,
     leaves_out: LEAVES_OUT,
     run: |_: &mut Lab<'_>| -> Result<Shown, Vec<Diagnostic>> {
-        Ok(shown(&[(800, 6, 500_000), (1000, 6, 1_000_000), (1200, 6, 3_000_000), (1500, 6, 10_000_000), (1500, 6, 300_000_000)]))
+        Ok(shown(&[
+            (800, 6, 500_000),
+            (1000, 6, 1_000_000),
+            (1200, 6, 3_000_000),
+            (1500, 6, 10_000_000),
+            (1500, 6, 300_000_000),
+        ]))
     },
 };
 

@@ -1,0 +1,215 @@
+"""`p4rack.spark` with Spark's standalone cluster on hosts of their own: one executor on each of four, the driver on the reducer's (`hosts.py`).
+
+The bytes that reach the driver's host are those of the emulator, with and without reduction; executors and the switch end in the middle of calls. Without
+pyspark or root it says so, and the exit status is 77.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import hosts as lab  # noqa: E402
+
+try:
+    import pyspark
+except ImportError:
+    print("skipped: pyspark cannot be imported; `pip install pyspark` (it needs Java), then run this again")
+    sys.exit(77)
+if lab.missing():
+    print(f"skipped: {lab.missing()}")
+    sys.exit(77)
+
+import p4rack.spark  # noqa: E402
+
+COUNT = 4
+# Calls of which the one with the fewest bytes counts: what a process repeats because it waited for the processor is not the protocol's.
+RUNS = 10
+HOME = Path(pyspark.__file__).parent
+
+
+def folded(pairs):
+    found = {}
+    for key, value in pairs:
+        found[key] = found.get(key, 0) + value
+    return found
+
+
+def data(count, keys):
+    """Pairs of each partition. Keys are numbers, so no texts of keys travel."""
+    chance = random.Random(1)
+    one = lambda: (int(keys * chance.random() ** 2), 1)  # noqa: E731
+    return [list(folded(one() for _ in range(count)).items()) for _ in range(COUNT)]
+
+
+class Cluster:
+    """Spark's master beside the driver, and a worker on each host, on the network of control."""
+
+    def __init__(self, hosts):
+        place = hosts.place
+        address = hosts.master.control
+        environment = {
+            **os.environ,
+            "SPARK_HOME": str(HOME),
+            "SPARK_LOCAL_DIRS": str(place / "local"),
+            "SPARK_WORKER_DIR": str(place / "work"),
+            "SPARK_DAEMON_MEMORY": "256m",
+            "SPARK_NO_DAEMONIZE": "1",
+        }
+        command = [HOME / "bin/spark-class", "org.apache.spark.deploy"]
+
+        def start(host, role, *words):
+            settings = {**environment, "SPARK_LOCAL_IP": host.control}
+            words = [str(command[0]), f"{command[1]}.{role}", "--host", host.control, "--webui-port", "0", *words]
+            return host.start(*words, log=place / f"{host.name}.log", env=settings)
+
+        self.processes = [start(hosts.master, "master.Master", "--port", "7077")]
+        for host in hosts.hosts[:-1]:
+            self.processes.append(start(host, "worker.Worker", "--cores", "1", "--memory", "768m", f"spark://{address}:7077"))
+        os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP=address)
+        settings = {
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+            "spark.driver.host": address,
+            "spark.driver.bindAddress": address,
+            "spark.driver.memory": "512m",
+            "spark.executor.memory": "512m",
+            "spark.executor.cores": "1",
+            "spark.executorEnv.PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "spark.executorEnv.SPARK_LOCAL_IP": "",
+        }
+        conf = pyspark.SparkConf().setMaster(f"spark://{address}:7077").setAll(settings.items())
+        self.context = pyspark.SparkContext(conf=conf)
+
+    def end(self):
+        self.context.stop()
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+
+
+class Ends:
+    """The function of a task. The executors of some partitions end, each once, when all have joined."""
+
+    def __init__(self, partitions, marks, task):
+        self.partitions, self.marks, self.task = partitions, marks, task
+
+    def __call__(self, pairs):
+        from pyspark import BarrierTaskContext
+
+        context = BarrierTaskContext.get()
+        mark = Path(self.marks) / f"{context.stageAttemptNumber()}-{context.partitionId()}"
+        if (context.stageAttemptNumber(), context.partitionId()) in self.partitions and not mark.exists():
+            mark.touch()
+            original = p4rack.spark._reduce
+
+            def reduce(*arguments):
+                # Spark's Python processes serve later tasks, too.
+                p4rack.spark._reduce = original
+                # This process is a child of Spark's daemon of Python processes, which is one of the executor.
+                executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+                threading.Timer(0.002, os.kill, (executor, signal.SIGKILL)).start()
+                return original(*arguments)
+
+            p4rack.spark._reduce = reduce
+        yield from self.task(pairs)
+
+
+def call(context, parts, plan):
+    rdd = context.parallelize([pair for part in parts for pair in part], COUNT)
+    result = p4rack.spark.reduce_by_key(rdd, "add", plan=plan, timeout=60)
+    assert dict(result.collect()) == folded(pair for part in parts for pair in part)
+    return result.p4rack
+
+
+def counters_agree(hosts, context):
+    parts = data(60_000, 20_000)
+    least = {}
+    for by in ("hosts", "switch"):
+        plan = hosts.compile(by)
+        hosts.switch(by)
+        found, wanted = [], None
+        for _ in range(RUNS):
+            before = hosts.master.received()
+            report = call(context, parts, plan)
+            found.append(hosts.master.received() - before)
+            wanted = wanted or hosts.predicted(by, report["rounds"], parts)
+            if abs(found[-1] - wanted) * 20 <= wanted:
+                break
+        least[by] = min(found, key=lambda bytes: abs(bytes - wanted))
+        print(f"{by}: {least[by]} bytes reached the driver's host, {wanted} in the emulator; {report['rounds']} rounds; all calls: {found}", flush=True)
+        assert abs(least[by] - wanted) * 20 <= wanted, (by, found, wanted)
+    assert least["switch"] < least["hosts"] * 0.9, least
+
+
+def executors_end(hosts, context):
+    plan = str(hosts.place / "switch/sums.group.json")
+    parts = data(15_000, 5_000)
+    original = p4rack.spark._Task
+    # Attempts of the stage and partitions: one, two at a time, one after the other.
+    for losses in ([(0, 1)], [(0, 0), (0, 2)], [(0, 0), (1, 1)]):
+        with tempfile.TemporaryDirectory() as marks:
+            p4rack.spark._Task = lambda *about: Ends(losses, marks, original(*about))  # noqa: B023
+            try:
+                started = time.monotonic()
+                report = call(context, parts, plan)
+            finally:
+                p4rack.spark._Task = original
+            ended = sorted(os.listdir(marks))
+        print(f"executors of (attempt, partition) {losses} ended: {report['attempts']} attempts, {time.monotonic() - started:.0f} s", flush=True)
+        assert ended == sorted(f"{attempt}-{partition}" for attempt, partition in losses), ended
+
+
+def switch_ends(hosts, context):
+    plan = str(hosts.place / "switch/sums.group.json")
+    parts = data(60_000, 40_000)
+    for _ in range(RUNS):
+        before = hosts.master.received()
+        is_over = threading.Event()
+
+        def restart():
+            while hosts.master.received() < before + 40_000 and not is_over.is_set():  # noqa: B023
+                time.sleep(0.001)
+            hosts.switch("switch")
+
+        thread = threading.Thread(target=restart)
+        thread.start()
+        report = call(context, parts, plan)
+        is_over.set()
+        thread.join()
+        if report["restarts"] > 0:
+            print(f"the switch ended: {report['restarts']} restarts in a call", flush=True)
+            return
+    raise AssertionError("no call was under way when the switch ended")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as place:
+        hosts = lab.Hosts(place, COUNT)
+        try:
+            cluster = Cluster(hosts)
+            try:
+                counters_agree(hosts, cluster.context)
+                executors_end(hosts, cluster.context)
+                switch_ends(hosts, cluster.context)
+            finally:
+                cluster.end()
+        except Exception:
+            for log in ("switch.log", "h1.log", "master.log"):
+                if (hosts.place / log).exists():
+                    print(f"{log}:\n" + "".join((hosts.place / log).open().readlines()[-30:]), file=sys.stderr)
+            raise
+        finally:
+            hosts.end()
+    print(f"ok, pyspark {pyspark.__version__}")
+
+
+if __name__ == "__main__":
+    main()
