@@ -1,7 +1,7 @@
 """`p4rack.spark` with Spark's standalone cluster on hosts of their own: one executor on each of four, the driver on the reducer's (`hosts.py`).
 
 The bytes that reach the driver's host are those of the emulator, with and without reduction; executors and the switch end in the middle of calls. Without
-pyspark or root it says so, and the exit status is 77.
+pyspark or root it says so, and the exit status is 77. Arguments: names of the parts to run (`counters_agree`, `executors_end`, `switch_ends`).
 """
 
 import os
@@ -86,6 +86,9 @@ class Cluster:
         }
         conf = pyspark.SparkConf().setMaster(f"spark://{address}:7077").setAll(settings.items())
         self.context = pyspark.SparkContext(conf=conf)
+        deadline = time.monotonic() + 300
+        while self.context.defaultParallelism < COUNT and time.monotonic() < deadline:
+            time.sleep(0.1)
 
     def end(self):
         self.context.stop()
@@ -124,7 +127,8 @@ class Ends:
 
 def call(context, parts, plan):
     rdd = context.parallelize([pair for part in parts for pair in part], COUNT)
-    result = p4rack.spark.reduce_by_key(rdd, "add", plan=plan, timeout=60)
+    result = p4rack.spark.reduce_by_key(rdd, "add", plan=plan, timeout=120)
+    assert result.p4rack["fallback"] is None, result.p4rack
     assert dict(result.collect()) == folded(pair for part in parts for pair in part)
     return result.p4rack
 
@@ -150,7 +154,8 @@ def counters_agree(hosts, context):
 
 
 def executors_end(hosts, context):
-    plan = str(hosts.place / "switch/sums.group.json")
+    plan = hosts.compile("switch")
+    hosts.switch("switch")
     parts = data(15_000, 5_000)
     original = p4rack.spark._Task
     # Attempts of the stage and partitions: one, two at a time, one after the other.
@@ -168,7 +173,8 @@ def executors_end(hosts, context):
 
 
 def switch_ends(hosts, context):
-    plan = str(hosts.place / "switch/sums.group.json")
+    plan = hosts.compile("switch")
+    hosts.switch("switch")
     parts = data(60_000, 40_000)
     for _ in range(RUNS):
         before = hosts.master.received()
@@ -190,15 +196,18 @@ def switch_ends(hosts, context):
     raise AssertionError("no call was under way when the switch ended")
 
 
+PARTS = [counters_agree, executors_end, switch_ends]
+
+
 def main():
     with tempfile.TemporaryDirectory() as place:
         hosts = lab.Hosts(place, COUNT)
         try:
             cluster = Cluster(hosts)
             try:
-                counters_agree(hosts, cluster.context)
-                executors_end(hosts, cluster.context)
-                switch_ends(hosts, cluster.context)
+                for part in PARTS:
+                    if part.__name__ in (sys.argv[1:] or [part.__name__]):
+                        part(hosts, cluster.context)
             finally:
                 cluster.end()
         except Exception:
