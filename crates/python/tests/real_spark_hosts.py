@@ -99,18 +99,20 @@ class Cluster:
 
 
 class Ends:
-    """The function of a task. The executors of some partitions end, each once, when all have joined."""
+    """The function of a task. The executors of some attempts and partitions end when all have joined."""
 
-    def __init__(self, partitions, marks, task):
-        self.partitions, self.marks, self.task = partitions, marks, task
+    def __init__(self, losses, marks, task):
+        self.losses, self.marks, self.task = losses, marks, task
 
     def __call__(self, pairs):
         from pyspark import BarrierTaskContext
 
-        context = BarrierTaskContext.get()
-        mark = Path(self.marks) / f"{context.stageAttemptNumber()}-{context.partitionId()}"
-        if (context.stageAttemptNumber(), context.partitionId()) in self.partitions and not mark.exists():
-            mark.touch()
+        partition = BarrierTaskContext.get().partitionId()
+        # Each attempt of the stage runs each partition once.
+        attempt = len(list(Path(self.marks).glob(f"run-*-{partition}")))
+        (Path(self.marks) / f"run-{attempt}-{partition}").touch()
+        if (attempt, partition) in self.losses:
+            (Path(self.marks) / f"end-{attempt}-{partition}").touch()
             original = p4rack.spark._reduce
 
             def reduce(*arguments):
@@ -167,9 +169,9 @@ def executors_end(hosts, context):
                 report = call(context, parts, plan)
             finally:
                 p4rack.spark._Task = original
-            ended = sorted(os.listdir(marks))
+            ended = sorted(name for name in os.listdir(marks) if name.startswith("end"))
         print(f"executors of (attempt, partition) {losses} ended: {report['attempts']} attempts, {time.monotonic() - started:.0f} s", flush=True)
-        assert ended == sorted(f"{attempt}-{partition}" for attempt, partition in losses), ended
+        assert ended == sorted(f"end-{attempt}-{partition}" for attempt, partition in losses), ended
 
 
 def switch_ends(hosts, context):
