@@ -120,7 +120,8 @@ class Ends:
                 p4rack.spark._reduce = original
                 # This process is a child of Spark's daemon of Python processes, which is one of the executor.
                 executor = int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
-                threading.Timer(0.002, os.kill, (executor, signal.SIGKILL)).start()
+                os.kill(executor, signal.SIGKILL)
+                # The task may go on: it is a process of its own.
                 return original(*arguments)
 
             p4rack.spark._reduce = reduce
@@ -171,6 +172,7 @@ def executors_end(hosts, context):
                 p4rack.spark._Task = original
             ended = sorted(name for name in os.listdir(marks) if name.startswith("end"))
         print(f"executors of (attempt, partition) {losses} ended: {report['attempts']} attempts, {time.monotonic() - started:.0f} s", flush=True)
+        assert report["attempts"] == 1 + max(attempt for attempt, _ in losses) + 1, report
         assert ended == sorted(f"end-{attempt}-{partition}" for attempt, partition in losses), ended
 
 
