@@ -14,7 +14,7 @@ use device::{Options, Switch};
 use std::sync::Arc;
 
 /// The reducer's port; that of channel `n` is `n + 1`.
-const REDUCER_PORT: u32 = 200;
+pub const REDUCER_PORT: u32 = 200;
 
 /// Channels from this one on stand for ports to other switches, the first to switch 0.
 pub const CHILDREN: u16 = 100;
@@ -140,12 +140,12 @@ impl<'a> Pipeline<'a> {
         })
     }
 
-    /// Frames of the mapper of a channel; gives how many come out.
-    pub fn pass(&mut self, channel: u16, frames: Vec<Vec<u8>>) -> usize {
-        let mut came = 0;
+    /// Frames of the mapper of a channel; gives those that come out.
+    pub fn pass(&mut self, channel: u16, frames: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let mut came = Vec::with_capacity(frames.len());
         for frame in frames {
             let queued = self.switch.ingress(u32::from(channel) + 1, frame, Time::ZERO);
-            came += self.switch.drain(queued, Time::ZERO).len();
+            came.extend(self.switch.drain(queued, Time::ZERO).into_iter().map(|output| output.frame));
         }
         came
     }

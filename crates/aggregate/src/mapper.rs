@@ -94,7 +94,7 @@ struct Attempt {
     next: [u32; 2],
     /// Packets of each sort without an answer, by number.
     flights: [BTreeMap<u32, Flight>; 2],
-    /// Those of them that a full queue has trimmed: they do not count for the window.
+    /// Numbers of packets without an answer that a full queue has trimmed: they do not count for the window.
     trimmed: [BTreeSet<u32>; 2],
     /// Pairs that the switches have left, and the packets of them.
     left: Vec<Pair>,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 fn p4rack(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
@@ -182,6 +182,14 @@ fn a_job_is_compiled_for_its_switches() {
         assert!(checked.status.success(), "{}", text(&checked.stderr));
         assert!(made.join(format!("{switch}.toml")).exists() && made.join(format!("{switch}.stf")).exists());
     }
+    // Files that stay as they are can be read at any time: a switch may start while the job is run with the same directory.
+    let early = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+    let left = std::fs::File::options().append(true).open(made.join("left.p4")).unwrap();
+    left.set_modified(early).unwrap();
+    std::fs::write(made.join("right.p4"), "").unwrap();
+    let done = p4rack(&["job", "compile", "a.job", "-o", "made"]).current_dir(&place).output().unwrap();
+    assert!(done.status.success() && left.metadata().unwrap().modified().unwrap() == early);
+    assert!(std::fs::metadata(made.join("right.p4")).unwrap().len() > 0);
     let workers: Value =
         serde_json::from_str(&std::fs::read_to_string(made.join("workers.json")).unwrap()).unwrap();
     assert_eq!(workers["reducers"][0]["mappers"][2]["address"], "10.0.1.3");

@@ -44,13 +44,12 @@ fn eviction_saves_most_with_few_slots() {
     assert!(saved * 10 > best * 7, "{saved} of {best}");
 }
 
-/// Without folding, through a queue of 8 packets before the master's link: measures, time to the commit in picoseconds, packets dropped and trimmed there.
+/// `trimmed.toml`: without folding, through a queue of 8 packets before the master's link. Measures, time to the commit in picoseconds, packets dropped and trimmed there.
 fn through_a_short_queue(trim: bool) -> (BTreeMap<String, u64>, u64, [u64; 2]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordcount/hosts.toml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/wordcount/trimmed.toml");
     let racked = rack::load(&path, &[], &mut SourceMap::new());
     let mut racked = racked.unwrap_or_else(|found| panic!("{found:#?}"));
     racked.rack.devices[0].trim = trim;
-    racked.rack.links[3].queue = 8;
     let report = up::bring_up(&racked).unwrap().run().unwrap();
     let words = report.workloads.into_iter().next().expect("there is one");
     assert_eq!((words.sent, words.measures["wrong keys"], words.measures["trouble"]), (words.received, 0, 0));

@@ -66,6 +66,8 @@ pub(crate) struct Work {
     pub attachment: Attachment,
     /// Losses made on purpose, in millionths.
     pub loss: u32,
+    /// Least time before a packet is sent again, in milliseconds; none: the usual one.
+    pub wait: Option<u64>,
     /// Directory of relative paths.
     pub directory: String,
 }

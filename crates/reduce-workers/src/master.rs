@@ -33,6 +33,8 @@ pub struct Settings {
     pub cards: Vec<(Ipv4Addr, [u8; 6])>,
     /// Losses made on purpose at every host, in millionths.
     pub loss: u32,
+    /// Least time before a packet is sent again, in milliseconds; none: the usual one.
+    pub wait: Option<u64>,
     /// A worker or a switch that is silent for longer ends the job.
     pub patience: Duration,
     /// Directory of relative paths, at the workers.

@@ -19,6 +19,12 @@ use std::time::{Duration, Instant};
 pub(crate) const WAITS: (base_time::Duration, base_time::Duration) =
     (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
 
+/// [`WAITS`], if a job sets the least time itself, in milliseconds.
+pub(crate) fn waits(least: Option<u64>) -> (base_time::Duration, base_time::Duration) {
+    let least = least.map_or(WAITS.0, base_time::Duration::from_ms);
+    (least, WAITS.1.max(least))
+}
+
 /// Longest sleep: instructions of the master are looked at between two.
 const NAP: Duration = Duration::from_millis(20);
 
@@ -99,14 +105,15 @@ fn prepare(work: &Work) -> Result<Prepared, Problem> {
         let most_value = task.is_switched.then(|| reducer.op.most_value(mappers));
         let rounds = pack(packed.pairs, &reducer.layout, reducer.rounds, most_value);
         let rounds = rounds.map_err(|error| wrong(error.to_string()))?;
+        let (least_wait, most_wait) = waits(work.wait);
         let config = mapper::Config {
             job: task.number,
             op: reducer.op,
             layout: reducer.layout,
             channel: task.channel,
             incarnation: work.incarnation,
-            least_wait: WAITS.0,
-            most_wait: WAITS.1,
+            least_wait,
+            most_wait,
         };
         let mapper = Mapper::new(config, rounds.into());
         channels

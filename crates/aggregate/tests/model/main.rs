@@ -170,6 +170,20 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
 }
 
 #[test]
+fn packets_that_come_without_their_pairs_hold() {
+    let trimmed = |model| Model { trims: true, ..model };
+    holds_at_all(&trimmed(lossy(pairs())));
+    holds_at_all(&trimmed(Model { answers: true, ..lossy(pairs()) }));
+    holds_at_all(&trimmed(Model { restarts: 1, ..lossy(short_rounds()) }));
+    holds_at_all(&trimmed(lossy(rows())));
+    if features::is_long() {
+        holds_at_all(&trimmed(Model { restarts: 1, aborts: 1, answers: true, ..lossy(singles()) }));
+        holds_at_all(&trimmed(Model { window: 2, answers: true, ..lossy(evicting()) }));
+        holds_at_all(&trimmed(Model { banks: 2, restarts: 1, answers: true, ..short_rounds() }));
+    }
+}
+
+#[test]
 fn arrays_hold() {
     holds_at_all(&Model { restarts: 1, ..array() });
     holds_at_all(&Model { passes: true, ..lossy(array()) });
@@ -230,6 +244,10 @@ fn each_mutant_is_found() {
         (Mutant::OneRowCleared, arrays(), "wrong"),
         (Mutant::OneRowRead, array(), "wrong"),
         (Mutant::MapForgotten, array(), "wrong"),
+        (Mutant::TrimmedAcknowledged, Model { trims: true, answers: true, ..pairs() }, "wrong"),
+        (Mutant::TrimmedCounted, Model { trims: true, answers: true, ..pairs() }, "wrong"),
+        (Mutant::TrimmedCounted, Model { trims: true, ..pairs() }, "wrong"),
+        (Mutant::TrimmedRowRead, Model { trims: true, ..rows() }, "wrong"),
         (Mutant::AbortOfOne, Model { banks: 2, aborts: 1, ..short_rounds() }, "stuck"),
     ];
     for (mutant, model, what) in wrong {

@@ -22,6 +22,8 @@ pub struct Model {
     pub answers: bool,
     /// A request is for all rows: it passes the switch once for each.
     pub passes: bool,
+    /// Packets that carry pairs to the reducer may come without them.
+    pub trims: bool,
     /// Packet `n` of a round is row `n`, and slots have no keys: all packets of a row belong to the keys of the first one. Rounds have as many packets as rows.
     pub dense: bool,
     pub mutant: Option<Mutant>,
@@ -69,6 +71,12 @@ pub enum Mutant {
     EmptyLeftOut,
     /// Only the rows of a shorter array are cleared.
     OneRowCleared,
+    /// A mapper takes the report of a trimmed packet for its acknowledgement.
+    TrimmedAcknowledged,
+    /// The reducer counts a packet that came without its pairs.
+    TrimmedCounted,
+    /// The reducer takes a row that came without its pairs for an empty one.
+    TrimmedRowRead,
 }
 
 impl Model {
@@ -84,6 +92,7 @@ impl Model {
             evicts: false,
             answers: false,
             passes: false,
+            trims: false,
             dense: false,
             mutant: None,
         }
@@ -135,6 +144,12 @@ enum Message {
         mapper: u8,
         seq: u8,
         packet: Packet,
+    },
+    /// To a mapper: an `Overflow` came without its pairs.
+    Trimmed {
+        generation: u8,
+        mapper: u8,
+        seq: u8,
     },
     End {
         generation: u8,
@@ -314,6 +329,12 @@ impl State {
             }
             next.send(answers);
             visit(format!("{message:?}"), next);
+            if model.trims {
+                let mut next = self.clone();
+                let answers = next.reducer.take_trimmed(message, model);
+                next.send(answers);
+                visit(format!("{message:?}, trimmed"), next);
+            }
         }
         if self.restarts < model.restarts {
             let mut next = State { restarts: self.restarts + 1, ..self.clone() };
@@ -385,7 +406,12 @@ impl State {
                 }
                 if is_new || is_again { self.mappers[at].sends(at, model) } else { vec![] }
             }
-            Start { .. } => vec![],
+            // The packet is still the same: it can be delivered again.
+            Trimmed { generation, mapper, seq } if model.is(Mutant::TrimmedAcknowledged) => {
+                let ack = Ack { generation: *generation, mapper: *mapper, seq: *seq, left: [None; 2] };
+                self.deliver(&ack, model)
+            }
+            Start { .. } | Trimmed { .. } => vec![],
             _ => self.reducer.take(message, model),
         }
     }
@@ -712,6 +738,30 @@ impl Reducer {
                 self.attempts.remove(at);
                 self.begin(model)
             }
+            _ => vec![],
+        }
+    }
+
+    /// A message that may have lost its pairs on its way.
+    fn take_trimmed(&mut self, message: &Message, model: &Model) -> Vec<Message> {
+        use Message::*;
+        match *message {
+            Overflow { generation, mapper, seq, .. } => {
+                let is_it = |attempt: &&Attempt| {
+                    attempt.generation == generation && attempt.phase == Phase::Collecting
+                };
+                let Some(attempt) = self.attempts.iter().find(is_it) else { return vec![] };
+                // A copy of it has come whole, or is taken to have.
+                if attempt.overflows.contains_key(&(mapper, seq)) || model.is(Mutant::TrimmedCounted) {
+                    let empty = Overflow { generation, mapper, seq, packet: [None; 2] };
+                    return self.take(&empty, model);
+                }
+                vec![Trimmed { generation, mapper, seq }]
+            }
+            Content(generation, boot, row, _) if model.is(Mutant::TrimmedRowRead) => {
+                self.take(&Content(generation, boot, row, [None; 2]), model)
+            }
+            // The request is still the same: it can be delivered again.
             _ => vec![],
         }
     }

@@ -3,7 +3,7 @@
 use super::{Event, Link, Settings, stopped, trouble};
 use crate::control::Attachment;
 use crate::wire::{Loss, Wire};
-use crate::worker::{WAITS, now, until};
+use crate::worker::{now, until, waits};
 use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Counts, Sums, To, Trouble};
 use aggregate::{Packet, Reducer};
@@ -58,6 +58,7 @@ impl<'s> Hosts<'s> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut hosts: Vec<(Attachment, u16, Vec<Running>)> = vec![];
         for (at, (reducer, seat)) in settings.job.reducers.iter().zip(&settings.reducers).enumerate() {
+            let (least_wait, most_wait) = waits(settings.wait);
             let config = Config {
                 job: reducer.number,
                 op: reducer.op,
@@ -67,8 +68,8 @@ impl<'s> Hosts<'s> {
                 parents: seat.parents,
                 rounds: reducer.rounds,
                 banks: 2,
-                least_wait: WAITS.0,
-                most_wait: WAITS.1,
+                least_wait,
+                most_wait,
                 patience: base_time::Duration::from_ms(settings.patience.as_millis() as u64),
             };
             let mut machine = Reducer::new(config);

@@ -161,6 +161,7 @@ impl<'s> Workers<'s> {
             tasks: settings.job.reducers.iter().zip(&settings.reducers).filter_map(task).collect(),
             attachment: settings.mappers[at].clone(),
             loss: settings.loss,
+            wait: settings.wait,
             directory: settings.directory.clone(),
         }
     }

@@ -231,7 +231,10 @@ fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathB
     let mut written = vec![];
     for (name, text) in files {
         let path = directory.join(name);
-        output::write(&path, text.as_bytes(), &read)?;
+        // A switch that starts now may be reading it.
+        if std::fs::read(&path).ok().as_deref() != Some(text.as_bytes()) {
+            output::write(&path, text.as_bytes(), &read)?;
+        }
         written.push(path);
     }
     Ok(written)

@@ -40,6 +40,9 @@ pub struct Args {
     /// The job ends if a worker or switch does not answer for this time, in seconds
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86400))]
     patience: u64,
+    /// Least time before a packet is sent again, in milliseconds; for hosts whose processes wait long for a processor [default: 5]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    wait: Option<u64>,
     /// For tests: percentage of packets that each host drops
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     loss: u32,
@@ -145,6 +148,7 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         mappers,
         cards,
         loss: args.loss * 10_000,
+        wait: args.wait,
         patience: Duration::from_secs(args.patience),
         directory: if args.local || args.start.is_none() { beside } else { String::new() },
     };

@@ -5,16 +5,17 @@ use aggregate::estimate::Estimate;
 use aggregate::traffic::{Traffic, Trial};
 use aggregate::{Layout, Op, Pair, Place};
 use base_diag::Diagnostic;
-use base_time::{Rng, Zipf};
+use base_time::Rng;
 use rack_emulator::Table;
-use std::collections::BTreeSet;
 
 pub const BYTES: Experiment = Experiment {
     name: "bytes",
     about: "Word count: bytes on the reducer's link that a switch saves, by mappers. At best it leaves a pair for each word; the paper says 1/N.",
     set: SET,
     leaves_out: LEAVES_OUT,
-    run: |_| Ok(shown(&[(1000, 3, 1_000_000), (1000, 6, 1_000_000), (1000, 12, 1_000_000)])),
+    run: |_| {
+        Ok(shown(&[(1000, 3, 1_000_000), (1000, 3, 6_000_000), (1000, 6, 1_000_000), (1000, 12, 1_000_000)]))
+    },
 };
 
 pub const SKEWS: Experiment = Experiment {
@@ -23,7 +24,13 @@ pub const SKEWS: Experiment = Experiment {
     set: SET,
     leaves_out: LEAVES_OUT,
     run: |_: &mut Lab<'_>| -> Result<Shown, Vec<Diagnostic>> {
-        Ok(shown(&[(800, 6, 500_000), (1000, 6, 1_000_000), (1200, 6, 3_000_000), (1500, 6, 10_000_000)]))
+        Ok(shown(&[
+            (800, 6, 500_000),
+            (1000, 6, 1_000_000),
+            (1200, 6, 3_000_000),
+            (1500, 6, 10_000_000),
+            (1500, 6, 300_000_000),
+        ]))
     },
 };
 
@@ -33,8 +40,10 @@ const SET: &str = "mappers draw words (Zipf's law, 4,194,304 words) and combine 
 const LEAVES_OUT: &str =
     "losses and repeated packets; time. The switch is the model that the printed program is compared with.";
 
+const VOCABULARY: u32 = 1 << 22;
+
 /// Skew in thousandths, mappers, words of each.
-type Cell = (u32, u64, u32);
+type Cell = (u32, u64, u64);
 
 fn shown(cells: &[Cell]) -> Shown {
     let rows = cells.iter().flat_map(|cell| measured(*cell));
@@ -56,15 +65,28 @@ fn shown(cells: &[Cell]) -> Shown {
     Table::new(&titles, rows).into()
 }
 
-fn measured((skew, mappers, words): Cell) -> Vec<[String; 13]> {
-    let zipf = Zipf::new(u32::MAX, skew);
-    let draw = |mapper| {
+/// The distinct words of each mapper. A word with the share `p` is among `n` draws with the probability 1 - (1 - p)^n.
+fn keys((skew, mappers, words): Cell) -> Vec<Vec<u32>> {
+    let weight = |rank: u32| f64::from(rank + 1).powf(-f64::from(skew) / 1000.0);
+    let all: f64 = (0..VOCABULARY).map(weight).sum();
+    let of_mapper = |mapper| {
         let mut chance = Rng::new(7).split_index(mapper);
-        (0..words).map(|_| zipf.draw(&mut chance) as u32).collect::<BTreeSet<u32>>()
+        let is_there = |rank: &u32| {
+            let log_of_none = words as f64 * (-weight(*rank) / all).ln_1p();
+            (chance.below(1 << 52) as f64) < -log_of_none.exp_m1() * (1u64 << 52) as f64
+        };
+        (0..VOCABULARY).filter(is_there).collect()
     };
-    let keys: Vec<BTreeSet<u32>> = (0..mappers).map(draw).collect();
-    let sum: usize = keys.iter().map(BTreeSet::len).sum();
-    let distinct = keys.iter().flatten().collect::<BTreeSet<_>>().len();
+    (0..mappers).map(of_mapper).collect()
+}
+
+fn measured((skew, mappers, words): Cell) -> Vec<[String; 13]> {
+    let keys = keys((skew, mappers, words));
+    let sum: usize = keys.iter().map(Vec::len).sum();
+    let mut all = keys.concat();
+    all.sort_unstable();
+    all.dedup();
+    let distinct = all.len();
     let ideal = 1.0 - distinct as f64 / sum as f64;
     let profiles = [("software", Layout::SOFTWARE), ("pipeline", Layout::PIPELINE)];
     let row = |(name, base): (&str, Layout)| {
