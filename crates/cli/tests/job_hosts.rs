@@ -1,6 +1,6 @@
 //! A job on hosts of its own: network namespaces at one `p4rack switch`, with real interfaces. Their counters agree with the emulator, with reduction
-//! and without, and a switch that is killed and started again in the middle changes nothing. There are five; with `P4RACK_ALL`, twelve, too. It needs permission
-//! to create network namespaces.
+//! and without, and a switch that is killed and started again in the middle changes nothing. It needs permission to create
+//! network namespaces.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -261,13 +261,6 @@ fn counters_agree(name: &str, mappers: usize) {
 #[test]
 fn counters_of_interfaces_agree_with_the_emulator_with_and_without_reduction() {
     counters_agree("job-hosts", 4);
-}
-
-#[test]
-fn counters_of_twelve_hosts_agree_with_the_emulator() {
-    if features::is_long() {
-        counters_agree("job-hosts-twelve", 11);
-    }
 }
 
 #[test]
