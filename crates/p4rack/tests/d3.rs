@@ -132,7 +132,6 @@ fn every_grant_is_that_of_the_algorithm() {
     // EXACT rounds down to kbit/s.
     for (form, most, average) in [("EXACT", 0.000_002, 0.000_001), ("", 0.01, 0.0005)] {
         let off = compare(form);
-        eprintln!("MEASURED {form} {off:?}");
         assert!(off.0 < most && off.1 < average && off.2 > 10_000, "{form}: {off:?}");
     }
 }
@@ -173,7 +172,6 @@ fn more_deadlines_are_met_than_by_equal_shares() {
     assert!(by_rcp.len() == 800 && share > 0.75 && share > shared + 0.1, "{share} {shared}");
     // The approximation meets as many as its exact twin.
     let exact = met(&run(&racked("RACK.toml", "EXACT", |_| ())).0, &load);
-    eprintln!("MEASURED {share} {shared} {exact}");
     assert!((share - exact).abs() < 0.02, "{share} {exact}");
 }
 
@@ -208,7 +206,6 @@ fn with_plain_forwarding_headers_stay_as_they_are_and_the_advantage_is_gone() {
     let (samples, kept) = run(&with);
     let share = met(&samples, &load);
     let [lost, kept] = [report, kept].map(|report| report.links.iter().map(|link| link.refused).sum::<u64>());
-    eprintln!("MEASURED {share} {without} {requests} {lost} {kept}");
     assert!(requests > 1000 && lost > 500 && kept == 0, "{requests} {lost} {kept}");
     assert!(share > without + 0.1, "{share} {without}");
 }
@@ -232,7 +229,6 @@ fn a_transfer_that_can_wait_gives_way() {
         let sample = samples.iter().find(|sample| sample.workload == workload).unwrap();
         sample.received.since(sample.sent).as_us() as f64 / 1000.0
     });
-    eprintln!("MEASURED {times:?}");
     // Alone, 1 MB takes 9 ms. The first needs 700 Mbit/s, and is given 825 at the beginning.
     assert!((9.0..12.0).contains(&times[0]) && (16.5..20.0).contains(&times[1]), "{times:?}");
     let measures = [0, 1].map(|at| &report.workloads[at].measures);

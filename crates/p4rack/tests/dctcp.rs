@@ -175,7 +175,6 @@ fn ns_3_s_tcp_needs_the_same_times() {
         for ((sample, wanted), size) in samples.iter().zip(&wanted).zip(sizes) {
             let ms = sample.received.since(sample.sent).as_ns() as f64 / 1e6;
             let off = (ms / wanted - 1.0).abs();
-            eprintln!("MEASURED {congestion} {size} {ms} {wanted} {off}");
             let most = if size < 100_000 { 0.04 } else { 0.02 };
             assert!(off < most, "{congestion}, {size} bytes: {ms} and {wanted} ms");
         }

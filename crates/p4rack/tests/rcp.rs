@@ -266,7 +266,6 @@ fn ns_3_needs_the_same_times() {
     assert!(few.len() == 8 && quantile(&few, 1.0) < 0.02, "{few:?}");
     // With many, some packet is the first of an interval in one of the two and the second in the other, and a transfer has another rate.
     let (many, means) = compared(|_| ());
-    eprintln!("MEASURED {means} {:?}", [0.5, 0.8, 0.9, 0.95, 1.0].map(|share| quantile(&many, share)));
     let half = quantile(&many, 0.5);
     assert!(half < 0.001 && (means - 1.0).abs() < 0.05, "{half} {means}");
 }
