@@ -387,19 +387,3 @@ fn a_baseline_switch_fits_a_tofino() {
         ["DCTCP", "Seawall", "RCP", "XCP"].map(|name| row(&format!("ours: {name} alone"))["fits"].clone());
     assert_eq!(fits, ["yes", "yes", "no", "no"]);
 }
-
-#[test]
-fn congestion_beats_hashes_when_a_link_is_slow() {
-    let output = reproduce_of("flexswitch", &["fig6", "--format", "json"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let rows = reported["results"][0]["rows"].as_array().expect("rows");
-    assert_eq!(rows.len(), 5);
-    // From half of the load on, by far.
-    for row in &rows[2..] {
-        assert!(
-            number(row, "ECMP") > 2.0 * number(row, "CONGA") && number(row, "ECMP") > number(row, "limited"),
-            "{row}"
-        );
-    }
-}
