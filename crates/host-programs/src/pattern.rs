@@ -44,7 +44,7 @@ pub(crate) fn is_filled(bytes: &[u8], from: u32, add: u8, key: impl Fn(u32) -> u
     true
 }
 
-/// How many of `length` bytes from `at` on are in the block of the first.
+/// The number of bytes, of `length` from `at` on, that are in the block of the first.
 fn in_block(at: u32, length: usize) -> usize {
     length.min(256 - usize::from(at as u8))
 }

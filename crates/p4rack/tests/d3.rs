@@ -56,7 +56,7 @@ fn compare(form: &str) -> (f64, f64, usize) {
     let mut devices = both_engines(&racked("RACK.toml", form, |_| ()));
     let mut port = Port::new(CAPACITY, BASE);
     let mut rng = Rng::new(7);
-    // What each open transfer desired and was granted.
+    // Desired and granted rate of each open transfer.
     let mut open: Vec<[u32; 2]> = vec![];
     let (mut now, mut off, mut at_base, mut whole) = (1_000u64, vec![], 0, 0);
     for round in 0..30_000 {

@@ -1,6 +1,6 @@
 //! `examples/dctcp`: each mark beside the rule, and the queue of long transfers beside the one that DCTCP's authors derive.
 
-use crate::support::{both_engines, example};
+use crate::support::{both_engines, example, ns_3_times};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -126,5 +126,57 @@ fn classic_senders_understand_marks() {
         let (queue, measures) = (to_receiver(&report), &report.workloads[0].measures);
         assert!(queue.refused == 0 && measures["reductions"] > 50, "{congestion}: {queue:?} {measures:?}");
         assert!(report.workloads[0].goodput_bits_per_s.unwrap() > 850_000_000, "{congestion}");
+    }
+}
+
+/// TCP of ns-3 beside the hosts' own: transfers from 2 kB to 5 MB, one after the other. `ns3/test` builds the programs and runs this with their folder in
+/// `P4RACK_NS3`.
+#[test]
+#[allow(clippy::disallowed_methods)]
+fn ns_3_s_tcp_needs_the_same_times() {
+    let Ok(place) = std::env::var("P4RACK_NS3") else { return };
+    let sizes: [u32; 7] = [2_000, 10_000, 30_000, 100_000, 500_000, 2_000_000, 5_000_000];
+    let apart = Duration::from_ms(100);
+    for (file, congestion, control) in [
+        ("dctcp/cubic.toml", "reno", "TcpLinuxReno"),
+        ("dctcp/cubic.toml", "cubic", "TcpCubic"),
+        ("dctcp/RACK.toml", "dctcp", "TcpDctcp"),
+    ] {
+        let one_by_one = |rack: &mut Rack| {
+            let first = rack.workloads[0].clone();
+            rack.workloads = sizes
+                .into_iter()
+                .zip(0u16..)
+                .map(|(size, at)| {
+                    let mut one = first.clone();
+                    one.name = format!("transfer-{at}").into();
+                    one.from.value.truncate(1);
+                    (one.load.size, one.load.start) = (size, Time::ZERO + apart * u64::from(at));
+                    one.load.set("port", Value::Number(5001 + u32::from(at)), Span::NONE);
+                    one.load.set("congestion", Value::Text(congestion.into()), Span::NONE);
+                    one
+                })
+                .collect();
+        };
+        let mut running = up::bring_up(&changed(file, one_by_one)).unwrap();
+        running.emulator.keep_samples(true);
+        running.run().unwrap();
+        let mut samples = running.emulator.take_samples();
+        samples.sort_by_key(|sample| sample.workload);
+        let mut args = vec![control.to_string()];
+        if congestion == "dctcp" {
+            let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/dctcp");
+            args.extend(["dctcp.p4", "entries.stf"].map(|file| format!("{examples}/{file}")));
+        }
+        let transfers: Vec<(usize, u64, u32)> =
+            sizes.into_iter().zip(0..).map(|(size, at)| (0, (apart * at).as_ns(), size)).collect();
+        let wanted = ns_3_times(&Path::new(&place).join("tcp"), &args, &transfers);
+        assert_eq!((samples.len(), wanted.len()), (sizes.len(), sizes.len()));
+        for ((sample, wanted), size) in samples.iter().zip(&wanted).zip(sizes) {
+            let ms = sample.received.since(sample.sent).as_ns() as f64 / 1e6;
+            let off = (ms / wanted - 1.0).abs();
+            let most = if size < 100_000 { 0.04 } else { 0.02 };
+            assert!(off < most, "{congestion}, {size} bytes: {ms} and {wanted} ms");
+        }
     }
 }

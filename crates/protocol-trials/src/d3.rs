@@ -1,4 +1,4 @@
-//! What a port gives to requests by D3 (Wilson et al., SIGCOMM'11, section 4), in floating point.
+//! Grants of a port by D3 (Wilson et al., SIGCOMM'11, section 4), in floating point.
 //!
 //! A port keeps the sums D of demands and A of grants, and the number N of transfers. A request says what it desires, and what the request before
 //! desired and was granted:
@@ -27,11 +27,11 @@ pub enum Step {
 pub struct Request {
     /// When it comes, in microseconds.
     pub at_us: u64,
-    /// Its place in the transfer.
+    /// Place in the transfer.
     pub step: Step,
     /// The rate that meets the deadline; 0 without a deadline.
     pub desired: f64,
-    /// What the request before desired and was granted.
+    /// Desired and granted rate of the request before.
     pub past: (f64, f64),
     /// The most that the sender can use; 0 of the last request.
     pub wish: f64,
@@ -54,7 +54,7 @@ impl Port {
         Port { capacity, base, interval: 0, demand: 0.0, transfers: 0.0, granted: 0.0 }
     }
 
-    /// What a request is given, in kbit/s. [`Port::gave`] has to follow.
+    /// The grant for a request, in kbit/s. [`Port::gave`] has to follow.
     pub fn wanted(&mut self, request: Request) -> f64 {
         let interval = request.at_us / 256;
         if interval - self.interval > 64 {
@@ -74,7 +74,7 @@ impl Port {
         (request.desired + fair).min(left).max(self.base).min(request.wish)
     }
 
-    /// What the request was given: rounded as a program rounds it.
+    /// Adds the grant, rounded as a program rounds it.
     pub fn gave(&mut self, given: f64) {
         self.granted += given;
     }
@@ -89,7 +89,7 @@ impl Port {
 mod tests {
     use super::*;
 
-    /// Transfers ask in turn, each for its desired rate: what they have after some rounds.
+    /// Transfers ask in turn, each for its desired rate: their grants after some rounds.
     fn settled(desired: &[f64]) -> Vec<f64> {
         let mut port = Port::new(1000.0, 1.0);
         let mut had = vec![(0.0, 0.0); desired.len()];

@@ -100,9 +100,9 @@ pub(super) struct Grant {
     full: u64,
     /// When the last piece has to have come; none of a transfer that can wait.
     deadline: Option<Time>,
-    /// What the last answered request asked for, and what it was granted, in kbit/s: the next request returns both.
+    /// Desired rate and grant of the last answered request, in kbit/s: the next request returns both.
     had: (u32, u32),
-    /// What the request under way asks for.
+    /// The desired rate of the request under way.
     asked: Option<u32>,
     /// When the last request was sent.
     at: Time,

@@ -66,7 +66,7 @@ struct Transmission {
     /// Words and round trip that it had.
     words: Words,
     trip_us: u32,
-    /// It asked for a rate.
+    /// True of a request for a rate.
     asks: bool,
     is_over: bool,
 }

@@ -132,3 +132,21 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 pub fn compile_text(source: &str, map: &mut SourceMap) -> Arc<Program> {
     compiler::reparse("test.p4", source, map).unwrap_or_else(|found| panic!("{}", text(&found, map)))
 }
+
+/// The times in milliseconds that transfers need in a program of `ns3/`: each has the number of its host, the nanosecond at which it begins, and bytes.
+pub fn ns_3_times(program: &Path, args: &[String], transfers: &[(usize, u64, u32)]) -> Vec<f64> {
+    let lines = transfers.iter().map(|(host, at_ns, bytes)| format!("{host} {at_ns} {bytes}\n"));
+    // Tests may run in one process.
+    let name = program.file_name().expect("a program").to_string_lossy();
+    let list = std::env::temp_dir().join(format!("p4rack-ns3-{name}-{}.txt", std::process::id()));
+    std::fs::write(&list, lines.collect::<String>()).expect("a file");
+    let done = std::process::Command::new(program)
+        .args(args)
+        .stdin(std::fs::File::open(&list).expect("a file"))
+        .output()
+        .expect("it runs");
+    std::fs::remove_file(&list).expect("a file");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let times = String::from_utf8(done.stdout).expect("text");
+    times.lines().map(|ns| ns.parse::<f64>().expect("a number") / 1e6).collect()
+}

@@ -1,6 +1,6 @@
 //! Table 3: completion times of transfers by TCP and by RCP.
 
-use super::transfers::{PACKET, draw, shape, three, times};
+use super::transfers::{PACKET, draw, ratio_of_means, shape, three, times};
 use crate::reproduce::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
 use protocol_trials::statistics::{Length, bootstrap};
@@ -61,9 +61,4 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         "paper: ratio",
     ];
     Ok(Table::new(&titles, rows).into())
-}
-
-fn ratio_of_means(rows: &[(f64, f64)]) -> f64 {
-    let sum = |of: fn(&(f64, f64)) -> f64| rows.iter().map(of).sum::<f64>();
-    sum(|row| row.0) / sum(|row| row.1)
 }

@@ -26,11 +26,12 @@ const PAPER: [(&str, [u32; 7]); 4] = [
 ];
 
 /// Protocol, the file of its rack, and the number of its app.
-const PROTOCOLS: [(&str, &str, usize); 9] = [
+const PROTOCOLS: [(&str, &str, usize); 10] = [
     ("RCP", "rcp/RACK.toml", 0),
     ("XCP", "xcp/RACK.toml", 0),
     ("CONGA, leaf", "conga/RACK.toml", 0),
     ("CONGA, spine", "conga/RACK.toml", 2),
+    ("D3", "d3/RACK.toml", 0),
     ("HULL", "hull/RACK.toml", 0),
     ("DCTCP", "dctcp/RACK.toml", 0),
     ("Seawall", "seawall/RACK.toml", 0),

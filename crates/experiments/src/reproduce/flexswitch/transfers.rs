@@ -37,6 +37,12 @@ pub fn shape(times: &[f64]) -> [f64; 3] {
     [mean(times), quantile(times, 0.5), quantile(times, 0.95)]
 }
 
+/// Mean of the first time of each row by the mean of the second.
+pub fn ratio_of_means(rows: &[(f64, f64)]) -> f64 {
+    let sum = |of: fn(&(f64, f64)) -> f64| rows.iter().map(of).sum::<f64>();
+    sum(|row| row.0) / sum(|row| row.1)
+}
+
 /// `0.85, 0.73, 2.05`
 pub fn three(values: [f64; 3]) -> String {
     values.map(|value| format!("{value:.2}")).join(", ")
