@@ -10,6 +10,7 @@
 
 mod build;
 mod failure;
+mod few;
 mod inline;
 mod isolated;
 mod leased;
