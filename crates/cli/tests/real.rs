@@ -251,7 +251,8 @@ fn agents_come_from_a_file_and_sockets_from_standard_input() {
 /// TCP connections through a network address translation, each to a port of its own.
 const FLOWS: u16 = 16;
 
-/// Not a test: the far end of these connections (`server`), or the near end. Each near end writes to a file how many bytes have come back.
+/// Not a test: the far end of these connections (`server`), or the near end, under any other name. Each near end writes to a file of its name how many bytes
+/// have come back.
 #[test]
 #[ignore = "run by other tests, in a host's namespace"]
 fn tcp_flows() {
@@ -268,8 +269,8 @@ fn tcp_flows() {
                     });
                 }
             }
-            _ => {
-                let file = |count: &str| std::fs::write(format!("flow-{port}"), count).unwrap();
+            name => {
+                let file = |count: &str| std::fs::write(format!("{name}-{port}"), count).unwrap();
                 let mut stream = (0..).find_map(|_| TcpStream::connect(("203.0.113.2", port)).ok()).unwrap();
                 for count in 1.. {
                     let mut byte = [count as u8];
@@ -287,9 +288,9 @@ fn tcp_flows() {
 }
 
 /// Bytes that have come back on each connection; `None`: it is broken.
-fn flows(place: &Path) -> Vec<Option<u64>> {
+fn flows(place: &Path, name: &str) -> Vec<Option<u64>> {
     let count = |port: u16| {
-        let text = std::fs::read_to_string(place.join(format!("flow-{port}"))).unwrap_or_default();
+        let text = std::fs::read_to_string(place.join(format!("{name}-{port}"))).unwrap_or_default();
         // A file that is just being written is empty.
         if text == "broken" { None } else { Some(text.parse().unwrap_or(0)) }
     };
@@ -331,7 +332,7 @@ fn connections_through_a_group_of_agents_outlive_the_death_of_another_server() {
     let switches = rack.record["lab"]["switches"].as_array().unwrap();
     let whole = switches.iter().find(|switch| switch["name"] == "rack").unwrap();
     let address = whole["address"].as_str().unwrap().to_string();
-    for role in ["server", "client"] {
+    for role in ["server", "client", "later"] {
         let test = std::env::current_exe().unwrap();
         let test = test.display();
         let run = format!(
@@ -344,7 +345,7 @@ fn connections_through_a_group_of_agents_outlive_the_death_of_another_server() {
     assert!(rack.ask(&format!("client sh {}/client.sh", place.display())).0);
     let all = usize::from(FLOWS);
     let all_grow = |before: &[Option<u64>]| {
-        let pairs = flows(&place).into_iter().zip(before.to_vec());
+        let pairs = flows(&place, "client").into_iter().zip(before.to_vec());
         pairs.filter(|(now, before)| now.zip(*before).is_some_and(|(now, before)| now >= before + 20)).count()
     };
     wait_until("all connections carry data", || all_grow(&[Some(0); FLOWS as usize]) == all);
@@ -356,17 +357,22 @@ fn connections_through_a_group_of_agents_outlive_the_death_of_another_server() {
             .success()
     );
     wait_until("s3 is a member", || server(&place, &address, "s3").0 == "member");
-    let before = flows(&place);
+    let before = flows(&place, "client");
     wait_until("all connections go on", || all_grow(&before) == all);
     // A server dies: the connections of the others go on.
     let at_s2 = server(&place, &address, "s2").1 as usize;
     assert!((1..all).contains(&at_s2), "{at_s2} flows at s2");
     killed(rack.process("s2"));
-    let before = flows(&place);
+    // New connections find a server.
+    assert!(rack.ask(&format!("client sh {}/later.sh", place.display())).0);
+    let before = flows(&place, "client");
     wait_until("the others' connections go on", || all_grow(&before) >= all - at_s2);
+    let later =
+        || flows(&place, "later").into_iter().filter(|flow| flow.is_some_and(|flow| flow >= 20)).count();
+    wait_until("all new connections carry data", || later() == all);
     // It starts again, and is a member; connections can be made.
     wait_until("s2 is a member again", || server(&place, &address, "s2").0 == "member");
-    let broken = flows(&place).iter().filter(|flow| flow.is_none()).count();
+    let broken = flows(&place, "client").iter().filter(|flow| flow.is_none()).count();
     assert!(broken <= at_s2, "{broken} connections are broken, of {at_s2}");
     rack.asked_until("iperf client net");
     drop(rack.child.stdin.take());

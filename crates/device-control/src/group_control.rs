@@ -279,6 +279,12 @@ impl GroupControl {
         &self.rules
     }
 
+    /// The number of blocks that are leased to a server; none where the group leases none.
+    pub fn blocks(&self, member: Member) -> Option<u64> {
+        let leased = self.group.blocks(member)?;
+        Some(leased.iter().map(|byte| u64::from(byte.count_ones())).sum())
+    }
+
     /// Buckets and pins of each member.
     pub fn status(&self) -> BTreeMap<Member, MemberStatus> {
         self.group.status()

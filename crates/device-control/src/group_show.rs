@@ -80,6 +80,7 @@ pub fn show_group(
             dropped: drops.sum(),
             reasons: drops.by_name().map(reason).collect(),
             port: port(member),
+            blocks: control.blocks(member),
         }
     };
     Group {

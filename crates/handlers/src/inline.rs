@@ -4,7 +4,7 @@ use crate::leased::{self, Had};
 use crate::library::Instance;
 use crate::snapshot::Memory;
 use crate::{ARENA, Built, Share};
-use crate::{mirrors, numbers};
+use crate::{few, mirrors, numbers};
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::{ExternError, Leased, Mirrors, NoMirrors, ValueExtern};
@@ -118,9 +118,11 @@ pub(crate) fn answer_packed(handler: &Handler, is_ok: bool, response: &[u8], out
     let at = outputs.len().saturating_sub(usize::from(handler.returns));
     let (to, result) = outputs.split_at_mut(at);
     if is_ok && response.len() == to.len() {
-        to.copy_from_slice(response);
+        few::copy(response, to);
     }
-    result.fill(u8::from(is_ok));
+    if let Some(result) = result.first_mut() {
+        *result = u8::from(is_ok);
+    }
 }
 
 /// A time in nanoseconds, all ones for never.
@@ -160,7 +162,7 @@ impl ValueExtern for Inline {
         if (request.len(), given) != (inputs.len(), outputs.len()) {
             return false;
         }
-        request.copy_from_slice(inputs);
+        few::copy(inputs, request);
         let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
         answer_packed(&self.handler, is_ok, self.instance.response(), outputs);
         true

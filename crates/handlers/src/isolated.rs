@@ -17,7 +17,7 @@ use crate::process::{BUDGET, Process, Silence};
 use crate::snapshot::{self, Memory};
 use crate::{Built, Share, numbers};
 use base_bits::Bits;
-use base_time::Time;
+use base_time::{Duration, Time};
 use dataplane_api::{ExternError, Leased, Mirrors, NoMirrors, SharedCalls, ValueExtern};
 use ir_handlers::Handler;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ const CALLS: u64 = 32;
 const BYTES_A_CALL: u64 = 512;
 
 /// Time in which the second crash by one flow poisons it.
-const FORGET: base_time::Duration = base_time::Duration::from_ms(60_000);
+const FORGET: Duration = Duration::from_ms(60_000);
 
 /// The most flows that are remembered for a crash.
 const MOST_FLOWS: usize = 4096;
@@ -319,6 +319,12 @@ impl Worker {
         self.recover();
     }
 
+    /// Counts a call that took too long.
+    fn slow(&self, took: Duration, request: &[u8]) {
+        let request = || numbers::shown(&self.handler.request, request);
+        self.built.failures().slow(&self.handler.name, self.handler.budget, took, request);
+    }
+
     /// The response of a call; `None` if the handler gives none.
     fn call(&mut self, request: &[u8], mirrors: &dyn Mirrors, now: Time) -> Option<Vec<u8>> {
         // Threads may come in another order than their packets.
@@ -330,13 +336,18 @@ impl Worker {
         }
         let body = [&self.now.as_ns().to_le_bytes(), request].concat();
         match self.ask_with(b'c', &body, mirrors) {
-            Ok((status, mut given)) if given.len() >= 8 => {
+            Ok((status, mut given)) if given.len() >= 16 => {
                 self.tick_at_ns = number(&given);
+                // A handler that writes where it must not may change this number.
+                let took = Duration::from_ns(number(&given[8..]).min(1 << 50));
+                if took > handler.budget {
+                    self.slow(took, request);
+                }
                 self.since += 1;
                 if self.since >= CALLS.max(self.saved.bytes.len() as u64 / BYTES_A_CALL) {
                     self.save();
                 }
-                (status == 0).then(|| given.split_off(8))
+                (status == 0).then(|| given.split_off(16))
             }
             Ok(_) => None,
             Err(why) => {

@@ -10,6 +10,7 @@
 
 mod build;
 mod failure;
+mod few;
 mod inline;
 mod isolated;
 mod leased;
@@ -23,7 +24,7 @@ mod scratch;
 mod snapshot;
 
 pub use build::{Built, Sources, build};
-pub use failure::{Failure, Failures};
+pub use failure::{Failure, Failures, News, Reporter, Slow};
 pub use inline::Inline;
 pub use isolated::Isolated;
 pub use process::BUDGET;

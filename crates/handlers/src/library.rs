@@ -12,8 +12,8 @@
 //! process, so real devices call handlers in processes of their own: see `isolated`.
 #![allow(unsafe_code)]
 
-use crate::Share;
 use crate::snapshot::Memory;
+use crate::{Share, few};
 use dataplane_api::Leased;
 use ir_handlers::Handler;
 use std::cell::Cell;
@@ -274,10 +274,11 @@ impl Instance {
     /// Calls the handler with the contents of `request`.
     pub fn call(&mut self, now_ns: u64) -> i32 {
         let Some(call) = self.row.call else { return -1 };
+        // SAFETY: as in `request`.
+        few::clear(unsafe { std::slice::from_raw_parts_mut(self.response, self.row.response) });
         // SAFETY: context, request and response are valid, and of the sizes that the table says.
         unsafe {
             (*self.context).now_ns = now_ns;
-            ptr::write_bytes(self.response, 0, self.row.response);
             self.watched(|| call(self.context, self.request, self.response))
         }
     }

@@ -13,6 +13,9 @@ use std::fmt::Write;
 /// The method of a handler's extern object.
 pub const CALL: &str = "call";
 
+/// Budget of calls whose declaration has none.
+const BUDGET: Duration = Duration::from_us(100);
+
 /// Bits of a leased block's number: the switch has an entry for each block.
 const MOST_BLOCK_BITS: u32 = 12;
 
@@ -29,6 +32,8 @@ pub struct Handler {
     pub block: Option<Field>,
     /// After so long without packets, it has nothing of a flow.
     pub keeps: Option<Duration>,
+    /// Processor time that a call may take on a real device.
+    pub budget: Duration,
     /// Text that the handler gets when it is made.
     pub config: String,
     /// The request.
@@ -116,6 +121,7 @@ impl Handler {
             key,
             block,
             keeps: remote.keeps,
+            budget: remote.budget.unwrap_or(BUDGET),
             config: remote.config,
             request: made,
             response,

@@ -1,4 +1,4 @@
-//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, block = q.c, keeps = "10s", config = "c")`.
+//! The text of `@remote(handler = "h", group = "g", key = { q.a, q.b }, block = q.c, keeps = "10s", budget = "100us", config = "c")`.
 
 use base_time::Duration;
 use ir::{Annotation, AnnotationBody};
@@ -19,6 +19,8 @@ pub struct Remote {
     pub block: Vec<String>,
     /// After so long without packets, the handler has nothing of a flow.
     pub keeps: Option<Duration>,
+    /// Processor time that a call may take; a call that takes more is counted.
+    pub budget: Option<Duration>,
     /// Text that the handler gets when it is made.
     pub config: String,
 }
@@ -31,9 +33,8 @@ impl Remote {
 
     fn read(annotation: &Annotation) -> Result<Remote, String> {
         let AnnotationBody::Tokens(text) = &annotation.body else {
-            return Err(
-                "`@remote` takes `handler`, `group`, `key`, `block`, `keeps` and `config`".to_string()
-            );
+            return Err("`@remote` takes `handler`, `group`, `key`, `block`, `keeps`, `budget` and `config`"
+                .to_string());
         };
         let mut tokens = Tokens::new(text);
         let mut remote = Remote::default();
@@ -50,14 +51,11 @@ impl Remote {
                 "config" => remote.config = tokens.string()?,
                 "key" => remote.key = tokens.key()?,
                 "block" => remote.block = tokens.path()?,
-                "keeps" => {
-                    let text = tokens.string()?;
-                    let why = |why| format!("`keeps = \"{text}\"` is no duration: {why}");
-                    remote.keeps = Some(text.parse().map_err(why)?);
-                }
+                "keeps" => remote.keeps = Some(tokens.duration("keeps")?),
+                "budget" => remote.budget = Some(tokens.duration("budget")?),
                 _ => {
                     return Err(format!(
-                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `block`, `keeps`, `config`"
+                        "`@remote` has no `{name}`, but `handler`, `group`, `key`, `block`, `keeps`, `budget`, `config`"
                     ));
                 }
             }
@@ -134,6 +132,11 @@ impl<'t> Tokens<'t> {
         Ok(word.to_string())
     }
 
+    fn duration(&mut self, name: &str) -> Result<Duration, String> {
+        let text = self.string()?;
+        text.parse().map_err(|why| format!("`{name} = \"{text}\"` is no duration: {why}"))
+    }
+
     pub(crate) fn string(&mut self) -> Result<String, String> {
         self.symbol('"')?;
         let mut text = String::new();
@@ -206,7 +209,7 @@ mod tests {
     #[test]
     fn all_parts() {
         let remote = read(
-            r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , block = q . d , keeps = "2s" , config = "a\"b""#,
+            r#"handler = "h1" , group = "g" , key = { q . a , q . b . c } , block = q . d , keeps = "2s" , budget = "50us" , config = "a\"b""#,
         );
         let wanted = Remote {
             handler: "h1".into(),
@@ -214,6 +217,7 @@ mod tests {
             key: vec![vec!["q".into(), "a".into()], vec!["q".into(), "b".into(), "c".into()]],
             block: vec!["q".into(), "d".into()],
             keeps: Some(Duration::from_s(2)),
+            budget: Some(Duration::from_us(50)),
             config: "a\"b".into(),
         };
         assert_eq!(remote, Ok(wanted));
@@ -228,9 +232,10 @@ mod tests {
             ("handler = \"h\" , handler = \"h\"", "`handler` is given twice"),
             (
                 "handler = \"h\" , size = 3",
-                "`@remote` has no `size`, but `handler`, `group`, `key`, `block`, `keeps`, `config`",
+                "`@remote` has no `size`, but `handler`, `group`, `key`, `block`, `keeps`, `budget`, `config`",
             ),
             ("handler = \"h\" , keeps = \"long\"", "`keeps = \"long\"` is no duration: a number is missing"),
+            ("handler = \"h\" , budget = \"low\"", "`budget = \"low\"` is no duration: a number is missing"),
             ("handler = \"h\" , key = { }", "`key` has no field"),
             ("handler = \"h\" , block = { q . a }", "a name is missing before `{`"),
             ("handler = \"h\" , key = { q . a", "`}` is missing at the end"),

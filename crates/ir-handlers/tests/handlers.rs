@@ -206,7 +206,7 @@ fn declarations_that_are_wrong() {
         (
             "@remote(\"h\") extern void h(in request_t q);",
             "h(q);",
-            "`@remote` takes `handler`, `group`, `key`, `block`, `keeps` and `config`",
+            "`@remote` takes `handler`, `group`, `key`, `block`, `keeps`, `budget` and `config`",
         ),
         ("@remote(handler = \"h\") extern void h<T>(in T q);", "h(q);", "handlers have no type parameters"),
     ];

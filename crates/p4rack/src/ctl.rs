@@ -167,7 +167,7 @@ fn group(group: &Group) -> String {
     head.push('\n');
     let row = |server: &Server| {
         let weight = if server.weight > 0 { format!("weight {}", server.weight) } else { "-".to_string() };
-        vec![
+        let mut row = vec![
             format!("  {}", server.device),
             server.standing.clone(),
             weight,
@@ -178,7 +178,11 @@ fn group(group: &Group) -> String {
             format!("{} handled", server.handled),
             format!("{} extra steps", server.extra_steps),
             format!("{} dropped{}", server.dropped, reasons(server)),
-        ]
+        ];
+        if let Some(blocks) = server.blocks {
+            row.insert(4, format!("{blocks} blocks"));
+        }
+        row
     };
     head + &table(servers.iter().map(row).collect())
 }

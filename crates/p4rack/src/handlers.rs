@@ -3,7 +3,7 @@
 use base_diag::codes::handler as codes;
 use base_diag::{Diagnostic, SourceMap, Span, Style, render};
 use dataplane_api::Registry;
-pub use handlers::{Built, Isolation};
+pub use handlers::{Built, Failure, Isolation, News, Slow};
 
 use crate::sources;
 use handlers::Sources;
@@ -25,6 +25,8 @@ pub struct Options {
     pub isolation: Isolation,
     /// Seed of the handlers' random numbers.
     pub seed: u64,
+    /// Gets failed and slow calls when they happen.
+    pub report: Option<handlers::Reporter>,
 }
 
 /// Externs of devices that run a program.
@@ -119,6 +121,7 @@ pub fn offers(
     let files = with_own(name, &options.files);
     let from = Sources { program: name, handlers: &wanted, files: &files, sanitize };
     let built = Arc::new(handlers::build(&from, map)?);
+    options.report.into_iter().for_each(|report| built.failures().report_to(report));
     // A sanitizer ends the process in which it finds a fault.
     let isolation = if sanitize.is_some() { Isolation::Process } else { options.isolation };
     handlers::register(&built, isolation, options.seed, &mut registry);

@@ -446,11 +446,19 @@ fn random(seed: u64, deaths: bool) -> Racked {
     random_and(seed, deaths, &|_| ())
 }
 
+/// The last of all public ports, and of a pool of three blocks, one of each server's.
+const LAST_PORT: u16 = 5119;
+const LAST_OF_FEW: u16 = 1215;
+
 /// The same with a further change.
 pub fn random_and(seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
+    random_of(LAST_PORT, seed, deaths, and)
+}
+
+fn random_of(last: u16, seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
     let mut map = SourceMap::new();
     let defines = [
-        "SNAT_CONFIG=\"address=203.0.113.1 first=1024 last=5119 idle=2 quarantine=0\"".to_string(),
+        format!("SNAT_CONFIG=\"address=203.0.113.1 first=1024 last={last} idle=2 quarantine=0\""),
         "SNAT_KEEPS=\"4s\"".to_string(),
     ];
     let change = |rack: &mut Rack| {
@@ -518,6 +526,23 @@ fn a_group_that_changes_is_the_one_device() {
         extra_hops += group.servers.iter().map(|server| server.extra_hops).sum::<u64>();
     }
     assert!(extra_hops > 4, "{extra_hops}");
+}
+
+/// Three blocks of ports, one of each server's, so that a server that comes waits for its block, and one that is left alone has all.
+#[test]
+fn blocks_that_move_are_the_one_device() {
+    let mut calls = 0;
+    for seed in features::seeds(2, 100) {
+        let racked = random_of(LAST_OF_FEW, seed, false, &|_| ());
+        let sent = traffic(&mut Rng::new(seed));
+        let ran = in_rack(&racked, &sent);
+        assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");
+        let [group] = ran.report.groups.as_slice() else { panic!("seed {seed}: {:?}", ran.report.groups) };
+        assert_eq!((group.lost, group.sent), (0, group.returned), "seed {seed}");
+        assert!(group.changes > 2, "seed {seed}: {group:?}");
+        calls += group.servers[2].calls;
+    }
+    assert!(calls > 50, "the server whose block others have at first had {calls} calls");
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn device(isolation: Isolation, native: bool) -> Switch {
 
 fn on_one_device(program: Arc<ir::Program>, source: PathBuf, isolation: Isolation, native: bool) -> Switch {
     let name = source.with_extension("p4").display().to_string();
-    let options = offers::Options { files: vec![source], isolation, seed: 5, sanitize: None };
+    let options = offers::Options { files: vec![source], isolation, seed: 5, ..Default::default() };
     let mut map = SourceMap::new();
     let registry = offers::offers(&program, &name, &options, &mut map)
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))

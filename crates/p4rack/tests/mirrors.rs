@@ -118,7 +118,7 @@ fn device_with(name: &str, program: &str, source: &str, isolation: Isolation, na
     let program = rack::compile_program(&main, &Default::default(), &mut map, &mut vec![]);
     let program = program.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let options =
-        offers::Options { files: vec![file.with_extension("c")], isolation, seed: 5, sanitize: None };
+        offers::Options { files: vec![file.with_extension("c")], isolation, seed: 5, ..Default::default() };
     let registry = offers::offers(&program, &main, &options, &mut map)
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
         .registry;

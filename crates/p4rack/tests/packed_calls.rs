@@ -86,7 +86,8 @@ fn compare(isolation: Isolation) {
     let mut map = SourceMap::new();
     let program = rack::compile_program(&main, &Default::default(), &mut map, &mut vec![]);
     let program = program.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
-    let options = offers::Options { files: vec![place.join("look.c")], isolation, seed: 1, sanitize: None };
+    let options =
+        offers::Options { files: vec![place.join("look.c")], isolation, seed: 1, ..Default::default() };
     let built = offers::offers(&program, &main, &options, &mut map);
     let built = built.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
     let options = || Options { registry: built.registry.clone(), ..Options::default() };

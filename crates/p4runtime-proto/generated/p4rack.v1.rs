@@ -358,6 +358,9 @@ pub struct Server {
     /// Port of the switch that leads there.
     #[prost(uint32, tag = "12")]
     pub port: u32,
+    /// Blocks of numbers that are leased to it; not set where the group leases none.
+    #[prost(uint64, optional, tag = "13")]
+    pub blocks: ::core::option::Option<u64>,
 }
 /// Nested message and enum types in `Server`.
 pub mod server {

@@ -4,7 +4,7 @@
 #   worker.py NAME          answers calls of this handler on standard input
 #   worker.py --check       reports mistakes in the sources as a C compiler does
 
-import ast, marshal, sys
+import ast, marshal, sys, time
 
 NEVER = 2**64 - 1
 MASK = 2**64 - 1
@@ -135,10 +135,12 @@ def serve(name):
             status = 1 if optional("_init", body[16:-1].decode()) is False else 0
         elif operation == b"c":
             ctx.now_ns = number(body)
+            began = time.process_time_ns()
             given = get("")(ctx, Fields(request, body[8:]))
+            took = time.process_time_ns() - began
             if given is None or given is False:
                 status, given = 1, {}
-            answer = store(ctx._tick) + packed(response, size, {} if given is True else given)
+            answer = store(ctx._tick) + store(took) + packed(response, size, {} if given is True else given)
         elif operation == b"t":
             ctx.now_ns, ctx._tick = number(body), NEVER
             optional("_tick", ctx.now_ns)

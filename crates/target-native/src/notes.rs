@@ -104,17 +104,17 @@ pub(crate) struct ValueCall {
     pub(crate) inputs: Vec<u32>,
     /// Widths of the numbers that come out.
     pub(crate) outputs: Vec<u32>,
+    /// Bytes of the numbers that go in.
+    pub(crate) input_bytes: usize,
+    /// Bytes of all numbers.
+    pub(crate) bytes: usize,
 }
 
 impl ValueCall {
-    /// Bytes of the numbers that go in.
-    pub(crate) fn input_bytes(&self) -> usize {
-        packed_bytes(&self.inputs)
-    }
-
-    /// Bytes of all numbers.
-    pub(crate) fn bytes(&self) -> usize {
-        packed_bytes(&self.inputs) + packed_bytes(&self.outputs)
+    pub(crate) fn new(callee: ValueCallee, inputs: Vec<u32>, outputs: Vec<u32>) -> ValueCall {
+        let input_bytes = packed_bytes(&inputs);
+        let bytes = input_bytes + packed_bytes(&outputs);
+        ValueCall { callee, inputs, outputs, input_bytes, bytes }
     }
 }
 

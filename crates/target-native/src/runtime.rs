@@ -679,8 +679,8 @@ impl Job<'_, '_> {
     fn value_call(&mut self, id: usize) {
         let Some(call) = self.notes.value_calls.get(id) else { return };
         let now = self.now;
-        let room = self.memory.bytes_mut(self.layout.homes.keys, call.bytes());
-        let (inputs, outputs) = room.split_at_mut(call.input_bytes());
+        let room = self.memory.bytes_mut(self.layout.homes.keys, call.bytes);
+        let (inputs, outputs) = room.split_at_mut(call.input_bytes);
         if let Some((shared, method)) = self.access.shared_call(call.callee) {
             return shared.call_packed(*method, inputs, outputs, now);
         }

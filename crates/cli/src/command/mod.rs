@@ -79,6 +79,7 @@ impl Handlers {
                 false => p4rack::handlers::Isolation::Inline,
             },
             seed,
+            report: None,
         }
     }
 }

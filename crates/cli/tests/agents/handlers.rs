@@ -33,14 +33,14 @@ impl Hosts {
         Hosts { client, net, ports }
     }
 
-    /// Sends until the packet comes; a frame may come before its device has a program. Those that were sent again, with another far end, may come late.
-    fn pass(from: &UdpSocket, to: &UdpSocket, of: Flow) -> Flow {
+    /// Sends until a frame of the wanted flow comes; a frame may come before its device has a program, and so frames sent before may still come.
+    fn pass(from: &UdpSocket, to: &UdpSocket, of: Flow, is_it: impl Fn(Flow) -> bool) -> Flow {
         let (begun, mut frame) = (Instant::now(), [0; 2000]);
         loop {
             from.send(&packet(of, b"hello", true)).unwrap();
-            if let Ok(length) = to.recv(&mut frame) {
+            while let Ok(length) = to.recv(&mut frame) {
                 let came = flow(&frame[..length]);
-                if came.src == of.src || came.dst == of.dst {
+                if is_it(came) {
                     return came;
                 }
             }
@@ -51,9 +51,9 @@ impl Hosts {
     /// A packet to a port of the far end, and one back.
     fn translate(&self, far: u16) -> Flow {
         let inside = Flow { protocol: UDP, src: (0x0a00_0001, 40_000), dst: (0xcb00_7102, far) };
-        let outside = Hosts::pass(&self.client, &self.net, inside);
-        assert_eq!((outside.src.0, outside.dst), (PUBLIC, inside.dst));
-        assert_eq!(Hosts::pass(&self.net, &self.client, back(outside)), back(inside));
+        let outside = Hosts::pass(&self.client, &self.net, inside, |came| came.dst == inside.dst);
+        assert_eq!(outside.src.0, PUBLIC);
+        Hosts::pass(&self.net, &self.client, back(outside), |came| came == back(inside));
         outside
     }
 }
@@ -67,6 +67,33 @@ fn a_rack_in_one_process_runs_its_handlers() {
     let first = hosts.translate(53);
     assert_ne!(hosts.translate(54).src, first.src);
     assert_eq!(hosts.translate(53), first, "the mapping is kept");
+}
+
+/// A handler's crash is reported when it happens, and the next packet is handled.
+#[test]
+fn a_switch_reports_calls_that_fail() {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("crashing-handler");
+    std::fs::create_dir_all(&place).unwrap();
+    let source = std::fs::read_to_string(example("snat.c")).unwrap();
+    let begins = "int snat(p4r_ctx *ctx, const snat_request_t *q, snat_response_t *r) {\n";
+    let crash = "    if (snat_request_t_peer_port(q) == 99) __builtin_trap();\n";
+    assert!(source.contains(begins));
+    std::fs::write(place.join("snat.c"), source.replace(begins, &format!("{begins}{crash}"))).unwrap();
+    let hosts = Hosts::new();
+    let [client, net] = &hosts.ports;
+    let source = place.join("snat.c").display().to_string();
+    let args = [&example("snat.p4"), "--grpc-server-addr", "127.0.0.1:0", "--handlers", &source];
+    let switch = Switch::start(&[&args[..], &["-i", client, "-i", net]].concat());
+    hosts.translate(53);
+    let wrong = Flow { protocol: UDP, src: (0x0a00_0001, 40_000), dst: (0xcb00_7102, 99) };
+    hosts.client.send(&packet(wrong, b"hello", true)).unwrap();
+    let line = switch.reports("P4R1407");
+    assert!(line.contains("handler `snat`: signal 4") && line.contains("peer_port = 0x63"), "{line}");
+    hosts.translate(54);
+    // A second crash ends the flow.
+    hosts.client.send(&packet(wrong, b"hello", true)).unwrap();
+    let line = switch.reports("P4R1407");
+    assert!(line.ends_with("; later packets of its flow are not handled"), "{line}");
 }
 
 /// An agent of each device of the example's group, and their controller.

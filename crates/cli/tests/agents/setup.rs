@@ -87,6 +87,17 @@ impl Switch {
         Starting::new(args).listens()
     }
 
+    /// The next line with this text.
+    pub fn reports(&self, text: &str) -> String {
+        let lines = self.lines.lock().unwrap();
+        loop {
+            let line = lines.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("it reports `{text}`"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
     /// The last line that it reports before it ends.
     pub fn last_words(&self) -> String {
         self.lines.lock().unwrap().iter().last().unwrap_or_default()

@@ -1,6 +1,7 @@
 //! Handlers, built and called: what they give, what they keep, and what happens when they are wrong.
 
 mod python;
+mod sizes;
 mod workers;
 
 use base_bits::Bits;

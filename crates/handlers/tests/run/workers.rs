@@ -2,9 +2,11 @@
 
 use super::{ask, built, declared};
 use base_bits::Bits;
+use base_time::Duration;
 use dataplane_api::{Registry, ValueExtern};
-use handlers::{Built, Isolation, register};
+use handlers::{Built, Isolation, News, register};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 fn made(built: &Arc<Built>, isolation: Isolation, args: &[u128]) -> Box<dyn ValueExtern> {
     let mut registry = Registry::default();
@@ -270,4 +272,31 @@ fn leases_stay_where_nobody_says_that_they_are_free() {
         let given = object.lease(None);
         assert_eq!((given.busy, given.usable), (set(&[]), 0), "{isolation:?}");
     }
+}
+
+/// Calls that take more processor time than their budget are answered, counted and reported.
+#[test]
+fn slow_calls_are_counted() {
+    static REPORTED: AtomicU64 = AtomicU64::new(0);
+    fn report(news: News<'_>) {
+        match news {
+            News::Slow(slow) => REPORTED.fetch_max(slow.calls, Ordering::Relaxed),
+            News::Failed(failure) => panic!("{failure:?}"),
+        };
+    }
+    let long = "for (volatile int i = 0; i < 20000000;) i++;";
+    let source = CALLS.replace("*(volatile int *)0 = 1;", long);
+    assert!(source.contains(long));
+    let program = super::PROGRAM.replace("config = ", "budget = \"1ms\", config = ");
+    let built = super::built_for(&super::declared_in(&program), "slow", &source);
+    built.failures().report_to(report);
+    let mut object = made(&built, Isolation::Processes(2), &[]);
+    for flow in 0..20 {
+        let op = if flow < 5 { 3 } else { 1 };
+        assert!(calls(&mut *object, flow, op).is_some(), "it answers");
+    }
+    let [slow] = &built.failures().slow_calls()[..] else { panic!("{:?}", built.failures()) };
+    assert_eq!((slow.handler.as_str(), slow.budget, slow.calls), ("count", Duration::from_ms(1), 5));
+    assert!(slow.longest > slow.budget && slow.request.contains("op = 0x3"), "{slow:?}");
+    assert_eq!(REPORTED.load(Ordering::Relaxed), 4, "reported at 1, 2 and 4");
 }

@@ -46,12 +46,10 @@ impl<'a> Code<'a, '_> {
         to: Option<&'a Expr>,
     ) -> Made<bool> {
         let Some((numbers, targets)) = self.passed(callee, call, to) else { return Ok(false) };
-        let note = ValueCall {
-            callee,
-            inputs: numbers.iter().map(|number| number.kind.width()).collect(),
-            outputs: targets.iter().map(|target| target.width).collect(),
-        };
-        if note.bytes() > MOST_BYTES {
+        let inputs = numbers.iter().map(|number| number.kind.width()).collect();
+        let outputs = targets.iter().map(|target| target.width).collect();
+        let note = ValueCall::new(callee, inputs, outputs);
+        if note.bytes > MOST_BYTES {
             return Ok(false);
         }
         if self.ahead {
@@ -64,7 +62,7 @@ impl<'a> Code<'a, '_> {
             at = self.pack(room, at, *value, number.kind.width(), number.is_signed);
         }
         let first = self.at(self.layout.homes.keys + at as i32);
-        self.clear(first, note.bytes() - at as usize);
+        self.clear(first, note.bytes - at as usize);
         let mut initial = at;
         for target in &targets {
             match target.initial {

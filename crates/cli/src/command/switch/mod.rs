@@ -15,7 +15,7 @@ use base_diag::{Diagnostic, SourceMap, codes};
 use clap::builder::ArgPredicate;
 use compiler::{Until, compile};
 use dataplane_api::Registry;
-use p4rack::handlers::Offers;
+use p4rack::handlers::{Failure, News, Offers, Slow};
 use p4rack::{Disk, rack};
 use rack_model::Rack;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -266,6 +266,7 @@ impl Args {
             isolation: p4rack::handlers::Isolation::Processes(self.handler_workers),
             seed: self.seed,
             sanitize: None,
+            report: Some(report),
         }
     }
 
@@ -285,6 +286,21 @@ impl Args {
             report!("p4rack: Thrift on {address}");
         }
         Ok(Some(listener))
+    }
+}
+
+/// Reports calls that a handler did not answer, and those that took too long.
+fn report(news: News<'_>) {
+    match news {
+        News::Failed(Failure { handler, why, request, poisons, .. }) => {
+            let then = if *poisons { "; later packets of its flow are not handled" } else { "" };
+            report!("p4rack: error[P4R1407]: handler `{handler}`: {why}; request: {request}{then}");
+        }
+        News::Slow(Slow { handler, budget, calls, longest, request }) => {
+            report!(
+                "p4rack: handler `{handler}`: {calls} calls took more than {budget}, the longest {longest}; request: {request}"
+            );
+        }
     }
 }
 
@@ -363,6 +379,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         if let Some(built) = &app.offers.built {
             let isolation = p4rack::handlers::Isolation::Processes(args.handler_workers);
             p4rack::handlers::isolate(built, isolation, args.seed, &mut registry);
+            built.failures().report_to(report);
         }
         return Ok((Switch::Rack(program), registry));
     }
