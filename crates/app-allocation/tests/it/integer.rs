@@ -33,7 +33,7 @@ struct Column {
     cost: i128,
     most: Option<u64>,
     is_integer: bool,
-    /// Its value in the allocation.
+    /// Value in the allocation.
     value: i128,
 }
 
