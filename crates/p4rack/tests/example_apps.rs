@@ -329,7 +329,7 @@ fn the_nats_are_the_same_on_racks() {
 
 #[test]
 fn streams_pass_a_proxy_on_a_rack() {
-    let connections = many(15, 16_000);
+    let connections = many(15, 20_000);
     let on_rack =
         through("syn-proxy", &medium(12, "2ms"), 400, |on| syn_proxy::trial(on, connections, seed()));
     assert_eq!(syn_proxy::trial(&mut alone("syn-proxy"), connections, seed()), Ok(on_rack));
@@ -342,7 +342,7 @@ fn cache_and_monitor_are_the_same_on_racks() {
     let high = "affinity = \"high\"\n";
     let racked = rack("netcache", high);
     let mut on = Pinned::new(&racked, 0);
-    let queries = many(400, 500_000);
+    let queries = many(400, 700_000);
     let on_rack = net_cache::trial(&mut on, queries, seed()).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(net_cache::trial(&mut alone("netcache"), queries, seed()), Ok(on_rack));
     assert!(on_rack.packets >= many(400, 1_000_000), "{on_rack:?}");

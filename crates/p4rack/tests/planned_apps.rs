@@ -83,7 +83,7 @@ enum Sent {
 struct App {
     name: &'static str,
     sent: Sent,
-    /// Its own entries, beside routes.
+    /// Entries beside routes.
     entries: String,
     /// Objects that are copied whole, beside routes; none: all flows are at the switch.
     copied: Option<&'static [&'static str]>,

@@ -196,6 +196,10 @@ fn a_running_switch_plans_again_beside_its_packets() {
     assert!(after[0].0 < before[0].0 && after[1].0 > before[1].0, "{before:?} {after:?}");
     let residents = |rooms: &[(u64, u64)]| rooms.iter().map(|(_, resident)| *resident).collect::<Vec<_>>();
     assert_eq!(residents(&after), residents(&drained), "flows stay at the switch");
+    (0..50).for_each(|_| running.rig.pass(Duration::from_us(1)));
+    let later = residents(&running.rooms());
+    let stay = later.iter().zip(residents(&drained)).all(|(later, drained)| *later >= drained);
+    assert!(stay, "no flow is cleared away: {drained:?} {later:?}");
     running.packets(4, Duration::from_ms(100));
     let last = running.rooms();
     assert!(last.iter().all(|(room, resident)| room == resident), "the new places are taken: {last:?}");

@@ -33,7 +33,7 @@ struct Column {
     cost: i128,
     most: Option<u64>,
     is_integer: bool,
-    /// Its value in the allocation.
+    /// Value in the allocation.
     value: i128,
 }
 
@@ -84,7 +84,7 @@ impl Program {
 
     /// The format of CPLEX's LP files.
     fn text(&self) -> String {
-        let mut text = "Minimize\n cost:".to_string();
+        let mut text = "Minimize\n cost:\n".to_string();
         for (at, column) in self.columns.iter().enumerate().filter(|(_, column)| column.cost != 0) {
             let _ = writeln!(text, " {:+} x{at}", column.cost as f64 / self.unit as f64);
         }
