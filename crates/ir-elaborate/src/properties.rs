@@ -42,7 +42,16 @@ impl Body<'_, '_> {
             if let Some(takes) = self.el.arch.and_then(|a| a.table_property(name)) {
                 let object = self.table_object(property, value, table);
                 match takes {
-                    TableObject::Implementation => found.implementation = object,
+                    TableObject::Implementation => match object.filter(|id| !self.has_members(*id)) {
+                        // `Alpm` and `Atcam` of TNA store the table. Its entries run actions.
+                        Some(id) => {
+                            let (kind, ty) = self.el.instance_value(id);
+                            let object = self.el.out.instance(id).object;
+                            let name = self.el.out.extern_object(object).name.to_lowercase();
+                            found.others.push((name.into(), ir::Expr { kind, ty, span: value.span }));
+                        }
+                        None => found.implementation = object,
+                    },
                     TableObject::Counters => found.counters = object,
                     TableObject::Meters => found.meters = object,
                 }
@@ -61,6 +70,13 @@ impl Body<'_, '_> {
             }
         }
         found
+    }
+
+    /// Entries of a table with this object name members or groups. So do those of objects of unknown architectures.
+    fn has_members(&self, id: InstanceId) -> bool {
+        let object = self.el.out.instance(id).object;
+        let name = &self.el.out.extern_object(object).name;
+        self.el.arch.is_none_or(|a| a.object(name).is_some())
     }
 
     fn flag(&mut self, property: &typed::Property, value: &Expr) -> Option<bool> {

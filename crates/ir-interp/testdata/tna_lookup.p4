@@ -34,7 +34,7 @@ control Ingress(inout headers_t hdr, inout meta_t meta, in ingress_intrinsic_met
         key = { hdr.data.b : lpm; }
         actions = { set; }
         const default_action = set(0);
-        alpm = prefixes;
+        implementation = prefixes;
         size = 1024;
     }
     table masks {

@@ -7,7 +7,7 @@ use crate::ports::port_metadata;
 use crate::values::{self, member};
 use base_diag::Diagnostic;
 use device::tna::{self as tofino, Half};
-use ir::{Annotation, Control, Expr, ExprKind, MatchKind, Program, Stmt, Type, VarId, VarKind, build};
+use ir::{Annotation, Control, Expr, ExprKind, MatchKind, Stmt, Type, VarId, VarKind, build};
 use ir_merge::Substitution;
 
 /// Ingress: the program's, then its deparser's code and the traffic manager.
@@ -190,13 +190,13 @@ fn body(context: &mut Context<'_>, half: Half, code: &[Stmt]) -> (Control, Block
     calls.in_action = false;
     calls.list(&mut parts);
     for table in tables {
-        properties(program, table, calls.found);
+        properties(table, calls.found);
     }
     (control, block, parts)
 }
 
 /// Table properties and match kinds that v1model names differently or not at all.
-fn properties(program: &Program, table: &mut ir::Table, found: &mut Vec<Diagnostic>) {
+fn properties(table: &mut ir::Table, found: &mut Vec<Diagnostic>) {
     for (name, value) in std::mem::take(&mut table.properties) {
         match name.as_str() {
             "idle_timeout" => table.properties.push(("support_timeout".into(), value)),
@@ -207,9 +207,6 @@ fn properties(program: &Program, table: &mut ir::Table, found: &mut Vec<Diagnost
             _ => {}
         }
     }
-    let object = |id: ir::InstanceId| program.extern_object(program.instance(id).object).name.clone();
-    table.implementation =
-        table.implementation.filter(|id| !matches!(object(*id).as_str(), "Alpm" | "Atcam"));
     for key in &mut table.keys {
         if let MatchKind::Other(_) = &key.match_kind {
             key.match_kind = MatchKind::Exact;
