@@ -186,8 +186,8 @@ impl<F: Clone + Ord> Group<F> {
 
     /// A member has just started: it is told its blocks, if an instruction may have been lost.
     pub fn began(&mut self, member: Member, now: u64) {
-        let told = self.leases.as_mut().and_then(|leases| leases.again(member, now));
-        self.order(Orders { writes: vec![], told: told.into_iter().collect() });
+        let sent = self.leases.as_mut().and_then(|leases| leases.again(member, now));
+        self.order(Orders { writes: vec![], instructions: sent.into_iter().collect() });
     }
 
     /// The roles of the filters, for a switch that begins.
@@ -632,9 +632,8 @@ impl<F: Clone + Ord> Group<F> {
     /// The switch knows of a lease before the member does: packets of the block find the member.
     fn order(&mut self, orders: Orders) {
         self.write(orders.writes.into_iter().map(|(block, to)| Write::Lease { block, to }).collect());
-        let instructions = orders.told.into_iter().map(|(to, version, blocks)| Command::Instruction {
-            to,
-            instruction: Instruction::Lease { version, blocks },
+        let instructions = orders.instructions.into_iter().map(|(to, version, blocks)| {
+            Command::Instruction { to, instruction: Instruction::Lease { version, blocks } }
         });
         self.commands.extend(instructions);
     }

@@ -57,7 +57,7 @@ struct Block {
 
 /// The last instruction to a member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Told {
+struct Sent {
     version: u32,
     /// When it was sent last.
     since: u64,
@@ -72,7 +72,7 @@ pub struct Orders {
     /// Blocks, each with the member that gets its packets.
     pub writes: Vec<(u32, Member)>,
     /// Members, each with the number and the whole set of its blocks.
-    pub told: Vec<(Member, u32, Blocks)>,
+    pub instructions: Vec<(Member, u32, Blocks)>,
 }
 
 /// The leases of a group. Block 0 stands for none.
@@ -82,7 +82,7 @@ pub struct Leases {
     /// From a server's end until its blocks are free.
     rest: u64,
     blocks: BTreeMap<u32, Block>,
-    told: BTreeMap<Member, Told>,
+    sent: BTreeMap<Member, Sent>,
     /// Counts the instructions of all members.
     version: u32,
 }
@@ -94,7 +94,7 @@ impl Leases {
             servers: servers.max(1),
             rest,
             blocks: BTreeMap::new(),
-            told: BTreeMap::new(),
+            sent: BTreeMap::new(),
             version: 0,
         };
         for block in 1..blocks {
@@ -107,12 +107,12 @@ impl Leases {
 
     /// A member that has been told nothing. `is_able`: it gets flows although it has not confirmed a lease, since nobody else is there yet.
     pub fn joined(&mut self, member: Member, is_able: bool) {
-        self.told.insert(member, Told { version: 0, since: 0, is_answered: false, is_able });
+        self.sent.insert(member, Sent { version: 0, since: 0, is_answered: false, is_able });
     }
 
     /// A member has left or died.
     pub fn gone(&mut self, member: Member, now: u64) {
-        self.told.remove(&member);
+        self.sent.remove(&member);
         let until = now.saturating_add(self.rest);
         for block in self.blocks.values_mut() {
             if matches!(block.state, State::Held(at) | State::Withdrawn(at) if at == member) {
@@ -124,10 +124,10 @@ impl Leases {
     /// A member has answered: the blocks of which it still has something, and the number of leased blocks that it can use. False if this is not the
     /// answer to the last instruction.
     pub fn answered(&mut self, from: Member, version: u32, busy: &[u8], usable: u32) -> bool {
-        let Some(told) = self.told.get_mut(&from).filter(|told| told.version == version) else {
+        let Some(sent) = self.sent.get_mut(&from).filter(|sent| sent.version == version) else {
             return false;
         };
-        (told.is_answered, told.is_able) = (true, usable > 0);
+        (sent.is_answered, sent.is_able) = (true, usable > 0);
         for (number, block) in &mut self.blocks {
             if block.state == State::Withdrawn(from) && !has(busy, *number) {
                 block.state = State::Resting(from);
@@ -140,8 +140,8 @@ impl Leases {
     pub fn share(&mut self, takers: &BTreeSet<Member>, now: u64) -> Orders {
         let mut orders = Orders::default();
         // Members are told their blocks even if these are none.
-        let fresh = |(member, told): (&Member, &Told)| (told.version == 0).then_some(*member);
-        let mut changed: BTreeSet<Member> = self.told.iter().filter_map(fresh).collect();
+        let fresh = |(member, sent): (&Member, &Sent)| (sent.version == 0).then_some(*member);
+        let mut changed: BTreeSet<Member> = self.sent.iter().filter_map(fresh).collect();
         let wishes: Vec<(u32, Option<Member>, Member)> =
             self.blocks.keys().map(|block| (*block, self.wish(*block, takers), self.home(*block))).collect();
         for (number, wish, home) in wishes {
@@ -173,9 +173,9 @@ impl Leases {
         for member in changed {
             self.version += 1;
             let version = self.version;
-            if let Some(told) = self.told.get_mut(&member) {
-                *told = Told { version, since: now, is_answered: false, ..*told };
-                orders.told.push((member, version, self.of(member)));
+            if let Some(sent) = self.sent.get_mut(&member) {
+                *sent = Sent { version, since: now, is_answered: false, ..*sent };
+                orders.instructions.push((member, version, self.of(member)));
             }
         }
         orders
@@ -185,22 +185,22 @@ impl Leases {
     pub fn poll(&mut self, patience: u64, now: u64) -> Orders {
         let mut orders = Orders::default();
         let withdrawn: BTreeSet<Member> = self.blocks.values().filter_map(Block::withdrawn_from).collect();
-        let due = |(member, told): &(&Member, &Told)| {
-            let waits = !told.is_answered || withdrawn.contains(member);
-            waits && told.version > 0 && now.saturating_sub(told.since) >= patience
+        let due = |(member, sent): &(&Member, &Sent)| {
+            let waits = !sent.is_answered || withdrawn.contains(member);
+            waits && sent.version > 0 && now.saturating_sub(sent.since) >= patience
         };
-        let due: Vec<Member> = self.told.iter().filter(due).map(|(member, _)| *member).collect();
+        let due: Vec<Member> = self.sent.iter().filter(due).map(|(member, _)| *member).collect();
         for member in due {
-            orders.told.extend(self.again(member, now));
+            orders.instructions.extend(self.again(member, now));
         }
         orders
     }
 
     /// Tells a member once more, for example because it has just started.
     pub fn again(&mut self, member: Member, now: u64) -> Option<(Member, u32, Blocks)> {
-        let told = self.told.get_mut(&member).filter(|told| told.version > 0)?;
-        told.since = now;
-        let version = told.version;
+        let sent = self.sent.get_mut(&member).filter(|sent| sent.version > 0)?;
+        sent.since = now;
+        let version = sent.version;
         Some((member, version, self.of(member)))
     }
 
@@ -211,12 +211,12 @@ impl Leases {
 
     /// True if a member can take numbers for new flows.
     pub fn is_able(&self, member: Member) -> bool {
-        self.told.get(&member).is_some_and(|told| told.is_able)
+        self.sent.get(&member).is_some_and(|sent| sent.is_able)
     }
 
     /// Every member knows its blocks.
     pub fn is_steady(&self) -> bool {
-        self.told.values().all(|told| told.is_answered)
+        self.sent.values().all(|sent| sent.is_answered)
     }
 
     /// The server that gets the packets of each block, for a switch that begins.
@@ -294,7 +294,7 @@ mod tests {
         let mut leases = Leases::new(3, 13, 100);
         [0, 1].into_iter().for_each(|member| leases.joined(Member(member), true));
         let orders = leases.share(&members(&[0, 1]), 0);
-        for (member, version, blocks) in orders.told {
+        for (member, version, blocks) in orders.instructions {
             assert!(leases.answered(member, version, &[], blocks.len() as u32));
         }
         leases
@@ -320,18 +320,18 @@ mod tests {
         assert!(orders.writes.is_empty() && listed(&leases.of(Member(2))).is_empty());
         assert!(!leases.is_able(Member(2)) && !leases.is_steady());
         // Block 2 is busy, and stays.
-        for (member, version, blocks) in orders.told {
+        for (member, version, blocks) in orders.instructions {
             assert!(leases.answered(member, version, &set(&[2]), blocks.len() as u32));
         }
         let orders = leases.share(&members(&[0, 1, 2]), 20);
         assert_eq!(listed(&leases.of(Member(2))), [5, 8, 11]);
         assert!(orders.writes.iter().all(|(_, to)| *to == Member(2)), "{orders:?}");
-        let [(Member(2), version, _)] = orders.told[..] else { panic!("{orders:?}") };
+        let [(Member(2), version, _)] = orders.instructions[..] else { panic!("{orders:?}") };
         assert!(!leases.answered(Member(2), version - 1, &[], 3), "an earlier answer");
         assert!(leases.answered(Member(2), version, &[], 3) && leases.is_able(Member(2)));
         // The one that has the last block is asked again.
         assert_eq!(leases.poll(50, 40), Orders::default());
-        let again = leases.poll(50, 60).told;
+        let again = leases.poll(50, 60).instructions;
         let [(last, version, _)] = again[..] else { panic!("{again:?}") };
         assert!(leases.answered(last, version, &[], 4));
         leases.share(&members(&[0, 1, 2]), 70);
@@ -357,7 +357,7 @@ mod tests {
         leases.joined(Member(1), false);
         leases.share(&members(&[0, 1]), 60);
         assert_eq!(leases.of(Member(1)), own);
-        assert!(!leases.is_able(Member(1)), "it has not been told");
+        assert!(!leases.is_able(Member(1)), "it has no instruction yet");
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
         let mut leases = two_of_three();
         let orders = leases.share(&members(&[0]), 10);
         assert!([1, 4, 7, 10].iter().all(|block| has(&leases.of(Member(1)), *block)));
-        for (member, version, blocks) in orders.told {
+        for (member, version, blocks) in orders.instructions {
             leases.answered(member, version, &[], blocks.len() as u32);
         }
         leases.share(&members(&[0]), 20);
@@ -380,7 +380,8 @@ mod tests {
         leases.gone(Member(2), 20);
         leases.share(&members(&[0, 1]), 20);
         // Answers to what is over change nothing.
-        for (member, version, _) in withdrawn.told.iter().filter(|(member, ..)| *member != Member(2)) {
+        for (member, version, _) in withdrawn.instructions.iter().filter(|(member, ..)| *member != Member(2))
+        {
             assert!(!leases.answered(*member, *version, &[], 4));
         }
         assert!((1..13).all(|block| has(&leases.of(Member(0)), block) != has(&leases.of(Member(1)), block)));

@@ -370,24 +370,24 @@ fn answers_to_earlier_questions_do_not_count_and_a_closed_row_leaves_nothing() {
     assert_eq!(out.last(), Some(&Effect::Handle { flow: 1, packet: 3 }));
 }
 
-type Told = (Member, u32, Vec<u8>);
+type Sent = (Member, u32, Vec<u8>);
 
-/// What members are told about blocks, and whether a block was given to the switch before.
-fn told(group: &mut Group<Flow>) -> (Vec<Told>, bool) {
-    let (mut told, mut is_written) = (vec![], false);
+/// Instructions to members about blocks, and whether the switch was told before.
+fn sent(group: &mut Group<Flow>) -> (Vec<Sent>, bool) {
+    let (mut sent, mut is_written) = (vec![], false);
     while let Some(command) = group.command() {
         match command {
             Command::Instruction { to, instruction: Instruction::Lease { version, blocks } } => {
-                told.push((to, version, blocks));
+                sent.push((to, version, blocks));
             }
             Command::Write(writes) => {
                 let is_lease = writes.iter().any(|write| matches!(write, Write::Lease { .. }));
-                is_written |= is_lease && told.is_empty();
+                is_written |= is_lease && sent.is_empty();
             }
             Command::Instruction { .. } => {}
         }
     }
-    (told, is_written)
+    (sent, is_written)
 }
 
 #[test]
@@ -395,8 +395,8 @@ fn a_member_gets_flows_when_it_has_a_block() {
     let members = [(Member(0), 1), (Member(1), 1)];
     let limits = Limits::default();
     let mut group: Group<Flow> = Group::new(&members, 8, limits).leasing(3, 7, 1_000);
-    let answer = |group: &mut Group<Flow>, told: &[Told], busy: &[u8], now: u64| {
-        for (from, version, blocks) in told {
+    let answer = |group: &mut Group<Flow>, sent: &[Sent], busy: &[u8], now: u64| {
+        for (from, version, blocks) in sent {
             let usable = blocks.iter().map(|byte| byte.count_ones()).sum();
             group.report(*from, Report::Leased { version: *version, busy: busy.to_vec(), usable }, now);
         }
@@ -405,7 +405,7 @@ fn a_member_gets_flows_when_it_has_a_block() {
         group.report(Member(member), Report::Members { version: 1 }, 0);
     }
     assert!(!group.is_steady(), "nobody has confirmed a lease");
-    let (first, _) = told(&mut group);
+    let (first, _) = sent(&mut group);
     assert_eq!(first.len(), 2);
     answer(&mut group, &first, &[], 0);
     assert!(group.is_steady());
@@ -413,7 +413,7 @@ fn a_member_gets_flows_when_it_has_a_block() {
     for member in [0, 1, 2] {
         group.report(Member(member), Report::Members { version: 2 }, 10);
     }
-    let (withdrawn, is_written) = told(&mut group);
+    let (withdrawn, is_written) = sent(&mut group);
     assert!(!is_written && withdrawn.contains(&(Member(2), withdrawn[withdrawn.len() - 1].1, vec![])));
     // Blocks 2 and 5 would be its own, and are in use.
     answer(&mut group, &withdrawn, &[0b10_0100], 20);
@@ -422,11 +422,11 @@ fn a_member_gets_flows_when_it_has_a_block() {
     group.drain(Member(0), false, 30).expect("others are left");
     group.drain(Member(1), false, 30).expect("another is left");
     assert_eq!(group.status()[&Member(2)].current, 0);
-    told(&mut group);
+    sent(&mut group);
     group.poll(30 + limits.patience);
-    let (again, _) = told(&mut group);
+    let (again, _) = sent(&mut group);
     answer(&mut group, &again, &[], 40 + limits.patience);
-    let (given, is_written) = told(&mut group);
+    let (given, is_written) = sent(&mut group);
     assert!(is_written, "the switch knows first: {given:?}");
     assert_eq!(group.blocks(Member(2)), Some(vec![0b10_0100]));
     answer(&mut group, &given, &[], 50 + limits.patience);

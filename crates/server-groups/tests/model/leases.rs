@@ -25,7 +25,7 @@ enum Mutant {
     /// An answer to an earlier instruction counts.
     OldAnswers,
     /// A member knows of its lease before the switch does.
-    ToldFirst,
+    InstructedFirst,
     /// A server begins with the blocks whose home it is.
     BeginsAtHome,
     /// A server that drains keeps nothing.
@@ -45,7 +45,7 @@ enum Change {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Order {
     Write(u32, Member),
-    Tell(Member, u32, Blocks),
+    Instruct(Member, u32, Blocks),
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
@@ -220,16 +220,19 @@ impl World {
 
     fn carry_out(&mut self, orders: Orders) {
         let writes = orders.writes.into_iter().map(|(block, to)| Order::Write(block, to));
-        let told: Vec<_> =
-            orders.told.iter().map(|(to, v, blocks)| Order::Tell(*to, *v, blocks.clone())).collect();
-        if self.is(Mutant::ToldFirst) {
-            self.orders.extend(told);
+        let sent: Vec<_> = orders
+            .instructions
+            .iter()
+            .map(|(to, v, blocks)| Order::Instruct(*to, *v, blocks.clone()))
+            .collect();
+        if self.is(Mutant::InstructedFirst) {
+            self.orders.extend(sent);
             self.orders.extend(writes);
         } else {
             self.orders.extend(writes);
-            self.orders.extend(told);
+            self.orders.extend(sent);
         }
-        for (member, version, _) in orders.told {
+        for (member, version, _) in orders.instructions {
             self.last.insert(member, version);
             if self.is(Mutant::Unasked) && self.leases.answered(member, version, &[], 1) {
                 self.share();
@@ -240,7 +243,7 @@ impl World {
     fn order(&mut self) {
         match self.orders.pop_front() {
             Some(Order::Write(block, to)) => drop(self.entries.insert(block, to)),
-            Some(Order::Tell(to, version, blocks)) if self.servers.contains_key(&to) => {
+            Some(Order::Instruct(to, version, blocks)) if self.servers.contains_key(&to) => {
                 self.down.entry(to).or_default().push_back((version, blocks));
             }
             _ => {}
@@ -403,7 +406,7 @@ fn blocks_of_the_dead_are_given_on_when_their_flows_have_ended() {
     holds(2, &[Change::Die(1)]);
     holds(1, &[Change::Die(1), Change::Join(1)]);
     holds(1, &[Change::Join(2), Change::Die(1)]);
-    // What a dead server had is not given on although the server is back and says that it has nothing.
+    // Blocks of a dead server are not given on although the server is back and says that it has nothing.
     holds(1, &[Change::Die(1), Change::Join(1), Change::Join(2)]);
 }
 
@@ -426,7 +429,7 @@ fn each_mutant_of_leases_is_found() {
         not_found(Mutant::BusyUnreported, &[Change::Join(2)]),
         not_found(Mutant::NoRest, &[Change::Die(1)]),
         not_found(Mutant::OldAnswers, &[Change::Join(2), Change::Die(2), Change::Join(2)]),
-        not_found(Mutant::ToldFirst, &[Change::Join(2)]),
+        not_found(Mutant::InstructedFirst, &[Change::Join(2)]),
         not_found(Mutant::BeginsAtHome, &[Change::Die(1), Change::Join(1)]),
         not_found(Mutant::DrainsAtOnce, &[Change::Drain(1)]),
     ];
