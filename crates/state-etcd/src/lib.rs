@@ -15,7 +15,7 @@
 //! Both make their calls through a [`Cluster`]: [`Members`] is one over gRPC, and tests have one in virtual time.
 //!
 //! A leader writes its key four times in the length of its lease. Its key goes with the lease, or when the next candidate has not seen it change for
-//! the lease's length: a new leader of etcd extends all leases, whose ends would then come more than four seconds after a kill of both.
+//! the lease's length: a new leader of etcd extends all leases.
 //!
 //! **Invariant**: a transaction takes effect only while its writer leads, at most once, and in the order of its writer's
 //! transactions, however long it was under way: it compares the leader's key and the mark.
