@@ -28,7 +28,7 @@ pub struct Failure {
 pub struct Slow {
     /// The handler.
     pub handler: String,
-    /// Its budget.
+    /// The budget of a call.
     pub budget: Duration,
     /// Calls that took more.
     pub calls: u64,

@@ -218,7 +218,7 @@ fn a_helper_that_comes_back_serves_after_its_entries_are_right() {
     assert!((10_000..40_000).contains(&waited), "{waited} us");
 }
 
-/// How long the transfer takes, in milliseconds; `None` if it is not completed. And when the switch left the device, in microseconds.
+/// Time that the transfer takes, in milliseconds (`None` if it is not completed), and times when the switch left the device, in microseconds.
 fn transfer(replicas: u32, faults: Vec<Fault>) -> (Option<f64>, Vec<u64>) {
     let report =
         up::bring_up(&with_tcp(replicas, faults)).unwrap_or_else(|found| panic!("{found:#?}")).run().unwrap();

@@ -33,7 +33,7 @@ pub fn put(blocks: &mut Blocks, block: u32) {
     blocks[at] |= 1 << (block % 8);
 }
 
-/// Who may use a block.
+/// Use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum State {
     /// Nobody.
@@ -66,7 +66,7 @@ struct Sent {
     is_able: bool,
 }
 
-/// What is to be done: first the writes, then the instructions.
+/// Things to do: first the writes, then the instructions.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Orders {
     /// Blocks, each with the member that gets its packets.
