@@ -87,6 +87,40 @@ fn a_device_that_has_failed_is_compared_and_waits() {
 }
 
 #[test]
+fn a_device_that_is_right_is_not_compared() {
+    let mut edges = edges();
+    read(&mut edges, 1, 0, 0, 1);
+    edges.is_right(1, at(0));
+    assert!(edges.take_suspects(at(0)).is_empty());
+}
+
+/// Registers of two devices have the same numbers.
+#[test]
+fn only_its_sender_says_who_has_failed() {
+    let mut edges = edges();
+    let of = edge();
+    let cells = [(1, 1), (2, 0), (3, 0), (4, 1), (5, 2)];
+    let found: Vec<Entity> = cells.iter().filter_map(|(id, value)| of.write(*id, *value).entity).collect();
+    edges.read(1, &found);
+    assert!(edges.take_suspects(at(0)).is_empty() && !edges.is_out(1));
+    edges.read(0, &found);
+    assert!(edges.take_suspects(at(0)) == [1] && edges.is_out(1));
+}
+
+#[test]
+fn an_operator_keeps_all_devices_out_but_the_last() {
+    let mut edges = edges();
+    edges.keep_out(1, false, at(7)).expect("2 is usable");
+    assert_eq!(edges.deadline(), Some(at(7)));
+    assert_eq!(written(&mut edges, at(7)), [edge().write(2, 0), edge().write(3, 1)]);
+    let refused = edges.keep_out(2, false, at(8)).expect_err("nothing is left");
+    assert_eq!(refused.code, Code::FailedPrecondition);
+    assert_eq!(written(&mut edges, at(8)), []);
+    let refused = edges.keep_out(0, false, at(8)).expect_err("no edge leads to it");
+    assert_eq!(refused.code, Code::FailedPrecondition);
+}
+
+#[test]
 fn limits_of_an_operator_outlive_a_program() {
     let mut edges = edges();
     let thresholds = Thresholds { patience: 77, ..Thresholds::default() };
