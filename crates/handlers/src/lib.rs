@@ -10,7 +10,6 @@
 
 mod build;
 mod failure;
-mod few;
 mod inline;
 mod isolated;
 mod leased;

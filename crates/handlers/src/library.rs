@@ -13,7 +13,7 @@
 #![allow(unsafe_code)]
 
 use crate::snapshot::Memory;
-use crate::{Share, few};
+use crate::Share;
 use dataplane_api::Leased;
 use ir_handlers::Handler;
 use std::cell::Cell;
@@ -275,7 +275,7 @@ impl Instance {
     pub fn call(&mut self, now_ns: u64) -> i32 {
         let Some(call) = self.row.call else { return -1 };
         // SAFETY: as in `request`.
-        few::clear(unsafe { std::slice::from_raw_parts_mut(self.response, self.row.response) });
+        unsafe { std::slice::from_raw_parts_mut(self.response, self.row.response) }.fill(0);
         // SAFETY: context, request and response are valid, and of the sizes that the table says.
         unsafe {
             (*self.context).now_ns = now_ns;

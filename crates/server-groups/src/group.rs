@@ -387,11 +387,14 @@ impl<F: Clone + Ord> Group<F> {
         let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
         let is_asked = |state: &&RowState<F>| !matches!(state.phase, Phase::Steady | Phase::Moved { .. });
         let open = open.saturating_sub(states.filter(is_asked).count());
-        let rows: Vec<_> = (0..self.rows.len() as u32).map(RowId::bucket).collect();
-        let ids = rows
-            .into_iter()
-            .chain(self.pins.iter().map(|(f, pin)| RowId { bucket: pin.bucket, pin: Some(f.clone()) }));
-        let ids: Vec<_> = ids.collect();
+        // Most rows are steady, and have nothing to do.
+        let is_moving = |state: &RowState<F>| state.phase != Phase::Steady;
+        let rows = (0..).zip(&self.rows).filter(|(_, state)| is_moving(state));
+        let flows = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
+        let ids: Vec<_> = rows
+            .map(|(bucket, _)| RowId::bucket(bucket))
+            .chain(flows.map(|(flow, pin)| RowId { bucket: pin.bucket, pin: Some(flow.clone()) }))
+            .collect();
         // Those that have waited longest come first.
         let mut due: Vec<(u64, usize)> = vec![];
         for (at, id) in ids.iter().enumerate() {
@@ -575,10 +578,10 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Members leave of which nothing is left.
     fn let_go(&mut self, now: u64) {
-        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
-        let used: BTreeSet<Member> = states.flat_map(RowState::members).collect();
-        let is_gone = |(member, standing): &(&Member, &Standing)| standing.leaving && !used.contains(member);
-        let gone: Vec<Member> = self.members.iter().filter(is_gone).map(|(member, _)| *member).collect();
+        let states = || self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
+        let is_used = |member: Member| states().any(|state| state.members().any(|used| used == member));
+        let leaving = self.members.iter().filter(|(_, standing)| standing.leaving);
+        let gone: Vec<Member> = leaving.map(|(member, _)| *member).filter(|member| !is_used(*member)).collect();
         self.members.retain(|member, _| !gone.contains(member));
         if !gone.is_empty() {
             let members = &self.members;

@@ -184,10 +184,11 @@ impl Leases {
     /// Time has passed: members are told again if they have not answered for `patience`, or have had something of a withdrawn block `patience` ago.
     pub fn poll(&mut self, patience: u64, now: u64) -> Orders {
         let mut orders = Orders::default();
-        let withdrawn: BTreeSet<Member> = self.blocks.values().filter_map(Block::withdrawn_from).collect();
+        let has_withdrawn =
+            |member: Member| self.blocks.values().any(|block| block.state == State::Withdrawn(member));
         let due = |(member, sent): &(&Member, &Sent)| {
-            let waits = !sent.is_answered || withdrawn.contains(member);
-            waits && sent.version > 0 && now.saturating_sub(sent.since) >= patience
+            let is_late = sent.version > 0 && now.saturating_sub(sent.since) >= patience;
+            is_late && (!sent.is_answered || has_withdrawn(**member))
         };
         let due: Vec<Member> = self.sent.iter().filter(due).map(|(member, _)| *member).collect();
         for member in due {
@@ -252,13 +253,6 @@ impl Leases {
 impl Block {
     fn has_rested(&self, now: u64) -> bool {
         matches!(self.state, State::Resting(_)) && self.rests_until <= now
-    }
-
-    fn withdrawn_from(&self) -> Option<Member> {
-        match self.state {
-            State::Withdrawn(member) => Some(member),
-            _ => None,
-        }
     }
 }
 
