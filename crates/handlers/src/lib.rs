@@ -61,6 +61,11 @@ impl Share {
         }
     }
 
+    /// The worker, of so many, that has a leased block: the one whose `part` it is, if this server is its home.
+    fn worker(self, block: u64, workers: usize) -> usize {
+        (block / u64::from(self.servers.max(1)) % workers.max(1) as u64) as usize
+    }
+
     /// The part that an instance's arguments say.
     fn of_args(args: &[Bits]) -> Share {
         match args {

@@ -534,8 +534,8 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         for (bucket, (state, wish)) in self.rows.iter_mut().zip(&self.wishes).enumerate() {
-            let can_move = state.phase == Phase::Steady && !busy.contains(&(bucket as u32));
-            if can_move && state.row.current != *wish && self.members.contains_key(wish) {
+            let may_move = state.row.current != *wish && state.phase == Phase::Steady;
+            if may_move && !busy.contains(&(bucket as u32)) && self.members.contains_key(wish) {
                 let is_alive = self.members.contains_key(&state.row.current);
                 let keeps = is_alive && !self.is_stateless;
                 let row = if keeps { state.go(*wish, now) } else { state.restart(*wish) };

@@ -48,6 +48,7 @@ enum State {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Block {
+    number: u32,
     state: State,
     /// Where the switch sends its packets.
     entry: Member,
@@ -81,7 +82,8 @@ pub struct Leases {
     servers: u16,
     /// From a server's end until its blocks are free.
     rest: u64,
-    blocks: BTreeMap<u32, Block>,
+    /// In order of their numbers.
+    blocks: Vec<Block>,
     sent: BTreeMap<Member, Sent>,
     /// Counts the instructions of all members.
     version: u32,
@@ -93,14 +95,13 @@ impl Leases {
         let mut leases = Leases {
             servers: servers.max(1),
             rest,
-            blocks: BTreeMap::new(),
+            blocks: vec![],
             sent: BTreeMap::new(),
             version: 0,
         };
-        for block in 1..blocks {
-            leases
-                .blocks
-                .insert(block, Block { state: State::Free, entry: leases.home(block), rests_until: 0 });
+        for number in 1..blocks {
+            let entry = leases.home(number);
+            leases.blocks.push(Block { number, state: State::Free, entry, rests_until: 0 });
         }
         leases
     }
@@ -114,7 +115,7 @@ impl Leases {
     pub fn gone(&mut self, member: Member, now: u64) {
         self.sent.remove(&member);
         let until = now.saturating_add(self.rest);
-        for block in self.blocks.values_mut() {
+        for block in &mut self.blocks {
             if matches!(block.state, State::Held(at) | State::Withdrawn(at) if at == member) {
                 (block.state, block.rests_until) = (State::Resting(member), until);
             }
@@ -128,8 +129,8 @@ impl Leases {
             return false;
         };
         (sent.is_answered, sent.is_able) = (true, usable > 0);
-        for (number, block) in &mut self.blocks {
-            if block.state == State::Withdrawn(from) && !has(busy, *number) {
+        for block in &mut self.blocks {
+            if block.state == State::Withdrawn(from) && !has(busy, block.number) {
                 block.state = State::Resting(from);
             }
         }
@@ -142,10 +143,9 @@ impl Leases {
         // Members are told their blocks even if these are none.
         let fresh = |(member, sent): (&Member, &Sent)| (sent.version == 0).then_some(*member);
         let mut changed: BTreeSet<Member> = self.sent.iter().filter_map(fresh).collect();
-        let wishes: Vec<(u32, Option<Member>, Member)> =
-            self.blocks.keys().map(|block| (*block, self.wish(*block, takers), self.home(*block))).collect();
-        for (number, wish, home) in wishes {
-            let Some(block) = self.blocks.get_mut(&number) else { continue };
+        let wish = |block: &Block| (self.wish(block.number, takers), self.home(block.number));
+        let wishes: Vec<(Option<Member>, Member)> = self.blocks.iter().map(wish).collect();
+        for (block, (wish, home)) in self.blocks.iter_mut().zip(wishes) {
             if block.has_rested(now) {
                 block.state = State::Free;
             }
@@ -154,13 +154,13 @@ impl Leases {
                     block.state = State::Held(to);
                     if block.entry != to {
                         block.entry = to;
-                        orders.writes.push((number, to));
+                        orders.writes.push((block.number, to));
                     }
                     changed.insert(to);
                 }
-                // Nobody else has had it meanwhile.
+                // Nobody else has had it meanwhile. A server that returns has forgotten its flows: what it has from now on, it says.
                 (State::Withdrawn(at) | State::Resting(at), Some(to)) if at == to => {
-                    block.state = State::Held(at);
+                    (block.state, block.rests_until) = (State::Held(at), 0);
                     changed.insert(at);
                 }
                 (State::Held(at), Some(to)) if at != to && at != home => {
@@ -185,7 +185,7 @@ impl Leases {
     pub fn poll(&mut self, patience: u64, now: u64) -> Orders {
         let mut orders = Orders::default();
         let has_withdrawn =
-            |member: Member| self.blocks.values().any(|block| block.state == State::Withdrawn(member));
+            |member: Member| self.blocks.iter().any(|block| block.state == State::Withdrawn(member));
         let due = |(member, sent): &(&Member, &Sent)| {
             let is_late = sent.version > 0 && now.saturating_sub(sent.since) >= patience;
             is_late && (!sent.is_answered || has_withdrawn(**member))
@@ -207,7 +207,7 @@ impl Leases {
 
     /// True if a block has rested, so that [`Leases::share`] has something to give.
     pub fn has_rested(&self, now: u64) -> bool {
-        self.blocks.values().any(|block| block.has_rested(now))
+        self.blocks.iter().any(|block| block.has_rested(now))
     }
 
     /// True if a member can take numbers for new flows.
@@ -222,15 +222,15 @@ impl Leases {
 
     /// The server that gets the packets of each block, for a switch that begins.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Member)> {
-        self.blocks.iter().map(|(number, block)| (*number, block.entry))
+        self.blocks.iter().map(|block| (block.number, block.entry))
     }
 
     /// The blocks of which a member may take numbers.
     pub fn of(&self, member: Member) -> Blocks {
         let mut blocks = vec![];
-        for (number, block) in &self.blocks {
+        for block in &self.blocks {
             if block.state == State::Held(member) {
-                put(&mut blocks, *number);
+                put(&mut blocks, block.number);
             }
         }
         blocks
@@ -352,6 +352,22 @@ mod tests {
         leases.share(&members(&[0, 1]), 60);
         assert_eq!(leases.of(Member(1)), own);
         assert!(!leases.is_able(Member(1)), "it has no instruction yet");
+    }
+
+    /// A server that has died and returned gives up its blocks as others do: nothing of its first life is left.
+    #[test]
+    fn blocks_of_a_server_that_has_returned_do_not_rest() {
+        let mut leases = two_of_three();
+        leases.gone(Member(1), 50);
+        leases.joined(Member(1), false);
+        leases.share(&members(&[0, 1]), 60);
+        leases.joined(Member(2), false);
+        let orders = leases.share(&members(&[0, 1, 2]), 70);
+        for (member, version, blocks) in orders.instructions {
+            assert!(leases.answered(member, version, &[], blocks.len() as u32));
+        }
+        leases.share(&members(&[0, 1, 2]), 71);
+        assert_eq!(listed(&leases.of(Member(2))), [2, 5, 8, 11]);
     }
 
     #[test]
