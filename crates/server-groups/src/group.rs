@@ -611,7 +611,9 @@ impl<F: Clone + Ord> Group<F> {
 
     fn wish(&mut self, now: u64) {
         // While no other member has a block, buckets stay where they are.
-        if self.weights().keys().any(|member| self.is_able(*member)) {
+        let is_able =
+            |(m, standing): (&Member, &Standing)| standing.joined && !standing.draining && self.is_able(*m);
+        if self.members.iter().any(is_able) {
             self.spread_wishes();
         }
         self.advance(now);
@@ -641,18 +643,20 @@ impl<F: Clone + Ord> Group<F> {
         self.commands.extend(instructions);
     }
 
+    /// Spreads the buckets over the members that take new flows and are able to. While there is none, flows go to members that drain rather than to
+    /// one without a block, and to that one rather than to nobody.
     fn spread_wishes(&mut self) {
-        let weights = self.weights();
+        let ways = [(true, true), (true, false), (false, true)];
+        let weights = ways.iter().find_map(|(able, taking)| {
+            let is_wanted = |(member, standing): &(&Member, &Standing)| {
+                standing.joined && (!able || self.is_able(**member)) && !(*taking && standing.draining)
+            };
+            let wanted = self.members.iter().filter(is_wanted);
+            let weights: BTreeMap<_, _> = wanted.map(|(member, standing)| (*member, standing.weight)).collect();
+            (!weights.is_empty()).then_some(weights)
+        });
+        let weights = weights.unwrap_or_default();
         spread(&mut self.wishes, &weights);
-    }
-
-    fn weights(&self) -> BTreeMap<Member, u32> {
-        let takes = self.members.iter().filter(|(_, standing)| standing.joined && !standing.draining);
-        let takes: BTreeMap<_, _> = takes.map(|(member, standing)| (*member, standing.weight)).collect();
-        let able: BTreeMap<_, _> =
-            takes.iter().filter(|(m, _)| self.is_able(**m)).map(|(m, weight)| (*m, *weight)).collect();
-        // If all others have died, flows go to a member without a block rather than to nobody.
-        if able.is_empty() { takes } else { able }
     }
 
     fn announce_members(&mut self, now: u64) {

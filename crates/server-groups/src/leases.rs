@@ -158,9 +158,9 @@ impl Leases {
                     }
                     changed.insert(to);
                 }
-                // Nobody else has had it meanwhile. A server that returns has forgotten its flows: what it has from now on, it says.
+                // Nobody else has had it meanwhile.
                 (State::Withdrawn(at) | State::Resting(at), Some(to)) if at == to => {
-                    (block.state, block.rests_until) = (State::Held(at), 0);
+                    block.state = State::Held(at);
                     changed.insert(at);
                 }
                 (State::Held(at), Some(to)) if at != to && at != home => {
@@ -352,22 +352,6 @@ mod tests {
         leases.share(&members(&[0, 1]), 60);
         assert_eq!(leases.of(Member(1)), own);
         assert!(!leases.is_able(Member(1)), "it has no instruction yet");
-    }
-
-    /// A server that has died and returned gives up its blocks as others do: nothing of its first life is left.
-    #[test]
-    fn blocks_of_a_server_that_has_returned_do_not_rest() {
-        let mut leases = two_of_three();
-        leases.gone(Member(1), 50);
-        leases.joined(Member(1), false);
-        leases.share(&members(&[0, 1]), 60);
-        leases.joined(Member(2), false);
-        let orders = leases.share(&members(&[0, 1, 2]), 70);
-        for (member, version, blocks) in orders.instructions {
-            assert!(leases.answered(member, version, &[], blocks.len() as u32));
-        }
-        leases.share(&members(&[0, 1, 2]), 71);
-        assert_eq!(listed(&leases.of(Member(2))), [2, 5, 8, 11]);
     }
 
     #[test]
