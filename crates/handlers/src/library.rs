@@ -12,8 +12,8 @@
 //! process, so real devices call handlers in processes of their own: see `isolated`.
 #![allow(unsafe_code)]
 
-use crate::snapshot::Memory;
 use crate::Share;
+use crate::snapshot::Memory;
 use dataplane_api::Leased;
 use ir_handlers::Handler;
 use std::cell::Cell;

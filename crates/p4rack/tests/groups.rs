@@ -485,9 +485,7 @@ fn vary(rack: &mut Rack, seed: u64, deaths: bool) {
         let server = rng.below(SERVERS as u64) as usize;
         let spanned = Spanned::new(DeviceId(1 + server as u32), Default::default());
         let change = match rng.below(if deaths { 4 } else { 3 }) {
-            0 | 1 if !taking.contains(&server) => {
-                Some(MemberChange::Add { weight: 1 + rng.below(3) as u32 })
-            }
+            0 | 1 if !taking.contains(&server) => Some(MemberChange::Add { weight: 1 + rng.below(3) as u32 }),
             2 if taking.contains(&server) && taking.len() > 1 => {
                 Some(if rng.next_bool() { MemberChange::Remove } else { MemberChange::Drain })
             }

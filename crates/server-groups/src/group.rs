@@ -581,7 +581,8 @@ impl<F: Clone + Ord> Group<F> {
         let states = || self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
         let is_used = |member: Member| states().any(|state| state.members().any(|used| used == member));
         let leaving = self.members.iter().filter(|(_, standing)| standing.leaving);
-        let gone: Vec<Member> = leaving.map(|(member, _)| *member).filter(|member| !is_used(*member)).collect();
+        let gone: Vec<Member> =
+            leaving.map(|(member, _)| *member).filter(|member| !is_used(*member)).collect();
         self.members.retain(|member, _| !gone.contains(member));
         if !gone.is_empty() {
             let members = &self.members;
@@ -652,7 +653,8 @@ impl<F: Clone + Ord> Group<F> {
                 standing.joined && (!able || self.is_able(**member)) && !(*taking && standing.draining)
             };
             let wanted = self.members.iter().filter(is_wanted);
-            let weights: BTreeMap<_, _> = wanted.map(|(member, standing)| (*member, standing.weight)).collect();
+            let weights: BTreeMap<_, _> =
+                wanted.map(|(member, standing)| (*member, standing.weight)).collect();
             (!weights.is_empty()).then_some(weights)
         });
         let weights = weights.unwrap_or_default();

@@ -92,13 +92,8 @@ pub struct Leases {
 impl Leases {
     /// Leases of the blocks from 1 to `blocks` - 1. The switch sends the packets of each to its home.
     pub fn new(servers: u16, blocks: u32, rest: u64) -> Leases {
-        let mut leases = Leases {
-            servers: servers.max(1),
-            rest,
-            blocks: vec![],
-            sent: BTreeMap::new(),
-            version: 0,
-        };
+        let mut leases =
+            Leases { servers: servers.max(1), rest, blocks: vec![], sent: BTreeMap::new(), version: 0 };
         for number in 1..blocks {
             let entry = leases.home(number);
             leases.blocks.push(Block { number, state: State::Free, entry, rests_until: 0 });
