@@ -28,6 +28,14 @@ impl Batch {
         Batch { packets: vec![Packet::default(); most], most, came: 0, extra: 0, long: None }
     }
 
+    /// An empty batch takes at most `most` frames from now on.
+    pub(crate) fn limit(&mut self, most: usize) {
+        if self.packets.len() < most {
+            self.packets.resize(most, Packet::default());
+        }
+        self.most = most;
+    }
+
     /// Forgets all frames.
     pub fn clear(&mut self) {
         (self.came, self.extra, self.long) = (0, 0, None);
@@ -58,6 +66,11 @@ impl Batch {
     /// The packets: received ones, then copies.
     pub fn packets(&mut self) -> &mut [Packet] {
         &mut self.packets
+    }
+
+    /// Most frames that it takes.
+    pub(crate) fn most(&self) -> usize {
+        self.most
     }
 
     /// Number of received packets, without a long frame.

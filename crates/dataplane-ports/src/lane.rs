@@ -23,8 +23,14 @@ use target_native::{Fate, Turns, Worker};
 /// Maximum number of ports with separate counts: programs may send to any number.
 const MOST_PORTS: usize = 1024;
 
-/// Frames that run together: the more, the more leave by a port at a time.
+/// Most frames that run together: the more, the more leave by a port at a time.
 const TOGETHER: usize = 8 * BATCH;
+
+/// Frames of a source in the first round of a program, of which nobody knows yet how long it takes for one.
+const AT_FIRST: usize = BATCH / 4;
+
+/// Time that a round should take at most: the owner, and all who ask it, wait for its end.
+const ROUND: Duration = Duration::from_ms(2);
 
 /// Packets that are sent before receivers are woken, if a round has so many: the more, the fuller are the trays of a cable.
 const UNTIL_WOKEN: usize = 8 * TOGETHER;
@@ -81,6 +87,18 @@ impl Change {
 struct Runs {
     worker: Worker,
     path: Path,
+    /// Frames of a source that run in a round.
+    together: usize,
+}
+
+/// How many frames of a source run in the next round: fewer after a round that was too long, more after a short one in which a source had as many.
+fn next_together(together: usize, most_came: usize, took: Duration) -> usize {
+    if took > ROUND {
+        let fewer = together as u64 * ROUND.as_ns() / took.as_ns();
+        return (fewer as usize).max(1);
+    }
+    let is_short = took.as_ns() < ROUND.as_ns() / 4;
+    if is_short && most_came >= together { (2 * together).min(TOGETHER) } else { together }
 }
 
 /// A thread that receives, runs and sends frames.
@@ -110,6 +128,8 @@ struct Round {
     /// A source waits for room.
     is_full: bool,
     deadline: Option<Time>,
+    /// Most frames that came from one source.
+    most_came: usize,
 }
 
 impl Turn {
@@ -124,7 +144,7 @@ impl State {
     pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
         self.runs = runs.map(|(path, mut worker)| {
             worker.request_frames();
-            Runs { worker, path: path.clone() }
+            Runs { worker, path: path.clone(), together: AT_FIRST }
         });
     }
 
@@ -251,13 +271,17 @@ impl Lane {
         Time::ZERO + Duration::from_ns(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Takes at most about [`TOGETHER`] frames of each source, and runs the timers that are due. Frames of several sources share a batch: many ports with
+    /// Takes a batch of each source at most, as many frames as the program runs in [`ROUND`], and runs the timers that are due. Frames of several sources share a batch: many ports with
     /// a few frames each cost as much as one port with many.
     fn round(&mut self) -> Round {
         let turn = Arc::clone(&self.turn);
         let (mut state, mut round) = (turn.state.lock(), Round::default());
         if !state.change.is_done() {
             self.change(&mut state);
+        }
+        let began = self.now();
+        if let Some(runs) = &state.runs {
+            self.batch.limit(runs.together);
         }
         // Taken out of the lane, which the closure needs as a whole.
         let mut sources = std::mem::take(&mut self.sources);
@@ -292,6 +316,12 @@ impl Lane {
         self.sources = sources;
         self.run_batch(&mut state);
         round.deadline = self.tick(&mut state);
+        if round.is_busy {
+            let took = self.now().since(began);
+            if let Some(runs) = &mut state.runs {
+                runs.together = next_together(runs.together, round.most_came, took);
+            }
+        }
         self.ports.wake(&mut self.leaving);
         round
     }
@@ -321,7 +351,8 @@ impl Lane {
         received
     }
 
-    /// Adds frames of a source to the batch, which is run whenever it is full, until about [`TOGETHER`] frames of the source have come.
+    /// Adds frames of a source to the batch, which is run whenever it is full, until about as many frames of the source have come as
+    /// a batch has room for.
     fn take_to_run(
         &mut self,
         state: &mut State,
@@ -329,13 +360,14 @@ impl Lane {
         source: &mut dyn Source,
         round: &mut Round,
     ) -> io::Result<()> {
-        let mut came = 0;
-        while came < TOGETHER {
+        let (mut came, most) = (0, self.batch.most());
+        while came < most {
             let before = self.batch.came();
             let received = source.receive(port, &mut self.batch);
             let (count, is_full) = (self.batch.came() - before, self.batch.room().is_empty());
             let long = u64::from(self.batch.has_long());
             came += count;
+            round.most_came = round.most_came.max(came);
             if count > 0 || long > 0 {
                 round.is_busy = true;
                 let packets = &self.batch.packets()[before..before + count];
@@ -368,7 +400,7 @@ impl Lane {
 
     /// Runs the received frames, and sends the results.
     fn run_batch(&mut self, state: &mut State) {
-        let State { runs: Some(Runs { worker, path }), .. } = state else { return };
+        let State { runs: Some(Runs { worker, path, .. }), .. } = state else { return };
         if self.batch.is_empty() {
             return self.came_by.clear();
         }
@@ -457,7 +489,7 @@ impl Lane {
 
     /// Runs the program's timers that are due; gives when the next one is.
     fn tick(&mut self, state: &mut State) -> Option<Time> {
-        let Runs { worker, path } = state.runs.as_mut()?;
+        let Runs { worker, path, .. } = state.runs.as_mut()?;
         let (deadline, now, cpu) = (worker.deadline()?, self.now(), path.cpu_port);
         if deadline > now {
             return Some(deadline);
@@ -489,5 +521,35 @@ impl State {
     /// True if frames by a port are passed on.
     fn passes(&self, port: Port) -> bool {
         self.runs.as_ref().is_none_or(|runs| runs.path.numbers.check_port(port).is_err())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds of a program that takes `cost` for a frame, whose source always has more.
+    fn after_rounds(mut together: usize, cost: Duration, rounds: usize) -> usize {
+        for _ in 0..rounds {
+            let took = Duration::from_ns(cost.as_ns() * together as u64);
+            together = next_together(together, together, took);
+        }
+        together
+    }
+
+    #[test]
+    fn rounds_become_as_long_as_they_may_be() {
+        assert_eq!(after_rounds(AT_FIRST, Duration::from_ns(50), 5), TOGETHER);
+        assert_eq!(after_rounds(TOGETHER, Duration::from_us(100), 1), 20);
+        assert_eq!(after_rounds(TOGETHER, Duration::from_ms(1), 2), 2);
+        assert_eq!(after_rounds(TOGETHER, Duration::from_ms(50), 9), 1);
+        let together = after_rounds(AT_FIRST, Duration::from_us(40), 9);
+        assert!((13..=50).contains(&together), "{together}");
+    }
+
+    #[test]
+    fn rounds_with_few_frames_say_nothing_of_long_ones() {
+        assert_eq!(next_together(16, 15, Duration::from_us(1)), 16);
+        assert_eq!(next_together(16, 15, Duration::from_ms(4)), 8);
     }
 }
