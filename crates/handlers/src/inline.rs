@@ -157,14 +157,18 @@ impl ValueExtern for Inline {
         mirrors: &dyn Mirrors,
         now: Time,
     ) -> bool {
-        let given = self.instance.response().len() + usize::from(self.handler.returns);
-        let request = self.instance.request();
-        if (request.len(), given) != (inputs.len(), outputs.len()) {
+        let results = usize::from(self.handler.returns);
+        let Some((response, result)) = outputs.len().checked_sub(results).map(|at| outputs.split_at_mut(at))
+        else {
             return false;
+        };
+        let Some(status) = self.looking(mirrors, |instance| instance.pass(inputs, response, now.as_ns()))
+        else {
+            return false;
+        };
+        if let Some(result) = result.first_mut() {
+            *result = u8::from(status == 0);
         }
-        request.copy_from_slice(inputs);
-        let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
-        answer_packed(&self.handler, is_ok, self.instance.response(), outputs);
         true
     }
 

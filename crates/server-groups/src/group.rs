@@ -382,19 +382,21 @@ impl<F: Clone + Ord> Group<F> {
                 self.share_blocks(now);
             }
         }
-        let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
-        let mut free = pins.saturating_sub(self.pins.len() + reserved);
-        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
-        let is_asked = |state: &&RowState<F>| !matches!(state.phase, Phase::Steady | Phase::Moved { .. });
-        let open = open.saturating_sub(states.filter(is_asked).count());
         // Most rows are steady, and have nothing to do.
         let is_moving = |state: &RowState<F>| state.phase != Phase::Steady;
         let rows = (0..).zip(&self.rows).filter(|(_, state)| is_moving(state));
-        let flows = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
-        let ids: Vec<_> = rows
-            .map(|(bucket, _)| RowId::bucket(bucket))
-            .chain(flows.map(|(flow, pin)| RowId { bucket: pin.bucket, pin: Some(flow.clone()) }))
-            .collect();
+        let pinned = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
+        let pinned =
+            pinned.map(|(flow, pin)| (RowId { bucket: pin.bucket, pin: Some(flow.clone()) }, &pin.state));
+        let moving = rows.map(|(bucket, state)| (RowId::bucket(bucket), state)).chain(pinned);
+        let (mut ids, mut reserved, mut asked) = (vec![], 0, 0);
+        for (id, state) in moving {
+            reserved += if id.pin.is_none() { state.reserved() } else { 0 };
+            asked += usize::from(!matches!(state.phase, Phase::Moved { .. }));
+            ids.push(id);
+        }
+        let mut free = pins.saturating_sub(self.pins.len() + reserved);
+        let open = open.saturating_sub(asked);
         // Those that have waited longest come first.
         let mut due: Vec<(u64, usize)> = vec![];
         for (at, id) in ids.iter().enumerate() {
