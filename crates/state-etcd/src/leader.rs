@@ -66,7 +66,8 @@ impl Lead {
         Ok(())
     }
 
-    fn put(&self) -> RequestOp {
+    /// Writes the key again.
+    pub(crate) fn put(&self) -> RequestOp {
         let Lead { key, value, lease, .. } = self;
         let put = PutRequest { key: key.clone(), value: value.clone(), lease: *lease };
         RequestOp { request: Some(Request::RequestPut(put)) }
@@ -153,7 +154,11 @@ pub(crate) fn created_at(key: &[u8], revision: i64) -> Compare {
 }
 
 pub(crate) fn read(key: Vec<u8>) -> RequestOp {
-    RequestOp { request: Some(Request::RequestRange(RangeRequest { key, ..RangeRequest::default() })) }
+    read_range(RangeRequest { key, ..RangeRequest::default() })
+}
+
+pub(crate) fn read_range(range: RangeRequest) -> RequestOp {
+    RequestOp { request: Some(Request::RequestRange(range)) }
 }
 
 /// The pairs that a transaction has read.
@@ -220,6 +225,10 @@ fn candidacy(
 }
 
 /// True if it is this candidate's turn; it leads then. A candidate before it that does not write its key any more loses its place.
+///
+/// The member that is asked answers from what it has, however late that is: while etcd has no leader, and for up to seven seconds after a bad moment
+/// for it to end, other reads have no answer. What is late does no harm: keys before a candidate's own one are deleted, never created, and who
+/// leads, or deletes a key, does it by a transaction.
 fn leads(
     cluster: &mut impl Cluster,
     layout: &Layout,
@@ -233,8 +242,14 @@ fn leads(
         limit: 0,
         sort_order: SortOrder::Ascend as i32,
         sort_target: SortTarget::Create as i32,
+        serializable: true,
     };
-    let all = cluster.range(request)?.kvs;
+    let answer = cluster.range(request)?;
+    if answer.header.is_none_or(|header| header.revision < lead.revision) {
+        // The member does not have this candidate's key yet.
+        return Ok(false);
+    }
+    let all = answer.kvs;
     let is_there = lead.is_in(&all);
     let first = all.into_iter().next().filter(|_| is_there).ok_or(EtcdError::Superseded)?;
     if lead.is(&first) {

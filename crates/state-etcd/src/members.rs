@@ -105,7 +105,10 @@ impl Cluster for Members {
     }
 
     fn transact(&mut self, request: TxnRequest) -> Result<TxnResponse, EtcdError> {
-        self.call(async |channel| KvClient::new(channel).txn(request.clone()).await)
+        self.call(async |channel| {
+            let mut client = KvClient::new(channel).max_decoding_message_size(MOST_BYTES);
+            client.txn(request.clone()).await
+        })
     }
 
     fn grant(&mut self, seconds: i64) -> Result<LeaseGrantResponse, EtcdError> {

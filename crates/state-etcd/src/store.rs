@@ -4,7 +4,7 @@ use crate::api::compare::{CompareResult, CompareTarget, TargetUnion};
 use crate::api::{Compare, KeyValue, RangeRequest, RequestOp, TxnRequest};
 use crate::cluster::{Cluster, EtcdError};
 use crate::layout::{Found, Layout, delete, end_of, is_long, put, transactions};
-use crate::leader::{Lead, created_at, pairs, read};
+use crate::leader::{Lead, created_at, pairs, read, read_range};
 use p4runtime_proto::p4rack::v1::SavedState;
 use prost::Message;
 use state_journal::{Batch, Kept, Store};
@@ -114,11 +114,18 @@ impl<C: Cluster> StateEtcd<C> {
         }
     }
 
-    /// Reads a range, as often as needed.
-    fn range(&mut self, request: RangeRequest) -> Result<Vec<KeyValue>, EtcdError> {
+    /// Reads a range while this process leads. It writes the leader's key, because etcd answers a transaction that writes when other reads may wait
+    /// for seconds (see [`seek`](crate::seek)).
+    fn range(&mut self, range: RangeRequest) -> Result<Vec<KeyValue>, EtcdError> {
+        let request = TxnRequest {
+            compare: vec![self.lead.compare()],
+            success: vec![self.lead.put(), read_range(range)],
+            failure: vec![],
+        };
         loop {
-            match self.cluster.range(request.clone()) {
-                Ok(found) => return Ok(found.kvs),
+            match self.cluster.transact(request.clone()) {
+                Ok(answer) if answer.succeeded => return Ok(pairs(&answer)),
+                Ok(_) => return Err(self.lead.lose()),
                 Err(EtcdError::Unreachable(_)) if self.lead.holds(self.cluster.now()) => {
                     self.cluster.pause(PAUSE);
                 }

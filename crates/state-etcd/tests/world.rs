@@ -73,7 +73,8 @@ impl Connection {
 
 impl Cluster for Connection {
     fn range(&mut self, request: RangeRequest) -> Result<RangeResponse, EtcdError> {
-        self.call(move |etcd, _| etcd.range(&request))
+        let found = self.call(move |etcd, now| etcd.range(now, &request))?;
+        found.ok_or_else(|| EtcdError::Unreachable("no answer".to_string()))
     }
 
     fn transact(&mut self, request: TxnRequest) -> Result<TxnResponse, EtcdError> {

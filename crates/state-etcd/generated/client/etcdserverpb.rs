@@ -34,6 +34,8 @@ pub struct RangeRequest {
     pub sort_order: i32,
     #[prost(enumeration = "range_request::SortTarget", tag = "6")]
     pub sort_target: i32,
+    #[prost(bool, tag = "7")]
+    pub serializable: bool,
 }
 /// Nested message and enum types in `RangeRequest`.
 pub mod range_request {
@@ -113,8 +115,15 @@ pub mod range_request {
         }
     }
 }
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResponseHeader {
+    #[prost(int64, tag = "3")]
+    pub revision: i64,
+}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RangeResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: ::core::option::Option<ResponseHeader>,
     #[prost(message, repeated, tag = "2")]
     pub kvs: ::prost::alloc::vec::Vec<KeyValue>,
     #[prost(bool, tag = "3")]

@@ -5,8 +5,8 @@ use state_etcd::api::range_request::SortTarget;
 use state_etcd::api::request_op::Request;
 use state_etcd::api::response_op::Response;
 use state_etcd::api::{
-    Compare, DeleteRangeRequest, KeyValue, PutRequest, RangeRequest, RangeResponse, RequestOp, ResponseOp,
-    TxnRequest, TxnResponse,
+    Compare, DeleteRangeRequest, KeyValue, PutRequest, RangeRequest, RangeResponse, RequestOp,
+    ResponseHeader, ResponseOp, TxnRequest, TxnResponse,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Most operations of a transaction (`--max-txn-ops`), and bytes of a request (`--max-request-bytes`).
 const MOST_OPERATIONS: usize = 128;
 const MOST_BYTES: usize = 3 << 19;
+
+/// Longest time by which a member is behind the leader.
+const BEHIND: Duration = Duration::from_millis(500);
 
 /// Shortest lease, in seconds, with etcd's usual election time-out.
 const SHORTEST: i64 = 2;
@@ -37,9 +40,14 @@ pub struct Etcd {
     revision: i64,
     pairs: BTreeMap<Vec<u8>, Pair>,
     leases: BTreeMap<i64, Lease>,
-    granted: i64,
+    /// Number of leases so far.
+    pub granted: i64,
     /// Candidates that others have deleted.
     pub deleted: u64,
+    /// Reads of the leader's state have no answer, as for a while after a leader has ended.
+    pub reads_wait: bool,
+    /// What a member that is behind has: its revision, its pairs, and the time.
+    behind: (i64, BTreeMap<Vec<u8>, Pair>, Duration),
 }
 
 impl Etcd {
@@ -79,10 +87,21 @@ impl Etcd {
         self.pairs.retain(|_, pair| pair.lease != id);
     }
 
-    pub fn range(&self, request: &RangeRequest) -> RangeResponse {
+    /// As the leader answers, or for `serializable` reads, as a member that may be half a second behind it. `None`: without an answer.
+    pub fn range(&mut self, now: Duration, request: &RangeRequest) -> Option<RangeResponse> {
+        if !request.serializable {
+            return (!self.reads_wait).then(|| Etcd::read(self.revision, &self.pairs, request));
+        }
+        if now >= self.behind.2 + BEHIND {
+            self.behind = (self.revision, self.pairs.clone(), now);
+        }
+        Some(Etcd::read(self.behind.0, &self.behind.1, request))
+    }
+
+    fn read(revision: i64, pairs: &BTreeMap<Vec<u8>, Pair>, request: &RangeRequest) -> RangeResponse {
         let end = &request.range_end;
         let is_in = |key: &Vec<u8>| if end.is_empty() { *key == request.key } else { key < end };
-        let pairs = self.pairs.range(request.key.clone()..).take_while(|(key, _)| is_in(key));
+        let pairs = pairs.range(request.key.clone()..).take_while(|(key, _)| is_in(key));
         let mut kvs: Vec<KeyValue> = pairs
             .map(|(key, pair)| KeyValue {
                 key: key.clone(),
@@ -97,7 +116,7 @@ impl Etcd {
         let most = if request.limit == 0 { usize::MAX } else { request.limit as usize };
         let more = kvs.len() > most;
         kvs.truncate(most);
-        RangeResponse { kvs, more }
+        RangeResponse { header: Some(ResponseHeader { revision }), kvs, more }
     }
 
     /// Refuses what etcd refuses.
@@ -157,7 +176,9 @@ impl Etcd {
 
     fn execute(&mut self, operation: &RequestOp) -> ResponseOp {
         let response = match operation.request.as_ref().unwrap() {
-            Request::RequestRange(range) => Some(Response::ResponseRange(self.range(range))),
+            Request::RequestRange(range) => {
+                Some(Response::ResponseRange(Etcd::read(self.revision, &self.pairs, range)))
+            }
             Request::RequestPut(PutRequest { key, value, lease }) => {
                 let created = self.pairs.get(key).map_or(self.revision, |pair| pair.created);
                 let pair = Pair { value: value.clone(), created, modified: self.revision, lease: *lease };

@@ -169,7 +169,8 @@ impl Auth for Shared {
 impl Kv for Shared {
     async fn range(&self, request: Request<RangeRequest>) -> Result<Response<RangeResponse>, Status> {
         self.check(&request)?;
-        Ok(Response::new(self.etcd().range(request.get_ref())))
+        let found = self.etcd().range(self.started.elapsed(), request.get_ref());
+        found.map(Response::new).ok_or_else(|| Status::unavailable("etcdserver: request timed out"))
     }
 
     async fn txn(&self, request: Request<TxnRequest>) -> Result<Response<TxnResponse>, Status> {
