@@ -54,6 +54,8 @@ pub struct Config {
 pub struct Counts {
     /// Packets with pairs, repetitions included.
     pub packets: u64,
+    /// Packets of rounds, without repetitions and those of `left`; those of abandoned generations included.
+    pub parcels: u64,
     /// Packets that were sent again; `packets` includes them.
     pub repeated: u64,
     /// Pairs sent, without repetitions and those in `left`; those of abandoned generations included.
@@ -345,6 +347,7 @@ impl Mapper {
                 attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
                 let is_left = number as usize >= round.len();
+                self.counts.parcels += u64::from(!is_left);
                 *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
             }
         }

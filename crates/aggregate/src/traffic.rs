@@ -140,8 +140,9 @@ impl World<'_> {
 
     /// A packet of the mapper that is behind the others; false if there is none.
     fn send(&mut self) -> bool {
-        let done: Vec<(u64, u64)> = (self.mappers.iter().zip(self.trial.pairs))
-            .map(|(mapper, pairs)| (mapper.counts().pairs * 1000, (pairs.len() as u64).max(1)))
+        // By packets, which have the same share of a round's keys at all mappers; shares of pairs differ by chance.
+        let done: Vec<(u64, u64)> = (self.mappers.iter().zip(&self.parcels))
+            .map(|(mapper, all)| (mapper.counts().parcels * 1000, (*all).max(1)))
             .collect();
         let share = |(done, all): (u64, u64)| done / all;
         let mut order: Vec<usize> = (0..self.mappers.len()).collect();
