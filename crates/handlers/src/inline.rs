@@ -4,7 +4,7 @@ use crate::leased::{self, Had};
 use crate::library::Instance;
 use crate::snapshot::Memory;
 use crate::{ARENA, Built, Share};
-use crate::{few, mirrors, numbers};
+use crate::{mirrors, numbers};
 use base_bits::Bits;
 use base_time::Time;
 use dataplane_api::{ExternError, Leased, Mirrors, NoMirrors, ValueExtern};
@@ -118,7 +118,7 @@ pub(crate) fn answer_packed(handler: &Handler, is_ok: bool, response: &[u8], out
     let at = outputs.len().saturating_sub(usize::from(handler.returns));
     let (to, result) = outputs.split_at_mut(at);
     if is_ok && response.len() == to.len() {
-        few::copy(response, to);
+        to.copy_from_slice(response);
     }
     if let Some(result) = result.first_mut() {
         *result = u8::from(is_ok);
@@ -157,14 +157,18 @@ impl ValueExtern for Inline {
         mirrors: &dyn Mirrors,
         now: Time,
     ) -> bool {
-        let given = self.instance.response().len() + usize::from(self.handler.returns);
-        let request = self.instance.request();
-        if (request.len(), given) != (inputs.len(), outputs.len()) {
+        let results = usize::from(self.handler.returns);
+        let Some((response, result)) = outputs.len().checked_sub(results).map(|at| outputs.split_at_mut(at))
+        else {
             return false;
+        };
+        let Some(status) = self.looking(mirrors, |instance| instance.pass(inputs, response, now.as_ns()))
+        else {
+            return false;
+        };
+        if let Some(result) = result.first_mut() {
+            *result = u8::from(status == 0);
         }
-        few::copy(inputs, request);
-        let is_ok = self.looking(mirrors, |instance| instance.call(now.as_ns())) == 0;
-        answer_packed(&self.handler, is_ok, self.instance.response(), outputs);
         true
     }
 

@@ -132,10 +132,10 @@ impl Pool {
         let block = handler.block.as_ref().and_then(|field| request.get(field.at..field.at + field.size));
         let block = block.map_or(0, |bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)));
         let at = match block {
-            0 => hash(&numbers::key(&handler.request, &handler.key, request)),
-            block => block / u64::from(share.servers.max(1)),
+            0 => hash(&numbers::key(&handler.request, &handler.key, request)) as usize % workers.len(),
+            block => share.worker(block, workers.len()),
         };
-        &workers[at as usize % workers.len()]
+        &workers[at]
     }
 
     /// A call with packed numbers.
@@ -466,12 +466,11 @@ impl ValueExtern for Isolated {
         let Some(all) = leased::of_handler(handler, blocks.unwrap_or_default()) else {
             return Leased::default();
         };
-        let count = workers.len() as u16;
-        let lease = |(number, slot): (u16, &Slot)| {
-            let own = leased::of_worker(&all, share.servers, (number, count));
+        let lease = |(number, slot): (usize, &Slot)| {
+            let own = leased::of_worker(&all, *share, (number, workers.len()));
             slot.with(|worker| worker.lease(own, blocks.is_none()))
         };
-        let answers: Vec<Leased> = (0..).zip(workers).map(lease).collect();
+        let answers: Vec<Leased> = workers.iter().enumerate().map(lease).collect();
         // Each worker needs a block: its flows take no numbers of others.
         let is_able = answers.iter().all(|one| one.usable > 0);
         let sum = answers.iter().fold(0u32, |sum, one| sum.saturating_add(one.usable));

@@ -1,5 +1,6 @@
 //! Blocks as instances have them.
 
+use crate::Share;
 use dataplane_api::Leased;
 use ir_handlers::Handler;
 
@@ -29,11 +30,11 @@ pub fn of_handler(handler: &Handler, blocks: &[u8]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The blocks of worker `number` of so many: those that `Share::part` gives it.
-pub fn of_worker(blocks: &[u8], servers: u16, (number, workers): (u16, u16)) -> Vec<u8> {
+/// The blocks of worker `number` of so many, by [`Share::worker`].
+pub fn of_worker(blocks: &[u8], share: Share, (number, workers): (usize, usize)) -> Vec<u8> {
     let mut own = blocks.to_vec();
     for block in 0..own.len() * 8 {
-        if block / usize::from(servers.max(1)) % usize::from(workers.max(1)) != usize::from(number) {
+        if share.worker(block as u64, workers) != number {
             own[block / 8] &= !(1 << (block % 8));
         }
     }
@@ -51,14 +52,20 @@ mod tests {
 
     #[test]
     fn workers_divide_all_blocks() {
-        let all = vec![0xff; 8];
-        let parts: Vec<Vec<u8>> = (0..3).map(|number| of_worker(&all, 2, (number, 3))).collect();
+        let (all, share) = (vec![0xff; 8], Share { server: 1, servers: 2 });
+        let parts: Vec<Vec<u8>> = (0..3).map(|number| of_worker(&all, share, (number, 3))).collect();
         for at in 0..8 {
             assert_eq!(parts.iter().map(|part| part[at].count_ones()).sum::<u32>(), 8);
             assert_eq!(parts.iter().fold(0, |sum, part| sum | part[at]), 0xff);
         }
         // Block 9 is the fifth pair's.
         assert_eq!(parts[1][1] & 2, 2);
+        // Blocks that are at home here are with the workers whose part they are.
+        for block in (1..64).step_by(2) {
+            let worker = share.worker(block, 3);
+            let part = share.part(worker as u16, 3);
+            assert_eq!(block % u64::from(part.servers), u64::from(part.server), "{block}");
+        }
     }
 
     #[test]

@@ -10,7 +10,6 @@
 
 mod build;
 mod failure;
-mod few;
 mod inline;
 mod isolated;
 mod leased;
@@ -60,6 +59,11 @@ impl Share {
             server: server.saturating_add(servers.saturating_mul(worker)),
             servers: servers.saturating_mul(workers),
         }
+    }
+
+    /// The worker, of so many, that has a leased block: the one whose `part` it is, if this server is its home.
+    fn worker(self, block: u64, workers: usize) -> usize {
+        (block / u64::from(self.servers.max(1)) % workers.max(1) as u64) as usize
     }
 
     /// The part that an instance's arguments say.

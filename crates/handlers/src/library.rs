@@ -12,8 +12,8 @@
 //! process, so real devices call handlers in processes of their own: see `isolated`.
 #![allow(unsafe_code)]
 
+use crate::Share;
 use crate::snapshot::Memory;
-use crate::{Share, few};
 use dataplane_api::Leased;
 use ir_handlers::Handler;
 use std::cell::Cell;
@@ -82,6 +82,7 @@ struct Row {
     key: usize,
     bits: *const u8,
     call: Option<unsafe extern "C" fn(*mut Context, *const u8, *mut u8) -> c_int>,
+    pass: Option<unsafe extern "C" fn(*mut Context, *mut u8, *mut u8, *const u8, *mut u8) -> c_int>,
     init: Option<unsafe extern "C" fn(*mut Context, *const c_char) -> c_int>,
     tick: Option<unsafe extern "C" fn(*mut Context, u64)>,
     snapshot: Option<unsafe extern "C" fn(*mut Context, *mut c_long) -> *const c_void>,
@@ -275,11 +276,27 @@ impl Instance {
     pub fn call(&mut self, now_ns: u64) -> i32 {
         let Some(call) = self.row.call else { return -1 };
         // SAFETY: as in `request`.
-        few::clear(unsafe { std::slice::from_raw_parts_mut(self.response, self.row.response) });
+        unsafe { std::slice::from_raw_parts_mut(self.response, self.row.response) }.fill(0);
         // SAFETY: context, request and response are valid, and of the sizes that the table says.
         unsafe {
             (*self.context).now_ns = now_ns;
             self.watched(|| call(self.context, self.request, self.response))
+        }
+    }
+
+    /// Calls the handler with a request, and copies the response of a call that gives `P4R_OK`. None, and nothing has happened, if the sizes are not
+    /// those of the handler.
+    #[inline]
+    pub fn pass(&mut self, request: &[u8], response: &mut [u8], now_ns: u64) -> Option<i32> {
+        let pass = self
+            .row
+            .pass
+            .filter(|_| (request.len(), response.len()) == (self.row.request, self.row.response))?;
+        // SAFETY: the context is valid, and all four places have the sizes that the table says.
+        unsafe {
+            (*self.context).now_ns = now_ns;
+            let (from, to) = (request.as_ptr(), response.as_mut_ptr());
+            Some(self.watched(|| pass(self.context, self.request, self.response, from, to)))
         }
     }
 

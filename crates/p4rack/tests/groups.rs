@@ -441,81 +441,85 @@ pub fn difference(expected: &Seen, ran: &Ran, sent: &[Sent]) -> Option<String> {
     None
 }
 
-/// The rack of the example without its traffic and changes: members come and go at random, and, with `deaths`, servers die and return.
-fn random(seed: u64, deaths: bool) -> Racked {
-    random_and(seed, deaths, &|_| ())
-}
-
 /// The last of all public ports, and of a pool of three blocks, one of each server's.
 const LAST_PORT: u16 = 5119;
 const LAST_OF_FEW: u16 = 1215;
 
-/// The same with a further change.
-pub fn random_and(seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
-    random_of(LAST_PORT, seed, deaths, and)
-}
-
-fn random_of(last: u16, seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
+/// The rack of the example without its traffic and changes, and with a further change.
+fn quiet(last: u16, and: &dyn Fn(&mut Rack)) -> Racked {
     let mut map = SourceMap::new();
     let defines = [
         format!("SNAT_CONFIG=\"address=203.0.113.1 first=1024 last={last} idle=2 quarantine=0\""),
         "SNAT_KEEPS=\"4s\"".to_string(),
     ];
     let change = |rack: &mut Rack| {
-        let mut rng = Rng::new(seed).split("changes");
-        rack.seed = seed;
         rack.until = Some(ms(15_000));
         rack.workloads.clear();
         rack.faults.clear();
+        rack.memberships.clear();
         rack.groups[0].idle.value = Duration::from_ms(6_000);
-        rack.memberships = vec![];
-        let mut taking = BTreeSet::from([0, 1]);
-        let mut back_at = 0;
-        let mut at = 200;
-        while at < 9_000 {
-            let server = rng.below(SERVERS as u64) as usize;
-            let spanned = Spanned::new(DeviceId(1 + server as u32), Default::default());
-            let change = match rng.below(if deaths { 4 } else { 3 }) {
-                0 | 1 if !taking.contains(&server) => {
-                    Some(MemberChange::Add { weight: 1 + rng.below(3) as u32 })
-                }
-                2 if taking.contains(&server) && taking.len() > 1 => {
-                    Some(if rng.next_bool() { MemberChange::Remove } else { MemberChange::Drain })
-                }
-                // The others take flows, and none of them is away.
-                3 if taking.len() > 1 && at > back_at => {
-                    let lasts = 5 + rng.below(300);
-                    back_at = at + lasts + 100;
-                    rack.faults.push(Fault {
-                        kind: FaultKind::DeviceDown(spanned.value),
-                        at: ms(at),
-                        lasts: Some(Duration::from_ms(lasts)),
-                        span: Default::default(),
-                    });
-                    None
-                }
-                _ => None,
-            };
-            if let Some(change) = change {
-                match change {
-                    MemberChange::Add { .. } => taking.insert(server),
-                    _ => taking.remove(&server),
-                };
-                rack.memberships.push(Membership { group: 0, at: ms(at), server: spanned, change });
-            }
-            at += 20 + rng.below(700);
-        }
         and(rack);
     };
     rack::load_as(&example(), &defines, &mut map, &change, &mut |_| ())
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
 }
 
+/// The same: members come and go at random, and, with `deaths`, servers die and return.
+pub fn random_and(seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
+    quiet(LAST_PORT, &|rack| {
+        vary(rack, seed, deaths);
+        and(rack);
+    })
+}
+
+/// Other changes of the members and, with `deaths`, deaths. One rack that was loaded once runs with any number of seeds.
+fn vary(rack: &mut Rack, seed: u64, deaths: bool) {
+    let mut rng = Rng::new(seed).split("changes");
+    rack.seed = seed;
+    rack.faults.clear();
+    rack.memberships.clear();
+    let mut taking = BTreeSet::from([0, 1]);
+    let mut back_at = 0;
+    let mut at = 200;
+    while at < 9_000 {
+        let server = rng.below(SERVERS as u64) as usize;
+        let spanned = Spanned::new(DeviceId(1 + server as u32), Default::default());
+        let change = match rng.below(if deaths { 4 } else { 3 }) {
+            0 | 1 if !taking.contains(&server) => Some(MemberChange::Add { weight: 1 + rng.below(3) as u32 }),
+            2 if taking.contains(&server) && taking.len() > 1 => {
+                Some(if rng.next_bool() { MemberChange::Remove } else { MemberChange::Drain })
+            }
+            // The others take flows, and none of them is away.
+            3 if taking.len() > 1 && at > back_at => {
+                let lasts = 5 + rng.below(300);
+                back_at = at + lasts + 100;
+                rack.faults.push(Fault {
+                    kind: FaultKind::DeviceDown(spanned.value),
+                    at: ms(at),
+                    lasts: Some(Duration::from_ms(lasts)),
+                    span: Default::default(),
+                });
+                None
+            }
+            _ => None,
+        };
+        if let Some(change) = change {
+            match change {
+                MemberChange::Add { .. } => taking.insert(server),
+                _ => taking.remove(&server),
+            };
+            rack.memberships.push(Membership { group: 0, at: ms(at), server: spanned, change });
+        }
+        at += 20 + rng.below(700);
+    }
+}
+
 #[test]
 fn a_group_that_changes_is_the_one_device() {
     let mut extra_hops = 0;
+    let mut racked = quiet(LAST_PORT, &|_| ());
     for seed in features::seeds(2, 100) {
-        let racked = random(seed, false);
+        vary(&mut racked.rack, seed, false);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);
         assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");
@@ -532,8 +536,9 @@ fn a_group_that_changes_is_the_one_device() {
 #[test]
 fn blocks_that_move_are_the_one_device() {
     let mut calls = 0;
+    let mut racked = quiet(LAST_OF_FEW, &|_| ());
     for seed in features::seeds(2, 100) {
-        let racked = random_of(LAST_OF_FEW, seed, false, &|_| ());
+        vary(&mut racked.rack, seed, false);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);
         assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");
@@ -548,8 +553,9 @@ fn blocks_that_move_are_the_one_device() {
 #[test]
 fn the_death_of_a_server_costs_its_own_flows_alone() {
     let (mut deaths, mut compared) = (0, 0);
+    let mut racked = quiet(LAST_PORT, &|_| ());
     for seed in features::seeds(2, 100) {
-        let racked = random(seed, true);
+        vary(&mut racked.rack, seed, true);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);
         assert_eq!(difference(&whole(&racked, &sent), &ran, &sent), None, "seed {seed}");

@@ -382,16 +382,21 @@ impl<F: Clone + Ord> Group<F> {
                 self.share_blocks(now);
             }
         }
-        let reserved = self.rows.iter().map(|state| state.reserved()).sum::<usize>();
+        // Most rows are steady, and have nothing to do.
+        let is_moving = |state: &RowState<F>| state.phase != Phase::Steady;
+        let rows = (0..).zip(&self.rows).filter(|(_, state)| is_moving(state));
+        let pinned = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
+        let pinned =
+            pinned.map(|(flow, pin)| (RowId { bucket: pin.bucket, pin: Some(flow.clone()) }, &pin.state));
+        let moving = rows.map(|(bucket, state)| (RowId::bucket(bucket), state)).chain(pinned);
+        let (mut ids, mut reserved, mut asked) = (vec![], 0, 0);
+        for (id, state) in moving {
+            reserved += if id.pin.is_none() { state.reserved() } else { 0 };
+            asked += usize::from(!matches!(state.phase, Phase::Moved { .. }));
+            ids.push(id);
+        }
         let mut free = pins.saturating_sub(self.pins.len() + reserved);
-        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
-        let is_asked = |state: &&RowState<F>| !matches!(state.phase, Phase::Steady | Phase::Moved { .. });
-        let open = open.saturating_sub(states.filter(is_asked).count());
-        let rows: Vec<_> = (0..self.rows.len() as u32).map(RowId::bucket).collect();
-        let ids = rows
-            .into_iter()
-            .chain(self.pins.iter().map(|(f, pin)| RowId { bucket: pin.bucket, pin: Some(f.clone()) }));
-        let ids: Vec<_> = ids.collect();
+        let open = open.saturating_sub(asked);
         // Those that have waited longest come first.
         let mut due: Vec<(u64, usize)> = vec![];
         for (at, id) in ids.iter().enumerate() {
@@ -531,8 +536,8 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         for (bucket, (state, wish)) in self.rows.iter_mut().zip(&self.wishes).enumerate() {
-            let can_move = state.phase == Phase::Steady && !busy.contains(&(bucket as u32));
-            if can_move && state.row.current != *wish && self.members.contains_key(wish) {
+            let may_move = state.row.current != *wish && state.phase == Phase::Steady;
+            if may_move && !busy.contains(&(bucket as u32)) && self.members.contains_key(wish) {
                 let is_alive = self.members.contains_key(&state.row.current);
                 let keeps = is_alive && !self.is_stateless;
                 let row = if keeps { state.go(*wish, now) } else { state.restart(*wish) };
@@ -575,10 +580,11 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Members leave of which nothing is left.
     fn let_go(&mut self, now: u64) {
-        let states = self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
-        let used: BTreeSet<Member> = states.flat_map(RowState::members).collect();
-        let is_gone = |(member, standing): &(&Member, &Standing)| standing.leaving && !used.contains(member);
-        let gone: Vec<Member> = self.members.iter().filter(is_gone).map(|(member, _)| *member).collect();
+        let states = || self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
+        let is_used = |member: Member| states().any(|state| state.members().any(|used| used == member));
+        let leaving = self.members.iter().filter(|(_, standing)| standing.leaving);
+        let gone: Vec<Member> =
+            leaving.map(|(member, _)| *member).filter(|member| !is_used(*member)).collect();
         self.members.retain(|member, _| !gone.contains(member));
         if !gone.is_empty() {
             let members = &self.members;
@@ -608,7 +614,9 @@ impl<F: Clone + Ord> Group<F> {
 
     fn wish(&mut self, now: u64) {
         // While no other member has a block, buckets stay where they are.
-        if self.weights().keys().any(|member| self.is_able(*member)) {
+        let is_able =
+            |(m, standing): (&Member, &Standing)| standing.joined && !standing.draining && self.is_able(*m);
+        if self.members.iter().any(is_able) {
             self.spread_wishes();
         }
         self.advance(now);
@@ -638,18 +646,21 @@ impl<F: Clone + Ord> Group<F> {
         self.commands.extend(instructions);
     }
 
+    /// Spreads the buckets over the members that take new flows and are able to. While there is none, flows go to members that drain rather than to
+    /// one without a block, and to that one rather than to nobody.
     fn spread_wishes(&mut self) {
-        let weights = self.weights();
+        let ways = [(true, true), (true, false), (false, true)];
+        let weights = ways.iter().find_map(|(able, taking)| {
+            let is_wanted = |(member, standing): &(&Member, &Standing)| {
+                standing.joined && (!able || self.is_able(**member)) && !(*taking && standing.draining)
+            };
+            let wanted = self.members.iter().filter(is_wanted);
+            let weights: BTreeMap<_, _> =
+                wanted.map(|(member, standing)| (*member, standing.weight)).collect();
+            (!weights.is_empty()).then_some(weights)
+        });
+        let weights = weights.unwrap_or_default();
         spread(&mut self.wishes, &weights);
-    }
-
-    fn weights(&self) -> BTreeMap<Member, u32> {
-        let takes = self.members.iter().filter(|(_, standing)| standing.joined && !standing.draining);
-        let takes: BTreeMap<_, _> = takes.map(|(member, standing)| (*member, standing.weight)).collect();
-        let able: BTreeMap<_, _> =
-            takes.iter().filter(|(m, _)| self.is_able(**m)).map(|(m, weight)| (*m, *weight)).collect();
-        // If all others have died, flows go to a member without a block rather than to nobody.
-        if able.is_empty() { takes } else { able }
     }
 
     fn announce_members(&mut self, now: u64) {

@@ -48,6 +48,7 @@ enum State {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Block {
+    number: u32,
     state: State,
     /// Where the switch sends its packets.
     entry: Member,
@@ -81,7 +82,8 @@ pub struct Leases {
     servers: u16,
     /// From a server's end until its blocks are free.
     rest: u64,
-    blocks: BTreeMap<u32, Block>,
+    /// In order of their numbers.
+    blocks: Vec<Block>,
     sent: BTreeMap<Member, Sent>,
     /// Counts the instructions of all members.
     version: u32,
@@ -90,17 +92,11 @@ pub struct Leases {
 impl Leases {
     /// Leases of the blocks from 1 to `blocks` - 1. The switch sends the packets of each to its home.
     pub fn new(servers: u16, blocks: u32, rest: u64) -> Leases {
-        let mut leases = Leases {
-            servers: servers.max(1),
-            rest,
-            blocks: BTreeMap::new(),
-            sent: BTreeMap::new(),
-            version: 0,
-        };
-        for block in 1..blocks {
-            leases
-                .blocks
-                .insert(block, Block { state: State::Free, entry: leases.home(block), rests_until: 0 });
+        let mut leases =
+            Leases { servers: servers.max(1), rest, blocks: vec![], sent: BTreeMap::new(), version: 0 };
+        for number in 1..blocks {
+            let entry = leases.home(number);
+            leases.blocks.push(Block { number, state: State::Free, entry, rests_until: 0 });
         }
         leases
     }
@@ -114,7 +110,7 @@ impl Leases {
     pub fn gone(&mut self, member: Member, now: u64) {
         self.sent.remove(&member);
         let until = now.saturating_add(self.rest);
-        for block in self.blocks.values_mut() {
+        for block in &mut self.blocks {
             if matches!(block.state, State::Held(at) | State::Withdrawn(at) if at == member) {
                 (block.state, block.rests_until) = (State::Resting(member), until);
             }
@@ -128,8 +124,8 @@ impl Leases {
             return false;
         };
         (sent.is_answered, sent.is_able) = (true, usable > 0);
-        for (number, block) in &mut self.blocks {
-            if block.state == State::Withdrawn(from) && !has(busy, *number) {
+        for block in &mut self.blocks {
+            if block.state == State::Withdrawn(from) && !has(busy, block.number) {
                 block.state = State::Resting(from);
             }
         }
@@ -142,10 +138,9 @@ impl Leases {
         // Members are told their blocks even if these are none.
         let fresh = |(member, sent): (&Member, &Sent)| (sent.version == 0).then_some(*member);
         let mut changed: BTreeSet<Member> = self.sent.iter().filter_map(fresh).collect();
-        let wishes: Vec<(u32, Option<Member>, Member)> =
-            self.blocks.keys().map(|block| (*block, self.wish(*block, takers), self.home(*block))).collect();
-        for (number, wish, home) in wishes {
-            let Some(block) = self.blocks.get_mut(&number) else { continue };
+        let wish = |block: &Block| (self.wish(block.number, takers), self.home(block.number));
+        let wishes: Vec<(Option<Member>, Member)> = self.blocks.iter().map(wish).collect();
+        for (block, (wish, home)) in self.blocks.iter_mut().zip(wishes) {
             if block.has_rested(now) {
                 block.state = State::Free;
             }
@@ -154,7 +149,7 @@ impl Leases {
                     block.state = State::Held(to);
                     if block.entry != to {
                         block.entry = to;
-                        orders.writes.push((number, to));
+                        orders.writes.push((block.number, to));
                     }
                     changed.insert(to);
                 }
@@ -184,10 +179,11 @@ impl Leases {
     /// Time has passed: members are told again if they have not answered for `patience`, or have had something of a withdrawn block `patience` ago.
     pub fn poll(&mut self, patience: u64, now: u64) -> Orders {
         let mut orders = Orders::default();
-        let withdrawn: BTreeSet<Member> = self.blocks.values().filter_map(Block::withdrawn_from).collect();
+        let has_withdrawn =
+            |member: Member| self.blocks.iter().any(|block| block.state == State::Withdrawn(member));
         let due = |(member, sent): &(&Member, &Sent)| {
-            let waits = !sent.is_answered || withdrawn.contains(member);
-            waits && sent.version > 0 && now.saturating_sub(sent.since) >= patience
+            let is_late = sent.version > 0 && now.saturating_sub(sent.since) >= patience;
+            is_late && (!sent.is_answered || has_withdrawn(**member))
         };
         let due: Vec<Member> = self.sent.iter().filter(due).map(|(member, _)| *member).collect();
         for member in due {
@@ -206,7 +202,7 @@ impl Leases {
 
     /// True if a block has rested, so that [`Leases::share`] has something to give.
     pub fn has_rested(&self, now: u64) -> bool {
-        self.blocks.values().any(|block| block.has_rested(now))
+        self.blocks.iter().any(|block| block.has_rested(now))
     }
 
     /// True if a member can take numbers for new flows.
@@ -221,15 +217,15 @@ impl Leases {
 
     /// The server that gets the packets of each block, for a switch that begins.
     pub fn entries(&self) -> impl Iterator<Item = (u32, Member)> {
-        self.blocks.iter().map(|(number, block)| (*number, block.entry))
+        self.blocks.iter().map(|block| (block.number, block.entry))
     }
 
     /// The blocks of which a member may take numbers.
     pub fn of(&self, member: Member) -> Blocks {
         let mut blocks = vec![];
-        for (number, block) in &self.blocks {
+        for block in &self.blocks {
             if block.state == State::Held(member) {
-                put(&mut blocks, *number);
+                put(&mut blocks, block.number);
             }
         }
         blocks
@@ -252,13 +248,6 @@ impl Leases {
 impl Block {
     fn has_rested(&self, now: u64) -> bool {
         matches!(self.state, State::Resting(_)) && self.rests_until <= now
-    }
-
-    fn withdrawn_from(&self) -> Option<Member> {
-        match self.state {
-            State::Withdrawn(member) => Some(member),
-            _ => None,
-        }
     }
 }
 

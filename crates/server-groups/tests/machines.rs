@@ -422,6 +422,13 @@ fn a_member_gets_flows_when_it_has_a_block() {
     group.drain(Member(0), false, 30).expect("others are left");
     group.drain(Member(1), false, 30).expect("another is left");
     assert_eq!(group.status()[&Member(2)].current, 0);
+    // Also those of a member that dies.
+    let mut other = group.clone();
+    other.died(Member(1), 35).expect("it was there");
+    let status = other.status();
+    assert_eq!((status[&Member(0)].current, status[&Member(2)].current), (8, 0));
+    other.died(Member(0), 36).expect("it was there");
+    assert_eq!(other.status()[&Member(2)].current, 8, "rather it than nobody");
     sent(&mut group);
     group.poll(30 + limits.patience);
     let (again, _) = sent(&mut group);

@@ -48,6 +48,7 @@ struct handler {
     size_t request, response, key;
     const uint8_t *bits;
     int (*call)(p4r_ctx *, const void *, void *);
+    int (*pass)(p4r_ctx *, void *, void *, const void *, void *);
     int (*init)(p4r_ctx *, const char *);
     void (*tick)(p4r_ctx *, uint64_t);
     void *(*snapshot)(p4r_ctx *, long *);
@@ -79,6 +80,12 @@ struct handler {
             out,
             "static int p4r_call_{name}(p4r_ctx *c, const void *q, void *r) {{{unused} return {name}(c, q{answer}); }}"
         );
+        let (from, to) = (request.size, response.as_ref().map_or(0, |fields| fields.size));
+        // A call with the copies before and after it: their sizes are known here.
+        let _ = writeln!(
+            out,
+            "static int p4r_pass_{name}(p4r_ctx *c, void *q, void *r, const void *in, void *out) {{\n    memcpy(q, in, {from}), memset(r, 0, {to});\n    int status = p4r_call_{name}(c, q, r);\n    if (status == P4R_OK) memcpy(out, r, {to});\n    return status;\n}}"
+        );
         let bits: Vec<String> = request
             .fields
             .iter()
@@ -101,9 +108,7 @@ struct handler {
         let block = handler.block.as_ref().map_or("NULL".to_string(), |_| format!("{name}_block"));
         let _ = writeln!(
             rows,
-            "    {{ \"{name}\", {}, {}, {}, p4r_bits_{name}, p4r_call_{name}, {name}_init, {name}_tick, {name}_snapshot, {name}_restore, {moves}, {block} }},",
-            request.size,
-            response.as_ref().map_or(0, |fields| fields.size),
+            "    {{ \"{name}\", {from}, {to}, {}, p4r_bits_{name}, p4r_call_{name}, p4r_pass_{name}, {name}_init, {name}_tick, {name}_snapshot, {name}_restore, {moves}, {block} }},",
             key.size
         );
     }

@@ -8,7 +8,7 @@ use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED
 use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
-use crate::notes::{Message, Notes};
+use crate::notes::{Message, Notes, ValueCall};
 use crate::packet::Packet;
 use crate::tables::TableReplicas;
 use crate::tna_runtime::TnaRequests;
@@ -17,6 +17,7 @@ use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use dataplane_api::Output;
 use dataplane_tables::Table;
+use device::Core;
 use device::Digest;
 use device::PacketBudget;
 use device::hash::Algorithm;
@@ -387,6 +388,17 @@ pub(crate) extern "C" fn value_call(context: *mut Context, id: u32) {
 /// Numbers of a call of a value extern.
 type Numbers = SmallVec<[Bits; 8]>;
 
+/// A call of an extern that takes only lists of numbers.
+#[cold]
+#[inline(never)]
+fn call_unpacked(core: &mut Core, call: &ValueCall, inputs: &[u8], outputs: &mut [u8], now: Time) {
+    let inputs = unpacked(&call.inputs, inputs);
+    let mut numbers = unpacked(&call.outputs, outputs);
+    let done = core.state.call_value(&core.program, call.callee, &inputs, &mut numbers, now);
+    debug_assert!(done.is_ok(), "code calls what the device has");
+    pack(&numbers, outputs);
+}
+
 fn unpacked(widths: &[u32], mut bytes: &[u8]) -> Numbers {
     let number = |width: &u32| {
         let (number, rest) = bytes.split_at(width.div_ceil(8) as usize);
@@ -687,11 +699,7 @@ impl Job<'_, '_> {
         let core = self.access.core();
         let done = core.state.call_packed(&core.program, call.callee, inputs, outputs, now);
         if done != Ok(true) {
-            let inputs = unpacked(&call.inputs, inputs);
-            let mut numbers = unpacked(&call.outputs, outputs);
-            let done = core.state.call_value(&core.program, call.callee, &inputs, &mut numbers, now);
-            debug_assert!(done.is_ok(), "code calls what the device has");
-            pack(&numbers, outputs);
+            call_unpacked(core, call, inputs, outputs, now);
         }
     }
 

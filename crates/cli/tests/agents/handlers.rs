@@ -1,7 +1,8 @@
 //! Handlers in C of racks: in one process, and on a group of agents.
 
 use crate::nat::{Flow, PUBLIC, UDP, back, flow, packet};
-use crate::setup::{PATIENCE, Switch, free_udp, text};
+use crate::setup::{PATIENCE, Switch, free_tcp, free_udp, text};
+use std::collections::BTreeSet;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -98,7 +99,7 @@ fn a_switch_reports_calls_that_fail() {
 
 /// An agent of each device of the example's group, and their controller.
 struct Group {
-    _agents: Vec<Switch>,
+    agents: Vec<Switch>,
     controller: Switch,
 }
 
@@ -109,8 +110,9 @@ impl Group {
         let of_tor: Vec<String> = hosts.ports.iter().cloned().chain(of_tor).collect();
         let of_servers = inner.iter().map(|[here, there]| vec![format!("1@udp:{there},{here}")]);
         let agent = |ports: Vec<String>| {
-            let (source, any) = (example("snat.c"), "127.0.0.1:0");
-            let mut args = vec!["--grpc-server-addr", any, "--handlers", &source];
+            // One that starts again is found there.
+            let (source, address) = (example("snat.c"), free_tcp());
+            let mut args = vec!["--grpc-server-addr", &address, "--handlers", &source];
             args.extend(ports.iter().flat_map(|port| ["-i", port]));
             Switch::start(&args)
         };
@@ -123,13 +125,20 @@ impl Group {
         let rack = example("group.toml");
         let mut args = vec![rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"];
         args.extend(named.iter().flat_map(|agent| ["--agent", agent]));
-        Group { controller: Switch::start(&args), _agents: agents }
+        Group { controller: Switch::start(&args), agents }
     }
 
     fn ctl(&self, change: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_p4rack"));
         command.args(["ctl", "--addr", &self.controller.address, "group", "nat"]).args(change);
         crate::setup::secret(&mut command).output().unwrap()
+    }
+
+    /// Leased blocks of each server.
+    fn blocks(&self) -> Vec<u64> {
+        let shown = text(&self.ctl(&[]));
+        let blocks = |line: &str| line.split(" blocks").next()?.split_whitespace().last()?.parse().ok();
+        shown.lines().skip(1).filter_map(blocks).collect()
     }
 
     /// Waits until the group has this state.
@@ -163,6 +172,36 @@ fn a_group_of_agents_runs_a_handler_and_changes() {
     let refused = group.ctl(&["remove", "tor"]);
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success() && why.contains("`tor` is no server of group `nat`"), "{why}");
+}
+
+/// The leases of a group end with its switch: servers forget what they knew, and get their blocks anew, moved ones too.
+#[test]
+fn a_switch_that_restarts_leases_blocks_again() {
+    let hosts = Hosts::new();
+    let mut group = Group::new(&hosts);
+    hosts.translate(1);
+    group.wait("nat at tor: steady, 0 changes");
+    let [first, second, 0] = group.blocks()[..] else { panic!("{:?}", group.blocks()) };
+    assert!(first.min(second) >= 341 && first + second == 1023, "{first} and {second} blocks");
+    // Blocks of the third server move to it, and those of the first are still its own.
+    text(&group.ctl(&["add", "s3"]));
+    group.wait("nat at tor: steady, 1 changes");
+    for far in 2..=12 {
+        hosts.translate(far);
+    }
+    let third = group.blocks()[2];
+    assert!((339..=341).contains(&third), "{third} blocks");
+    let tor = &mut group.agents[0];
+    tor.process.kill().unwrap();
+    tor.process.wait().unwrap();
+    tor.restart();
+    let mut ports = BTreeSet::new();
+    for far in 1..=12 {
+        let public = hosts.translate(far);
+        assert!(ports.insert(public.src.1), "{public:?}");
+        assert_eq!(hosts.translate(far), public, "the mapping is kept");
+    }
+    group.wait("nat at tor: steady");
 }
 
 #[test]
