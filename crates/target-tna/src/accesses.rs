@@ -154,7 +154,9 @@ impl Accesses<'_> {
             let (of, index, value) = self.call(stmt, "write")?;
             (of == register).then_some((at, index, value))
         })?;
-        let (between, rest) = (&after[..length], &after[length + 1..]);
+        let rest = &after[length + 1..];
+        let (between, mut new) = self.declared_before(&after[..length], rest);
+        let between = &between[..];
         let (cell, index) = (plain(cell), plain(index));
         if !is_place(&cell) || index != plain(index_of_write) {
             return None;
@@ -211,7 +213,6 @@ impl Accesses<'_> {
             body.push(build::assign(build::var(VALUE, &cell.ty), value).at(span));
         }
         let (vars, captured) = (action.vars, action.captured);
-        let mut new = vec![];
         let mut args = vec![Some(index)];
         let mut params = vec![VALUE, RESULT];
         for (place, param) in captured {
@@ -240,10 +241,37 @@ impl Accesses<'_> {
         Some((at + 1 + length, new))
     }
 
-    /// True if nothing reads the place after the access: a variable that the same list declares.
+    /// The statements of an access, and before them the declarations of the variables that `rest` reads.
+    fn declared_before(&self, stmts: &[Stmt], rest: &[Stmt]) -> (Vec<Stmt>, Vec<Stmt>) {
+        let mut before = vec![];
+        let within = stmts.iter().filter_map(|stmt| match &stmt.kind {
+            StmtKind::Declare(var, init) if reads_of(rest, *var) => {
+                before.push(build::declare(*var, None).at(stmt.span));
+                let init = init.clone()?;
+                Some(build::assign(build::var_of(&self.vars, *var), init).at(stmt.span))
+            }
+            _ => Some(stmt.clone()),
+        });
+        (within.collect(), before)
+    }
+
+    /// True if nothing reads the place after the access: a variable that the same list declares, and that is not read or set anew.
     fn ends(&self, place: &Expr, before: &[Stmt], after: &[Stmt]) -> bool {
         let ExprKind::Var(var) = place.kind else { return false };
-        before.iter().any(|stmt| declared(stmt) == Some(var)) && !reads_of(after, var)
+        if !before.iter().any(|stmt| declared(stmt) == Some(var)) {
+            return false;
+        }
+        let next = after.iter().find(|stmt| reads_of(std::slice::from_ref(stmt), var));
+        let Some(next) = next else { return true };
+        let set_by = match &next.kind {
+            StmtKind::Assign(to, value) => Some((to, value)),
+            _ => self.call(next, "read").map(|(_, to, index)| (to, index)),
+        };
+        set_by.is_some_and(|(to, from)| {
+            let mut is_read = false;
+            visit::subexprs(from, &mut |part| is_read |= root(part) == Some(var));
+            plain(to) == *place && !is_read
+        })
     }
 
     /// A new `RegisterAction` of the register.

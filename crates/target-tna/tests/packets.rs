@@ -863,20 +863,26 @@ fn a_read_and_a_write_of_one_cell_are_an_action() {
 fn accesses_that_no_action_can_do_stay() {
     let is_action = |between: &str, after: &str| {
         let converted = compared(&access(between, after), &["MyIngress.cells"]);
-        assert_eq!(converted.contains("RegisterAction<"), !converted.contains("cells.read("), "{converted}");
+        assert_eq!(converted.contains("RegisterAction<"), !converted.contains("cells.write("), "{converted}");
         converted.contains("RegisterAction<")
     };
     assert!(is_action("seen = cell; cell = cell + 1;", ""));
     assert!(is_action("cell = cell + other;", "seen = cell;"));
+    // A variable that goes on, and cells in a variable that is set anew.
+    assert!(is_action("bit<16> more = cell + 3; cell = more;", "seen = more;"));
+    assert!(is_action("seen = cell; cell = cell + 1;", "cell = 7; other = cell;"));
+    assert!(is_action("seen = cell; cell = cell + 1;", "cells.read(cell, index); other = cell;"));
+    assert!(!is_action("seen = cell; cell = cell + 1;", "cell = cell + 7; other = cell;"));
+    assert!(!is_action("seen = cell; cell = cell + 1;", "if (seen == 0) { cell = 7; } other = cell;"));
     // Two results.
     assert!(!is_action("seen = cell; other = cell + 2; cell = cell + 1;", ""));
     assert!(!is_action("seen = cell; cell = cell + 1;", "other = cell;"));
     // A result on one path only, and one that is read before.
     assert!(!is_action("if (cell > 5) { seen = cell; } cell = cell + 1;", ""));
     assert!(!is_action("other = other + cell; cell = cell + 1;", ""));
-    // Another cell is written, a variable goes on, a part of a variable is set.
+    // Another cell is written, a variable goes on beside a result, a part of a variable is set.
     assert!(!is_action("index = (bit<32>)hdr.first.op & 15; cell = cell + 1;", "seen = 5;"));
-    assert!(!is_action("bit<16> more = cell + 3; cell = more;", "seen = more;"));
+    assert!(!is_action("bit<16> more = cell + 3; cell = more; other = more;", "seen = more;"));
     assert!(!is_action("seen[3:0] = cell[3:0]; cell = cell + 1;", ""));
 }
 
