@@ -5,7 +5,8 @@ use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
 use crate::{
-    bridge, checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times, verified,
+    accesses, bridge, checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times,
+    verified,
 };
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
@@ -59,9 +60,11 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     let has_digests = digests::are_sent(&program);
     digests::replace(&mut program);
     hashes::replace(&mut program);
+    let odd_cells = accesses::odd_cells(&program);
     let has_selectors = selectors::are_used(&program);
     selectors::replace(&mut program);
     direct_counters::replace(&mut program);
+    accesses::replace(&mut program);
     replace_externs(&mut program);
     if let Some(bridge) = &bridge {
         bridge::adjust_counters(&mut program, bridge.bytes);
@@ -92,6 +95,7 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     if ticks {
         notes.push("times count steps of 1,024 ns, and begin again after 78 hours".to_string());
     }
+    notes.extend(odd_cells);
     if has_selectors {
         notes.push("a group of a selector has at most 120 members".to_string());
     }

@@ -11,6 +11,7 @@
 //! **Invariant**: for the same entries, the new program sends the same packets, and has the same registers and counters, except
 //! for packets that the parser rejects: a Tofino drops them. A construct for which this cannot be had is refused with its place.
 
+mod accesses;
 mod bridge;
 mod check;
 mod checksums;
