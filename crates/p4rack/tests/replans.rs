@@ -186,7 +186,9 @@ fn a_running_switch_plans_again_beside_its_packets() {
     let drained = running.rooms();
     assert!(drained[0].0 < before[0].0 && drained[1].0 == before[1].0, "{before:?} {drained:?}");
     assert_eq!(running.rig.metric("flow_plans_total"), 0);
+    let moves = running.rig.metric("flow_moves_total");
     running.rig.work();
+    assert_eq!(running.rig.metric("flow_moves_total"), moves, "no flow leaves the switch and comes again");
     let after = running.rooms();
     assert_eq!(
         running.rig.reported.last().map(String::as_str),
