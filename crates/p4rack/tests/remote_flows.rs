@@ -49,7 +49,7 @@ struct World<'r> {
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
     rng: Rng,
-    /// Of a thousand writes to agents, so many break the connection.
+    /// Writes to agents that break the connection, of a thousand.
     breaks: u64,
     hand_overs: u64,
 }
@@ -331,7 +331,7 @@ struct Outcome {
     lost: u64,
 }
 
-/// What goes wrong.
+/// Faults of a trial.
 #[derive(Clone, Copy, PartialEq)]
 enum Fails {
     Nothing,
