@@ -527,3 +527,21 @@ fn a_superseded_controller_moves_nothing_and_begins_anew() {
     assert_eq!(world.frame(*port, frame), of(&mut scene.alone(), *port, frame));
     assert_eq!(world.hand_overs, hops, "the switch processes it");
 }
+
+#[test]
+fn a_new_controller_takes_flows_from_the_switch() {
+    let mut rng = Rng::new(4);
+    let scene = Scene::new(1, 7000, &mut rng);
+    let manager = scene.racked.apps[0].pinned[0].pinned.flow_manager.clone().expect("it has one");
+    let mut world = World::new(&scene.racked, 1);
+    let promoted = world.call(move_flow(&scene.name, scene.keys[0].clone(), true));
+    assert_eq!(world.wait_for(promoted), Ok(()));
+    let residents = |world: &mut World<'_>| {
+        let switch = world.agents[0].target().expect("it runs a program");
+        switch.switch().table_entries(&manager).unwrap_or_default().len()
+    };
+    assert_eq!(residents(&mut world), 1);
+    world.restart_controller();
+    (0..100).for_each(|_| world.pass(Duration::from_ms(100)));
+    assert_eq!((world.app().resident, residents(&mut world)), (0, 0));
+}
