@@ -196,7 +196,7 @@ pub struct SplitProgram {
     pub updates: Vec<Update>,
     /// Time for which the state of a device with spares must be correct before the device is used again.
     pub hold_down: base_time::Duration,
-    /// Flows that move, where all devices run in this process.
+    /// Flows that move.
     pub flows: Vec<AppFlows>,
     /// Plans these flows again, if that is wanted.
     pub resizing: Option<Resizing>,
@@ -504,13 +504,14 @@ fn owner(
             (with_views(Box::new(rack), device_id, views), Some(updates))
         }
         Switch::Remote(mut program, agents) => {
-            let views = std::mem::take(&mut program.views);
+            let (flows, views) = (std::mem::take(&mut program.flows), std::mem::take(&mut program.views));
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: ports are attached at the agents")));
             }
             let (splitter, updates) = splitter(*program, maker, false)?;
             let addresses = agents.into_iter().map(|agent| agent.address).collect();
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
+            let rack = rack.with_flows(flows);
             (with_views(Box::new(rack), device_id, views), Some(updates))
         }
     };

@@ -161,6 +161,11 @@ impl AppFlows {
         self.popularity.as_ref().map(|popularity| &popularity.counts)
     }
 
+    /// From now on, no packets are counted, and no flow moves because of them.
+    pub(crate) fn count_nothing(&mut self) {
+        self.popularity = None;
+    }
+
     /// Flows that fit the switch.
     pub fn room(&self) -> usize {
         self.room
@@ -221,6 +226,11 @@ impl AppFlows {
     /// Moves that have ended since the last call.
     pub fn take_ended(&mut self) -> Vec<Moved> {
         self.moves.take_ended()
+    }
+
+    /// True if packets of new flows are to wait.
+    pub fn holds(&self) -> bool {
+        self.new.is_some()
     }
 
     /// A packet from outside has come to the switch.

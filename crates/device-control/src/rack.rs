@@ -139,9 +139,7 @@ impl<C: Channel> RackSwitch<C> {
     /// The same with the flows of its apps, which may move.
     #[must_use]
     pub fn with_flows(self, flows: Vec<AppFlows>) -> RackSwitch<C> {
-        let program = flows.first().map(|app| super::plan::cookie_of(app.whole()));
-        let flows = program.map(|program| RackFlows::new(flows, program));
-        RackSwitch { flows, ..self }
+        RackSwitch { flows: RackFlows::of(flows), ..self }
     }
 
     /// The same, with a plan of these flows that is made again when apps have other shares of the traffic.

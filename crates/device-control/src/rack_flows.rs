@@ -87,7 +87,13 @@ enum Phase {
 }
 
 impl RackFlows {
-    pub fn new(apps: Vec<AppFlows>, program: Cookie) -> RackFlows {
+    /// The flows of a rack's apps; none if no app has flows that may move.
+    pub fn of(apps: Vec<AppFlows>) -> Option<RackFlows> {
+        let program = super::plan::cookie_of(apps.first()?.whole());
+        Some(RackFlows::new(apps, program))
+    }
+
+    fn new(apps: Vec<AppFlows>, program: Cookie) -> RackFlows {
         RackFlows {
             apps,
             program,
@@ -105,6 +111,12 @@ impl RackFlows {
             replans: Replans::default(),
             reported: vec![],
         }
+    }
+
+    /// The same where nobody counts packets: flows move by request alone.
+    pub fn by_request(mut self) -> RackFlows {
+        self.apps.iter_mut().for_each(AppFlows::count_nothing);
+        self
     }
 
     /// Another plan gives apps other numbers of flows when their shares of the traffic change: those with [`AppFlows::popular`], in order.
@@ -382,6 +394,17 @@ impl RackFlows {
             all.extend(left);
         }
         self.phase = Phase::Clearing { left: all, call: None, at: now };
+    }
+
+    /// Another controller has the devices: nothing is done until the next call that adopts what they hold.
+    pub fn stop(&mut self, now: Time) {
+        let why = "another controller controls the rack's devices";
+        self.plan = None;
+        self.replies.extend(self.writes.end());
+        for (ticket, _) in self.writes.take_waiting() {
+            self.replies.push((ticket, Reply::Done(Err(Status::new(Code::Unavailable, why)))));
+        }
+        self.end(now, why);
     }
 
     fn end(&mut self, now: Time, why: &str) {

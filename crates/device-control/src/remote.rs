@@ -1,7 +1,8 @@
 //! A rack whose devices are other processes, each with an agent that is reached over the network. Without I/O: requests
 //! to agents leave as [`Event::Ask`], their messages arrive as [`Heard`].
 
-use super::{Answers, Event, Metric, Served, Splitter, metric, show};
+use super::rack_flows::RackFlows;
+use super::{Answers, AppFlows, Event, Metric, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
 use p4runtime_proto::google::rpc::Code;
@@ -55,6 +56,8 @@ pub struct RemoteRack {
     superseded: bool,
     /// Why it cannot go on.
     failed: Option<Status>,
+    /// Flows that move.
+    flows: Option<RackFlows>,
 }
 
 /// The program of the beginning waits until all devices are there.
@@ -81,7 +84,14 @@ impl RemoteRack {
             audit: AUDIT,
             superseded: false,
             failed: None,
+            flows: None,
         }
+    }
+
+    /// The same with the flows of its apps, which move by request: their packets are not counted.
+    #[must_use]
+    pub fn with_flows(self, flows: Vec<AppFlows>) -> RemoteRack {
+        RemoteRack { flows: RackFlows::of(flows).map(RackFlows::by_request), ..self }
     }
 
     /// Starts as if the devices were empty: entities written by controllers are erased.
@@ -109,8 +119,7 @@ impl RemoteRack {
         match std::mem::replace(&mut self.start, Start::Over) {
             Start::Waits(ticket, call, since) if self.all_here() && now >= since => {
                 self.start = Start::Begun(ticket, call.clone());
-                let outputs = self.controller.call(now, ticket, call);
-                self.perform(now, outputs)
+                self.pass(now, ticket, call)
             }
             other => {
                 self.start = other;
@@ -129,8 +138,37 @@ impl RemoteRack {
         }
     }
 
+    /// Carries out a call.
+    fn pass(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
+        let call = match &mut self.flows {
+            Some(flows) => flows.take(now, ticket, call, &self.controller),
+            None => Some(call),
+        };
+        let outputs = call.map_or(vec![], |call| self.controller.call(now, ticket, call));
+        self.perform(now, outputs)
+    }
+
     fn perform(&mut self, now: Time, outputs: Vec<Output>) -> Vec<Event> {
-        outputs.into_iter().filter_map(|output| self.event(now, output)).collect()
+        let mut events: Vec<Event> =
+            outputs.into_iter().filter_map(|output| self.event(now, output)).collect();
+        while self.move_flows(now, &mut events) {}
+        events
+    }
+
+    /// Makes the calls of flows that are due. True if there were any.
+    fn move_flows(&mut self, now: Time, events: &mut Vec<Event>) -> bool {
+        let Some(flows) = &mut self.flows else { return false };
+        // Before all devices have begun, and while another controller has them, nothing is known of what they hold.
+        let is_known = !self.superseded && matches!(self.start, Start::Over);
+        let calls = if is_known { flows.calls(now, &self.controller) } else { vec![] };
+        let replies = flows.take_replies();
+        events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
+        let is_busy = !calls.is_empty();
+        for (ticket, call) in calls {
+            let outputs = self.controller.call(now, ticket, call);
+            events.extend(outputs.into_iter().filter_map(|output| self.event(now, output)));
+        }
+        is_busy
     }
 
     fn event(&mut self, now: Time, output: Output) -> Option<Event> {
@@ -139,9 +177,10 @@ impl RemoteRack {
             Output::Send(stream, message) => Some(Event::Send(stream, message)),
             Output::End(stream, why) => Some(Event::End(stream, why)),
             Output::Reply(ticket, reply) => {
+                let is_of_flows = self.flows.as_mut().is_some_and(|flows| flows.replied(now, ticket, &reply));
                 let start = match &self.start {
                     Start::Begun(of, call) if *of == ticket => call.clone(),
-                    _ => return Some(Event::Reply(ticket, reply)),
+                    _ => return (!is_of_flows).then_some(Event::Reply(ticket, reply)),
                 };
                 self.start = Start::Over;
                 let is_known = self.controller.rollout().is_some() && !self.superseded;
@@ -208,10 +247,12 @@ impl Served for RemoteRack {
                     },
                 )]
             }
-            call => {
+            // There is no program yet.
+            call if matches!(self.start, Start::Waits(..)) => {
                 let outputs = self.controller.call(now, ticket, call);
                 self.perform(now, outputs)
             }
+            call => self.pass(now, ticket, call),
         }
     }
 
@@ -242,7 +283,9 @@ impl Served for RemoteRack {
     }
 
     fn deadline(&mut self) -> Option<Time> {
-        self.controller.deadline()
+        let is_known = !self.superseded && matches!(self.start, Start::Over);
+        let flows = self.flows.as_ref().filter(|_| is_known).and_then(RackFlows::deadline);
+        flows.into_iter().chain(self.controller.deadline()).min()
     }
 
     fn heard(&mut self, now: Time, device: DeviceId, heard: Heard) -> Vec<Event> {
@@ -258,6 +301,9 @@ impl Served for RemoteRack {
             Heard::Superseded => {
                 self.here.remove(&device);
                 self.superseded = true;
+                if let Some(flows) = &mut self.flows {
+                    flows.stop(now);
+                }
                 // Two controllers must not repair the devices in turn.
                 self.controller.pause(true);
                 self.controller.lose(now, device, "a controller that was started later controls it")
@@ -322,6 +368,9 @@ impl Served for RemoteRack {
             groups.iter().map(named).collect::<Vec<_>>()
         };
         shown.groups = names.zip(&self.groups).flat_map(named).collect();
+        let name = |device: usize| shown.devices.get(device).map_or(String::new(), |one| one.name.clone());
+        shown.pinned_apps = self.flows.iter().flat_map(|flows| flows.show(&name)).collect();
+        show::serving(&mut shown);
         if !matches!(self.start, Start::Over) {
             // Not all devices run it yet.
             shown.set_state(State::NoProgram);
@@ -330,7 +379,8 @@ impl Served for RemoteRack {
     }
 
     fn metrics(&mut self) -> Vec<Metric> {
-        metric::rack(&self.controller, vec![], |device, name| {
+        let own = self.flows.iter().flat_map(RackFlows::metrics).collect();
+        metric::rack(&self.controller, own, |device, name| {
             let counted = self.counted.get(device).into_iter().flatten();
             counted.filter_map(|counted| metric::of_device(counted, name)).collect()
         })

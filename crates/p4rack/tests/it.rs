@@ -67,6 +67,7 @@ mod rack_entries;
 mod rack_faults;
 mod rates;
 mod rcp;
+mod remote_flows;
 mod replans;
 mod resident_cost;
 mod retransmissions;

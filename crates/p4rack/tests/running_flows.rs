@@ -198,7 +198,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    fn new(app: usize, seed: u64, rng: &mut Rng) -> Scene {
+    pub(crate) fn new(app: usize, seed: u64, rng: &mut Rng) -> Scene {
         let text = text(app, 4 + rng.below(8) as u32, rng);
         Scene::of(app, load(&text, &format!("running-{}-{seed}", APPS[app].0)), rng)
     }
@@ -247,7 +247,12 @@ pub(crate) fn of(alone: &mut Switch, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u
 }
 
 /// A change of one entry of the program's tables.
-fn change(program: &Program, there: &[Write<Name>], number: i64, rng: &mut Rng) -> (Write<Name>, Type) {
+pub(crate) fn change(
+    program: &Program,
+    there: &[Write<Name>],
+    number: i64,
+    rng: &mut Rng,
+) -> (Write<Name>, Type) {
     let Some(Write::Entry { table, mut key, to, count }) = entries(program, rng).pop() else {
         unreachable!()
     };
@@ -418,7 +423,7 @@ fn trial<C: Channel>(
 }
 
 /// The write is done.
-fn apply(changed: &Write<Name>, before: &mut Switch, there: &mut Vec<Write<Name>>) {
+pub(crate) fn apply(changed: &Write<Name>, before: &mut Switch, there: &mut Vec<Write<Name>>) {
     before.write(changed, Time::ZERO).expect("the other one could");
     let Write::Entry { table, key, to, .. } = changed else { unreachable!() };
     there.retain(|known| !matches!(known, Write::Entry { table: t, key: k, .. } if t == table && k == key));

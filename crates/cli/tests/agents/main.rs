@@ -6,6 +6,7 @@ mod controllers;
 mod etcd;
 #[path = "../../../state-etcd/tests/server/mod.rs"]
 mod fake_etcd;
+mod flows;
 mod handlers;
 mod merged;
 #[path = "../../../p4rack/tests/support/nat.rs"]

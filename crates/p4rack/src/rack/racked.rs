@@ -185,22 +185,26 @@ impl Racked {
     }
 }
 
+/// True for an app whose hot entries come to the switch: its handler has the others.
+pub fn is_hot(app: &PinnedApp) -> bool {
+    app.pinned.flow_manager.is_none() && !app.pinned.tables.is_empty()
+}
+
 /// The parts of a rack's file that `p4rack switch` does not run; `has_agents` if the devices are separate processes.
 pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     let rack = &racked.rack;
+    let all = [
+        ("workload", rack.workloads.len()),
+        ("fault", rack.faults.len()),
+        ("replace", rack.replaces.len()),
+        ("membership", rack.memberships.len()),
+    ];
+    let sections = all.into_iter().filter(|(_, count)| *count > 0);
+    let mut left: Vec<String> = sections.map(|(name, count)| format!("{count} [[{name}]]")).collect();
     let promotes =
         |app: &PinnedApp| app.model.pinning.as_ref().is_some_and(|pinning| pinning.promote.is_some());
-    let all = [
-        ("workload", rack.workloads.len(), true),
-        ("fault", rack.faults.len(), true),
-        ("replace", rack.replaces.len(), true),
-        ("membership", rack.memberships.len(), true),
-        ("move", rack.moves.len(), has_agents),
-    ];
-    let sections = all.into_iter().filter(|(_, count, is_left)| *count > 0 && *is_left);
-    let mut left: Vec<String> = sections.map(|(name, count, _)| format!("{count} [[{name}]]")).collect();
     for app in racked.apps.iter().flat_map(|app| &app.pinned).filter(|app| has_agents && promotes(app)) {
-        let what = if app.pinned.flow_manager.is_some() { "`promote`" } else { "`@hot`" };
+        let what = if is_hot(app) { "`@hot`" } else { "`promote`" };
         if !left.iter().any(|known| known == what) {
             left.push(what.to_string());
         }

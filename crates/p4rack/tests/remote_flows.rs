@@ -1,0 +1,547 @@
+//! Flows of a rack whose devices are agents of their own: requests to them are late, connections break and leave it open what was done, agents and the
+//! controller restart. Each packet has the result of one device with the whole program.
+
+use crate::moves::HOSTS;
+use crate::moves::apps::APPS;
+use crate::running_flows::{Scene, apply, change, move_flow, of, update, write};
+use base_time::{Duration, Rng, Time};
+use controller::{Agent, Answer, Ask, AskId, Call, DeviceId, Effect, Heard, Reply, Ticket};
+use device_control::{Event, Maker, RemoteRack, Served, Splitter, wires};
+use p4rack::flows;
+use p4rack::rack::Racked;
+use p4runtime_proto::google::rpc::Code;
+use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{
+    MasterArbitrationUpdate, StreamMessageRequest, Uint128, stream_message_request::Update as Asked,
+};
+use p4runtime_proto::p4rack::v1::PinnedApp;
+use p4runtime_server::{Status, StreamId};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Time until a connection that broke is there again.
+const PAUSE: Duration = Duration::from_ms(500);
+
+/// Limit on the links that one frame and its copies pass.
+const MOST_HOPS: usize = 64;
+
+enum Mail {
+    ToAgent(Option<AskId>, Ask),
+    ToController(Heard),
+}
+
+/// Agents, their controller, and messages on the way.
+struct World<'r> {
+    racked: &'r Racked,
+    rack: RemoteRack,
+    maker: Maker,
+    agents: Vec<Agent<Maker>>,
+    /// Connections that are there.
+    here: Vec<bool>,
+    /// When the last message to or from a device arrives: they do not overtake each other.
+    last: Vec<Time>,
+    mail: BTreeMap<(Time, u64), (usize, Mail)>,
+    wires: BTreeMap<(usize, u32), (usize, u32)>,
+    /// The origin takes no frames in.
+    held: bool,
+    now: Time,
+    numbers: u64,
+    tickets: u64,
+    replies: BTreeMap<Ticket, Reply>,
+    rng: Rng,
+    /// Writes to agents that break the connection, of a thousand.
+    breaks: u64,
+    hand_overs: u64,
+}
+
+fn rack_of(racked: &Racked, maker: &Maker) -> RemoteRack {
+    let app = &racked.apps[0];
+    let maker = Maker { own: Some(Arc::clone(&app.whole)), ..maker.clone() };
+    let splitter = Splitter::new(maker, app.placement.clone());
+    let splitter =
+        splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
+    let flows = flows::app_flows(racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
+    let addresses = app.placement.devices.iter().map(ToString::to_string).collect();
+    RemoteRack::new(splitter, addresses, 1, 0).with_flows(flows)
+}
+
+impl<'r> World<'r> {
+    fn new(racked: &'r Racked, seed: u64) -> World<'r> {
+        let maker = Maker::new(1, netfn_registry::all());
+        let placement = &racked.apps[0].placement;
+        let count = placement.devices.len();
+        let mut world = World {
+            racked,
+            rack: rack_of(racked, &maker),
+            agents: (0..count).map(|_| Agent::new(maker.clone())).collect(),
+            maker,
+            here: vec![false; count],
+            last: vec![Time::ZERO; count],
+            mail: BTreeMap::new(),
+            wires: wires(placement),
+            held: false,
+            now: Time::ZERO,
+            numbers: 0,
+            tickets: 0,
+            replies: BTreeMap::new(),
+            rng: Rng::new(seed).split("agents"),
+            breaks: 0,
+            hand_overs: 0,
+        };
+        world.begin();
+        world
+    }
+
+    /// The controller starts, and all agents are reached.
+    fn begin(&mut self) {
+        let app = &self.racked.apps[0];
+        let updates = device_control::updates(app.entries.writes(), &app.whole).expect("P4Runtime has them");
+        let started = self.call(Call::Start(Box::default(), updates));
+        (0..self.agents.len()).for_each(|device| self.reach(device, Duration::ZERO));
+        assert_eq!(self.wait_for(started), Ok(()));
+        let update = MasterArbitrationUpdate {
+            device_id: 1,
+            election_id: Some(Uint128 { high: 0, low: 1 }),
+            ..MasterArbitrationUpdate::default()
+        };
+        let message = StreamMessageRequest { update: Some(Asked::Arbitration(update)) };
+        let events = self.rack.message(self.now, StreamId(1), &message);
+        self.take(events);
+    }
+
+    /// The controller's process is killed and starts again: what was on the way may or may not have arrived.
+    fn restart_controller(&mut self) {
+        for (_, (device, mail)) in std::mem::take(&mut self.mail) {
+            if let Mail::ToAgent(_, ask) = mail
+                && self.rng.chance(1, 2)
+            {
+                self.agents[device].ask(self.now, ask);
+            }
+        }
+        self.here.fill(false);
+        self.held = false;
+        self.rack = rack_of(self.racked, &self.maker);
+        self.begin();
+    }
+
+    /// An agent's process is killed and starts again.
+    fn restart_agent(&mut self, device: usize) {
+        self.agents[device] = Agent::new(self.maker.clone());
+        if device == 0 {
+            self.held = false;
+        }
+        self.shut(device);
+    }
+
+    fn later(&mut self, device: usize, after: Duration, mail: Mail) {
+        let at = (self.now + after).max(self.last[device]);
+        self.last[device] = at;
+        self.numbers += 1;
+        self.mail.insert((at, self.numbers), (device, mail));
+    }
+
+    fn delay(&mut self) -> Duration {
+        Duration::from_us(self.rng.below(20_000))
+    }
+
+    /// A connection breaks: nothing on it arrives, and it is not known what of it was done.
+    fn shut(&mut self, device: usize) {
+        self.here[device] = false;
+        let lost: Vec<(Time, u64)> =
+            self.mail.iter().filter(|(_, (of, _))| *of == device).map(|(at, _)| *at).collect();
+        for at in lost {
+            let Some((_, mail)) = self.mail.remove(&at) else { continue };
+            match mail {
+                Mail::ToAgent(Some(id), _) | Mail::ToController(Heard::Answer(id, _)) => {
+                    self.later(device, Duration::ZERO, Mail::ToController(Heard::Answer(id, Answer::Lost)))
+                }
+                _ => {}
+            }
+        }
+        self.later(device, Duration::ZERO, Mail::ToController(Heard::Gone("it broke".to_string())));
+        self.reach(device, PAUSE);
+    }
+
+    fn reach(&mut self, device: usize, after: Duration) {
+        self.later(device, after, Mail::ToController(Heard::Here));
+    }
+
+    fn take(&mut self, events: Vec<Event>) {
+        let mut events = VecDeque::from(events);
+        loop {
+            while let Some(event) = events.pop_front() {
+                match event {
+                    Event::Reply(ticket, reply) => drop(self.replies.insert(ticket, reply)),
+                    Event::Ask(device, id, ask) if self.here[device.0] => {
+                        let delay = self.delay();
+                        self.later(device.0, delay, Mail::ToAgent(id, ask));
+                    }
+                    Event::Ask(device, Some(id), _) => {
+                        let refused = Answer::Refused(Status::new(Code::Unavailable, "no agent"));
+                        let heard = Heard::Answer(id, refused);
+                        self.later(device.0, Duration::ZERO, Mail::ToController(heard));
+                    }
+                    _ => {}
+                }
+            }
+            if !self.rack.is_busy() {
+                return;
+            }
+            events.extend(self.rack.go_on(self.now));
+        }
+    }
+
+    fn effects(&mut self, device: usize, effects: Vec<Effect>) {
+        for effect in effects {
+            let heard = match effect {
+                Effect::Stream(message) => Heard::Stream(message),
+                Effect::Push(frame) => Heard::Pushed(frame),
+                Effect::KeepOut | Effect::LetIn if device == 0 => {
+                    self.held = effect == Effect::KeepOut;
+                    continue;
+                }
+                _ => continue,
+            };
+            if self.here[device] {
+                let delay = self.delay();
+                self.later(device, delay, Mail::ToController(heard));
+            }
+        }
+    }
+
+    fn deliver(&mut self, device: usize, mail: Mail) {
+        match mail {
+            Mail::ToController(heard) => {
+                self.here[device] |= matches!(heard, Heard::Here);
+                let events = self.rack.heard(self.now, DeviceId(device), heard);
+                self.take(events);
+            }
+            Mail::ToAgent(id, ask) => {
+                if matches!(ask, Ask::Write(_)) && self.rng.below(1000) < self.breaks {
+                    if self.rng.chance(1, 2) {
+                        self.agents[device].ask(self.now, ask);
+                    }
+                    let lost = id.map(|id| Mail::ToController(Heard::Answer(id, Answer::Lost)));
+                    lost.into_iter().for_each(|mail| self.later(device, Duration::ZERO, mail));
+                    return self.shut(device);
+                }
+                let (answer, effects) = match ask {
+                    // No frame is ever under way.
+                    Ask::Ports => (Some(Answer::Ports(BTreeMap::new())), vec![]),
+                    ask => self.agents[device].ask(self.now, ask),
+                };
+                self.effects(device, effects);
+                if let (Some(id), Some(answer)) = (id, answer) {
+                    let delay = self.delay();
+                    self.later(device, delay, Mail::ToController(Heard::Answer(id, answer)));
+                }
+            }
+        }
+    }
+
+    /// Time passes until something is due, at most this long.
+    fn pass(&mut self, most: Duration) {
+        let mail = self.mail.keys().next().map(|(at, _)| *at);
+        let agents = self.agents.iter().filter_map(Agent::deadline).min();
+        let due = [mail, agents, self.rack.deadline(), Some(self.now + most)].into_iter().flatten().min();
+        self.now = due.unwrap_or(self.now).max(self.now).min(self.now + most);
+        while let Some(first) = self.mail.first_entry().filter(|first| first.key().0 <= self.now) {
+            let (device, mail) = first.remove();
+            self.deliver(device, mail);
+        }
+        for device in 0..self.agents.len() {
+            if let Some(target) = self.agents[device].target() {
+                target.at(self.now);
+            }
+            let effects = self.agents[device].tick(self.now);
+            self.effects(device, effects);
+        }
+        let events = self.rack.tick(self.now);
+        self.take(events);
+    }
+
+    fn call(&mut self, call: Call) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let events = self.rack.call(self.now, ticket, call);
+        self.take(events);
+        ticket
+    }
+
+    fn reply(&mut self, ticket: Ticket) -> Option<Result<(), Status>> {
+        match self.replies.remove(&ticket)? {
+            Reply::Done(how) => Some(how),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn wait_for(&mut self, ticket: Ticket) -> Result<(), Status> {
+        for _ in 0..100_000 {
+            if let Some(how) = self.reply(ticket) {
+                return how;
+            }
+            self.pass(Duration::from_ms(100));
+        }
+        panic!("no reply; {:?}", self.rack.show().devices)
+    }
+
+    fn is_sound(&self) -> bool {
+        let all_here = self.here.iter().all(|here| *here);
+        all_here && !self.held && self.rack.show().devices.iter().all(|device| device.stale.is_empty())
+    }
+
+    /// Frames that leave when a frame comes.
+    fn frame(&mut self, port: u32, frame: &[u8]) -> Vec<(u32, Vec<u8>)> {
+        if self.held {
+            return vec![];
+        }
+        let mut under_way = VecDeque::from([(0, port, frame.to_vec())]);
+        let (mut left, mut hops) = (vec![], 0);
+        while let Some((device, port, frame)) = under_way.pop_front() {
+            hops += 1;
+            assert!(hops < MOST_HOPS, "a loop");
+            let Some(target) = self.agents[device].target() else { continue };
+            for out in target.process(port, &frame, self.now) {
+                match self.wires.get(&(device, out.port)) {
+                    Some((next, entry)) => {
+                        self.hand_overs += 1;
+                        under_way.push_back((*next, *entry, out.frame));
+                    }
+                    None => left.push((out.port, out.frame)),
+                }
+            }
+        }
+        left.retain(|(port, _)| *port < HOSTS);
+        left
+    }
+
+    fn app(&self) -> PinnedApp {
+        self.rack.show().pinned_apps.remove(0)
+    }
+}
+
+#[derive(Default, Debug)]
+struct Outcome {
+    packets: u64,
+    at_switch: u64,
+    moved: u64,
+    not_moved: u64,
+    writes: u64,
+    refused: u64,
+    lost: u64,
+}
+
+/// Faults of a trial.
+#[derive(Clone, Copy, PartialEq)]
+enum Fails {
+    Nothing,
+    Connections,
+    Processes,
+}
+
+fn trial(app: usize, seed: u64, fails: Fails, sum: &mut Outcome) {
+    let name = APPS[app].0;
+    let mut rng = Rng::new(seed).split(name);
+    let scene = Scene::new(app, 5000 + seed, &mut rng);
+    let (mut before, mut after) = (scene.alone(), scene.alone());
+    let copied = scene.racked.apps[0].pinned[0].pinned.clone();
+    let mut world = World::new(&scene.racked, seed);
+    world.breaks = if fails == Fails::Nothing { 0 } else { 20 };
+    let mut there = scene.there.clone();
+    let mut moves: Vec<Ticket> = vec![];
+    let mut writing = None;
+    for step in 0..1500i64 {
+        match rng.below(20) {
+            0..=3 => {
+                let key = scene.keys[rng.index(scene.keys.len())].clone();
+                moves.push(world.call(move_flow(&scene.name, key, rng.chance(3, 4))));
+            }
+            4 | 5 if writing.is_none() => {
+                let (changed, kind) = change(&scene.whole, &there, step, &mut rng);
+                if after.write(&changed, Time::ZERO).is_err() {
+                    continue;
+                }
+                let update = update(&scene.racked.apps[0].whole, &changed, kind, &there);
+                let how = [Atomicity::ContinueOnError, Atomicity::RollbackOnError];
+                writing = Some((world.call(write(vec![update], how[rng.index(2)])), changed));
+            }
+            6..=8 => world.pass(Duration::from_ms(1 + rng.below(60))),
+            9 if fails == Fails::Processes && rng.chance(1, 20) => {
+                world.restart_agent(rng.index(world.agents.len()))
+            }
+            10 if fails == Fails::Processes && writing.is_none() && rng.chance(1, 20) => {
+                // Operators of the killed process get no reply.
+                moves.clear();
+                world.restart_controller();
+            }
+            _ => {
+                let (port, frame) = scene.known[rng.index(scene.known.len())].clone();
+                let hops = world.hand_overs;
+                let left = world.frame(port, &frame);
+                sum.packets += 1;
+                sum.at_switch += u64::from(world.hand_overs == hops && !left.is_empty());
+                let wanted = [of(&mut before, port, &frame), of(&mut after, port, &frame)];
+                // A device without its program passes nothing.
+                if left.is_empty() && !world.is_sound() {
+                    sum.lost += u64::from(!wanted.contains(&left));
+                    continue;
+                }
+                assert!(
+                    wanted.contains(&left),
+                    "{name} seed {seed} step {step}: {left:02x?}\nwanted {wanted:02x?}"
+                );
+            }
+        }
+        if let Some(how) = writing.as_ref().and_then(|(ticket, _)| world.reply(*ticket))
+            && let Some((_, changed)) = writing.take()
+        {
+            end(how, &changed, (&mut before, &mut after), (&mut there, &scene), sum);
+        }
+    }
+    if let Some((ticket, changed)) = writing {
+        let how = world.wait_for(ticket);
+        end(how, &changed, (&mut before, &mut after), (&mut there, &scene), sum);
+    }
+    world.breaks = 0;
+    for ticket in moves {
+        match world.wait_for(ticket) {
+            Ok(()) => sum.moved += 1,
+            Err(status) => {
+                assert!([Code::Aborted, Code::FailedPrecondition].contains(&status.code), "{status:?}");
+                sum.not_moved += 1;
+            }
+        }
+    }
+    for key in &scene.keys {
+        let demoted = world.call(move_flow(&scene.name, key.clone(), false));
+        let _ = world.wait_for(demoted);
+    }
+    for _ in 0..10_000 {
+        let shown = world.app();
+        if shown.resident + shown.moving == 0 && world.is_sound() {
+            break;
+        }
+        world.pass(Duration::from_ms(1000));
+    }
+    let shown = world.app();
+    assert_eq!((shown.resident, shown.moving, shown.off.as_str()), (0, 0, ""), "{shown:?}");
+    assert!(world.is_sound(), "{:?}", world.rack.show().devices);
+    let by_entry = copied.tables.iter().filter(|copy| !copied.whole.contains(&copy.original));
+    for table in by_entry.map(|copy| &copy.resident).chain(&copied.flow_manager) {
+        for device in world.agents.iter_mut().filter_map(Agent::target) {
+            let left = device.switch().table_entries(table).unwrap_or_default();
+            assert!(left.is_empty(), "{name} seed {seed}: `{table}` has {left:?}");
+        }
+    }
+    for (port, frame) in &scene.known {
+        assert_eq!(
+            world.frame(*port, frame),
+            of(&mut before, *port, frame),
+            "{name} seed {seed}: at the end"
+        );
+    }
+}
+
+/// A write has ended.
+fn end(
+    how: Result<(), Status>,
+    changed: &control_writes::Write<ir::Name>,
+    (before, after): (&mut device::Switch, &mut device::Switch),
+    (there, scene): (&mut Vec<control_writes::Write<ir::Name>>, &Scene),
+    sum: &mut Outcome,
+) {
+    match how {
+        Ok(()) => {
+            apply(changed, before, there);
+            sum.writes += 1;
+        }
+        // A device of its table was not known to be right: nothing is done.
+        Err(status) => {
+            let codes = [Code::Unavailable, Code::Unknown];
+            assert!(codes.contains(&status.code), "{changed:?}: {status:?}");
+            *after =
+                ir_interp::switch(Arc::clone(&scene.whole), device::Options::default()).expect("it runs");
+            there.iter().for_each(|write| after.write(write, Time::ZERO).expect("it could before"));
+            sum.refused += 1;
+        }
+    }
+}
+
+fn trials(fails: Fails) {
+    let mut sum = Outcome::default();
+    for (app, (name, _)) in APPS.iter().enumerate() {
+        for seed in features::seeds(1, 100) {
+            trial(app, seed, fails, &mut sum);
+        }
+        println!("with {name}: {sum:?}");
+    }
+    assert!(sum.at_switch > 50 && sum.moved > 100 && sum.writes > 10, "{sum:?}");
+}
+
+#[test]
+fn flows_move_while_answers_of_agents_are_late() {
+    trials(Fails::Nothing);
+}
+
+#[test]
+fn flows_move_while_connections_to_agents_break() {
+    trials(Fails::Connections);
+}
+
+#[test]
+fn flows_move_while_agents_and_the_controller_restart() {
+    trials(Fails::Processes);
+}
+
+#[test]
+fn a_superseded_controller_moves_nothing_and_begins_anew() {
+    let mut rng = Rng::new(4);
+    let scene = Scene::new(1, 6000, &mut rng);
+    let mut world = World::new(&scene.racked, 1);
+    let promoted = world.call(move_flow(&scene.name, scene.keys[0].clone(), true));
+    assert_eq!(world.wait_for(promoted), Ok(()));
+    assert_eq!(world.app().resident, 1);
+    let other = scene.keys.iter().find(|key| **key != scene.keys[0]).expect("several flows");
+    let waits = world.call(move_flow(&scene.name, other.clone(), true));
+    world.mail.clear();
+    for device in 0..world.agents.len() {
+        world.here[device] = false;
+        world.later(device, Duration::ZERO, Mail::ToController(Heard::Superseded));
+    }
+    assert_eq!(world.wait_for(waits).map_err(|status| status.code), Err(Code::Aborted));
+    world.pass(Duration::from_ms(500));
+    assert!(world.app().off.contains("another controller"), "{:?}", world.app());
+    let refused = world.call(move_flow(&scene.name, other.clone(), true));
+    assert_eq!(world.wait_for(refused).map_err(|status| status.code), Err(Code::Unavailable));
+    (0..world.agents.len()).for_each(|device| world.reach(device, Duration::ZERO));
+    for _ in 0..1000 {
+        world.pass(Duration::from_ms(100));
+        if world.app().resident >= 1 {
+            break;
+        }
+    }
+    let app = world.app();
+    assert_eq!((app.off.as_str(), app.resident >= 1), ("", true), "{app:?}");
+    let (port, frame) = &scene.known[0];
+    let hops = world.hand_overs;
+    assert_eq!(world.frame(*port, frame), of(&mut scene.alone(), *port, frame));
+    assert_eq!(world.hand_overs, hops, "the switch processes it");
+}
+
+#[test]
+fn a_new_controller_takes_flows_from_the_switch() {
+    let mut rng = Rng::new(4);
+    let scene = Scene::new(1, 7000, &mut rng);
+    let manager = scene.racked.apps[0].pinned[0].pinned.flow_manager.clone().expect("it has one");
+    let mut world = World::new(&scene.racked, 1);
+    let promoted = world.call(move_flow(&scene.name, scene.keys[0].clone(), true));
+    assert_eq!(world.wait_for(promoted), Ok(()));
+    let residents = |world: &mut World<'_>| {
+        let switch = world.agents[0].target().expect("it runs a program");
+        switch.switch().table_entries(&manager).unwrap_or_default().len()
+    };
+    assert_eq!(residents(&mut world), 1);
+    world.restart_controller();
+    (0..100).for_each(|_| world.pass(Duration::from_ms(100)));
+    assert_eq!((world.app().resident, residents(&mut world)), (0, 0));
+}
