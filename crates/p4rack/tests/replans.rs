@@ -247,3 +247,25 @@ fn a_reset_meanwhile_begins_anew() {
     assert!(rooms.iter().all(|(room, resident)| room == resident), "{rooms:?}");
     assert_eq!(running.rig.metric("frames_sent_total"), running.packets);
 }
+
+/// The same while the call for the other plan is under way: what is at the switch then is not relied on.
+#[test]
+fn a_reset_during_the_call_begins_anew() {
+    let mut running = Running::new(&[]);
+    running.packets(1, Duration::from_ms(40));
+    running.packets(4, Duration::from_ms(60));
+    running.rig.work();
+    running.packets(4, Duration::from_ms(60));
+    let compile = std::mem::take(&mut running.rig.works);
+    assert_eq!(compile.len(), 1, "programs are to be compiled");
+    let moves = running.rig.metric("flow_moves_total");
+    compile.into_iter().for_each(|work| work());
+    drop(running.rig.rack.tick(running.rig.now));
+    assert!(running.rig.rack.is_busy(), "the call is under way");
+    assert_eq!(running.rig.done(controller::Call::Steer(None, controller::Steer::Reset)), Ok(()));
+    assert!(running.rig.metric("flow_moves_total") < moves, "the flows' history has begun anew");
+    running.packets(4, Duration::from_ms(100));
+    let rooms = running.rooms();
+    assert!(rooms[0].0 < rooms[1].0, "{rooms:?}");
+    assert!(rooms.iter().all(|(room, resident)| room == resident), "{rooms:?}");
+}
