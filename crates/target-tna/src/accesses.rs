@@ -110,9 +110,9 @@ struct Accesses<'p> {
     old: &'p Program,
     register: ExternId,
     owner: ControlId,
-    /// What an object of the control can read: its parameters and variables.
+    /// Parameters and variables of the control, which its objects can read.
     visible: BTreeSet<VarId>,
-    /// Their names.
+    /// The names of `visible`.
     names: BTreeSet<String>,
     vars: Vec<Var>,
     /// New variables of the control.
