@@ -142,6 +142,10 @@ fn what_is_no_hash_of_the_packet_is_not_known() {
         "meta.x = hdr.h.b + 1; hash(meta.inner.shard, HashAlgorithm.crc32, 16w0, { meta.x }, 16w6);",
         // Signed numbers are compared in another way.
         "bit<8> one = hdr.h.a; if (hdr.h.sign < hdr.other.sign) { one = hdr.other.c; } hash(meta.inner.shard, HashAlgorithm.crc32, 16w0, { one }, 16w6);",
+        // Of the lesser of two numbers, or of the greater one.
+        "bit<8> one = hdr.h.a;
+        if (hdr.h.b != 1) { if (hdr.h.a > hdr.other.c) { one = hdr.other.c; } } else { if (hdr.h.a < hdr.other.c) { one = hdr.other.c; } }
+        hash(meta.inner.shard, HashAlgorithm.crc32, 16w0, { one }, 16w6);",
         // Of the length of the packet.
         "hash(meta.inner.shard, HashAlgorithm.crc32, 16w0, { hdr.h.a, std.packet_length }, 16w6);",
         // As many as the packet says.

@@ -8,6 +8,11 @@ use failover::Thresholds;
 
 /// Edge 0 uses device 1, edge 1 device 2.
 fn edges() -> Edges {
+    edges_in_use([1, 1])
+}
+
+/// Both edges with the targets that they use, as bits.
+fn edges_in_use(used: [u32; 2]) -> Edges {
     let edge = |(number, targets): (u64, [usize; 2])| Edge {
         sender: 0,
         number,
@@ -20,7 +25,7 @@ fn edges() -> Edges {
     let mut edges = Edges::default();
     edges.fill(&all);
     let cells = |edge: &Edge| {
-        let cells = [(1, 0), (2, 0), (3, 0), (4, 1), (5, 1)];
+        let cells = [(1, 0), (2, 0), (3, 0), (4, 1), (5, used[edge.number as usize])];
         cells.map(|(register, value)| edge.write(register, value).entity)
     };
     edges.read(0, &all.iter().flat_map(cells).flatten().collect::<Vec<_>>());
@@ -33,11 +38,16 @@ type Given = (Type, Option<usize>);
 /// For each step, the positions of the updates that each device does.
 fn steps(given: &[Given]) -> Vec<Vec<(usize, Vec<usize>)>> {
     let edges = edges();
+    steps_over(given.iter().map(|given| (*given, &edges)))
+}
+
+/// The same with the edges as they are at each update.
+fn steps_over<'e>(given: impl Iterator<Item = (Given, &'e Edges)>) -> Vec<Vec<(usize, Vec<usize>)>> {
     let mut steps = Steps::default();
-    for (index, (kind, leading)) in given.iter().enumerate() {
+    for (index, ((kind, leading), edges)) in given.enumerate() {
         let spread = || Spread::from([0, 1, 2].map(|device| (device, vec![Update::default()])));
         let leading = leading.map(|edge| BTreeSet::from([edge]));
-        steps.add((index, *kind), (spread(), spread()), leading.as_ref(), &edges);
+        steps.add((index, kind), (spread(), spread()), leading.as_ref(), edges);
     }
     let of_step = |step: &Step| {
         assert_eq!(step.forth, step.back);
@@ -73,6 +83,26 @@ fn what_all_edges_lead_to_keeps_its_place() {
     let given = [(Type::Delete, Some(0)), (Type::Delete, None)];
     let expected = vec![vec![(0, vec![0, 1])], vec![(2, vec![0])], vec![(1, vec![0, 1]), (2, vec![1])]];
     assert_eq!(steps(&given), expected, "it may have been referred to");
+}
+
+/// A large batch takes a while, in which a spare may come into use.
+#[test]
+fn what_all_edges_lead_to_keeps_its_place_when_they_change() {
+    let (before, after) = (edges_in_use([1, 2]), edges_in_use([1, 1]));
+    let given =
+        [((Type::Insert, None), &before), ((Type::Insert, Some(1)), &after), ((Type::Insert, None), &after)];
+    let expected = vec![
+        vec![(0, vec![0])],
+        vec![(2, vec![0])],
+        vec![(1, vec![0])],
+        vec![(0, vec![1])],
+        vec![(1, vec![1])],
+        vec![(2, vec![1])],
+        vec![(0, vec![2])],
+        vec![(2, vec![2])],
+        vec![(1, vec![2])],
+    ];
+    assert_eq!(steps_over(given.into_iter()), expected);
 }
 
 /// The table may be full.

@@ -20,5 +20,6 @@ mod sessions;
 mod setup;
 mod spares;
 mod steer;
+mod steps;
 mod streams;
 mod tofino;

@@ -34,7 +34,7 @@ enum World {
 }
 
 /// Frames for and from controllers go by this port.
-const CPU: u32 = 510;
+pub const CPU: u32 = 510;
 
 /// A test of the rack alone.
 pub fn racked() -> Bench {

@@ -242,23 +242,22 @@ pub fn ids_of(program: &str) -> (u32, u32) {
     (table, actions.find(|action| action.name == "In.set").expect("an action").id)
 }
 
-/// A rack with a spare whose devices may be out of reach.
-struct Reach {
-    rack: RackSwitch<Silent>,
+/// A rack whose requests to devices pass a channel.
+pub struct Reach<C> {
+    pub rack: RackSwitch<C>,
     now: Time,
 }
 
-impl Reach {
-    fn new() -> Reach {
-        let hold_down = Duration::from_ms(1000);
-        let rack = spared_over(Silent::default(), maker(), PROGRAM, hold_down);
+impl<C: Channel> Reach<C> {
+    /// With its program, and a primary controller.
+    pub fn over(rack: RackSwitch<C>) -> Self {
         let mut reach = Reach { rack, now: Time::ZERO };
         assert_eq!(reach.call(Call::Start(Box::default(), vec![])), Ok(()));
         reach.rack.message(reach.now, StreamId(0), &arbitration(1, Some(1)));
         reach
     }
 
-    fn call(&mut self, call: Call) -> Result<(), Status> {
+    pub fn call(&mut self, call: Call) -> Result<(), Status> {
         let mut events = self.rack.call(self.now, Ticket(1), call);
         loop {
             for event in events {
@@ -272,13 +271,39 @@ impl Reach {
     }
 
     /// Lets time pass.
-    fn wait(&mut self, time: Duration) {
+    pub fn wait(&mut self, time: Duration) {
         let until = self.now + time;
         while let Some(due) = self.rack.deadline().filter(|due| *due <= until) {
             self.now = due.max(self.now);
             self.rack.tick(self.now);
         }
         self.now = until;
+    }
+
+    /// The second byte of what becomes of a packet whose first one is `a`.
+    pub fn packet(&mut self, a: u8) -> u8 {
+        let events = self.rack.frame(self.now, 1, &[a, 2, 0xaa]);
+        let frames = events.into_iter().filter_map(|event| match event {
+            Event::Frame(2, frame) => Some(frame[1]),
+            _ => None,
+        });
+        frames.last().expect("it leaves")
+    }
+}
+
+/// An update after which packets whose first byte is `a` get `b`. `ids` are those of the table and of its action.
+pub fn flow(ids: (u32, u32), how: &str, a: u8, b: u8) -> String {
+    let (table, set) = ids;
+    format!(
+        r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{a:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{b:03o}" }} }} }} }}"#
+    )
+}
+
+impl Reach<Silent> {
+    /// With a spare, and devices that may be out of reach.
+    fn new() -> Self {
+        let hold_down = Duration::from_ms(1000);
+        Reach::over(spared_over(Silent::default(), maker(), PROGRAM, hold_down))
     }
 
     /// All devices answer again, and are repaired. A request that was lost is waited for, for a minute, before another one is made.
@@ -294,10 +319,7 @@ impl Reach {
 
     /// Packets whose first byte is `a` get `b`.
     fn write(&mut self, how: &str, a: u8, b: u8) -> Result<(), Status> {
-        let (table, set) = ids();
-        let entry = format!(
-            r#"{how} table_entry {{ table_id: {table} match {{ field_id: 1 exact {{ value: "\{a:03o}" }} }} action {{ action {{ action_id: {set} params {{ param_id: 1 value: "\{b:03o}" }} }} }} }}"#
-        );
+        let entry = flow(ids(), how, a, b);
         self.call(Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[&entry]))))
     }
 
@@ -308,16 +330,6 @@ impl Reach {
         let (table, _) = ids();
         let is_own = |entity: &p4runtime_proto::p4::v1::Entity| matches!(&entity.entity, Some(Kind::TableEntry(entry)) if entry.table_id == table && !entry.is_default_action);
         found.filter(is_own).count()
-    }
-
-    /// The second byte of what becomes of a packet whose first one is `a`.
-    fn packet(&mut self, a: u8) -> u8 {
-        let events = self.rack.frame(self.now, 1, &[a, 2, 0xaa]);
-        let frames = events.into_iter().filter_map(|event| match event {
-            Event::Frame(2, frame) => Some(frame[1]),
-            _ => None,
-        });
-        frames.last().expect("it leaves")
     }
 }
 
@@ -359,7 +371,7 @@ fn a_write_reaches_the_device_in_use_last() {
     let mut reach = Reach::new();
     reach.packet(1);
     reach.wait(Duration::from_ms(300));
-    let written = |reach: &mut Reach, a| {
+    let written = |reach: &mut Reach<Silent>, a| {
         reach.rack.channel.written.clear();
         assert_eq!(reach.write("INSERT", a, 9), Ok(()));
         reach.rack.channel.written.clone()
@@ -375,6 +387,42 @@ fn a_write_reaches_the_device_in_use_last() {
     assert!(reach.write("INSERT", 4, 9).is_err());
     reach.bring_back();
     assert_eq!((reach.entries(1), reach.entries(2), reach.packet(4)), (2, 2, 7));
+}
+
+/// The device in use does not do what its spare could not.
+#[test]
+fn nothing_is_written_after_a_step_that_fails() {
+    let mut reach = Reach::new();
+    reach.packet(1);
+    reach.wait(Duration::from_ms(300));
+    reach.rack.channel.written.clear();
+    reach.rack.channel.devices.insert(2);
+    assert!(reach.write("INSERT", 1, 9).is_err());
+    assert!(!reach.rack.channel.written.contains(&1), "{:?}", reach.rack.channel.written);
+    reach.bring_back();
+    assert_eq!((reach.entries(1), reach.entries(2), reach.packet(1)), (0, 0, 7));
+}
+
+/// What all devices have counted is a value; to write it, what the device that is out has counted has to be known.
+#[test]
+fn values_are_not_written_without_a_device_that_is_out() {
+    let program = PROGRAM
+        .replace("action set(", "@merge(\"add\") counter(4, CounterType.packets) seen;\n    action set(")
+        .replace("{ t.apply(); }", "{ seen.count(32w0); t.apply(); }");
+    let rack = spared_over(Silent::default(), maker(), &program, Duration::from_ms(1000));
+    let mut reach = Reach::over(rack);
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", false))), Ok(()));
+    reach.wait(Duration::from_ms(300));
+    reach.rack.channel.devices.insert(1);
+    let mut write =
+        |update: &str| reach.call(Call::Write(Box::new(write_request("ROLLBACK_ON_ERROR", &[update]))));
+    assert_eq!(write(&flow(ids_of(&program), "INSERT", 1, 9)), Ok(()));
+    let info = p4info::p4info(&compiled_text(&program)).expect("it has a P4Info");
+    let counter = info.counters[0].preamble.as_ref().expect("a counter").id;
+    let value =
+        format!("MODIFY counter_entry {{ counter_id: {counter} index {{ }} data {{ packet_count: 5 }} }}");
+    let refused = write(&value).expect_err("`nic` does not answer");
+    assert!(refused.message.contains("`nic` is out of sync"), "{refused:?}");
 }
 
 /// A device that is out of use lacks writes: a controller that takes over has the entries of the others, and repairs it.

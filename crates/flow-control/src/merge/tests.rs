@@ -159,6 +159,19 @@ fn a_retired_cell_is_banked_once_and_starts_again() {
     assert_eq!(hub.total(&'x'), 9);
 }
 
+/// Nothing was counted there, so the total is still what the device had been sent.
+#[test]
+fn a_device_that_uses_a_retired_cell_again_is_sent_the_total() {
+    let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
+    let merge = exchange(&mut hub, [&a.push([]), &b.push([('x', 5)])], 0);
+    assert_eq!(a.merge(&merge), [('x', Change::Add(5))]);
+    a.retire('x', 5);
+    hub.push(0, &a.push([]));
+    a.merge(&hub.merges()[0].1);
+    hub.push(0, &a.push([('x', 0)]));
+    assert_eq!(a.merge(&hub.merges()[0].1), [('x', Change::Add(5))]);
+}
+
 #[test]
 fn a_write_to_a_retired_cell_begins_an_epoch_too() {
     let (mut a, mut b, mut hub) = (Agent::new(ADD, 1), Agent::new(ADD, 1), hub(ADD));
@@ -180,6 +193,28 @@ fn a_device_may_claim_to_have_seen_what_was_never_sent() {
     hub.push(7, &push);
     hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![], retired: vec![] });
     assert_eq!(hub.merges()[1].1.cells.len(), 1);
+    // What is sent to it later is not taken for known.
+    hub.push(
+        1,
+        &Push {
+            incarnation: 1,
+            sequence: 2,
+            seen: 0,
+            cells: vec![Cell { cell: 'y', epoch: 0, value: 2 }],
+            retired: vec![],
+        },
+    );
+    assert_eq!(a.merge(&hub.merges()[0].1), [('y', Change::Add(2))]);
+}
+
+/// As of a device with a wrong program.
+#[test]
+fn a_count_is_no_wider_than_its_cell() {
+    let kind = Kind { operator: Operator::Max, width: 8 };
+    let mut hub = hub(kind);
+    let cells = vec![Cell { cell: 'x', epoch: 0, value: 0x1_07 }];
+    hub.push(0, &Push { incarnation: 1, sequence: 1, seen: 0, cells, retired: vec![] });
+    assert_eq!((hub.taken(0, &'x'), hub.state(&'x').own[0].value), (7, Some(7)));
 }
 
 #[test]
