@@ -91,7 +91,7 @@ struct Runs {
     together: usize,
 }
 
-/// How many frames of a source run in the next round: fewer after a round that was too long, more after a short one in which a source had as many.
+/// Number of frames of a source that run in the next round: fewer after a round that was too long, more after a short one in which a source had as many.
 fn next_together(together: usize, most_came: usize, took: Duration) -> usize {
     if took > ROUND {
         let fewer = together as u64 * ROUND.as_ns() / took.as_ns();

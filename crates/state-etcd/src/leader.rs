@@ -227,7 +227,7 @@ fn candidacy(
 /// True if it is this candidate's turn; it leads then. A candidate before it that does not write its key any more loses its place.
 ///
 /// The member that is asked answers from what it has, however late that is: while etcd has no leader, and for up to seven seconds after a bad moment
-/// for it to end, other reads have no answer. What is late does no harm: keys before a candidate's own one are deleted, never created, and who
+/// for it to end, other reads have no answer. A late answer does no harm: keys before a candidate's own one are deleted, never created, and who
 /// leads, or deletes a key, does it by a transaction.
 fn leads(
     cluster: &mut impl Cluster,

@@ -403,7 +403,7 @@ fn nothing_is_written_after_a_step_that_fails() {
     assert_eq!((reach.entries(1), reach.entries(2), reach.packet(1)), (0, 0, 7));
 }
 
-/// What all devices have counted is a value; to write it, what the device that is out has counted has to be known.
+/// The sum of the counts of all devices is a value; to write it, the count of the device that is out has to be known.
 #[test]
 fn values_are_not_written_without_a_device_that_is_out() {
     let program = PROGRAM

@@ -101,7 +101,7 @@ fn steps_are_undone_the_last_one_first() {
     assert_eq!(addresses.map(|address| reach.packet(address)), [6, 5]);
 }
 
-/// It is repaired, which undoes the earlier steps as well.
+/// Such a device is repaired, which undoes the earlier steps as well.
 #[test]
 fn a_device_that_may_have_done_a_step_is_not_asked_to_undo_others() {
     let (mut reach, addresses, helpers) = divided();

@@ -193,7 +193,7 @@ fn a_device_may_claim_to_have_seen_what_was_never_sent() {
     hub.push(7, &push);
     hub.push(1, &Push { incarnation: 1, sequence: 1, seen: 0, cells: vec![], retired: vec![] });
     assert_eq!(hub.merges()[1].1.cells.len(), 1);
-    // What is sent to it later is not taken for known.
+    // Cells that are sent to it later are not taken for known.
     hub.push(
         1,
         &Push {

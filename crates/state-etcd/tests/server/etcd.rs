@@ -46,7 +46,7 @@ pub struct Etcd {
     pub deleted: u64,
     /// Reads of the leader's state have no answer, as for a while after a leader has ended.
     pub reads_wait: bool,
-    /// What a member that is behind has: its revision, its pairs, and the time.
+    /// State of a member that is behind: its revision, its pairs, and the time.
     behind: (i64, BTreeMap<Vec<u8>, Pair>, Duration),
 }
 
