@@ -28,12 +28,9 @@ impl Batch {
         Batch { packets: vec![Packet::default(); most], most, came: 0, extra: 0, long: None }
     }
 
-    /// An empty batch takes at most `most` frames from now on.
+    /// An empty batch takes at most `most` frames from now on; never more than it was made for.
     pub(crate) fn limit(&mut self, most: usize) {
-        if self.packets.len() < most {
-            self.packets.resize(most, Packet::default());
-        }
-        self.most = most;
+        self.most = most.min(self.packets.len());
     }
 
     /// Forgets all frames.

@@ -155,11 +155,15 @@ impl RemoteRack {
         events
     }
 
+    /// False before all devices have begun, and while another controller has them: nothing is known of what they hold.
+    fn is_known(&self) -> bool {
+        !self.superseded && matches!(self.start, Start::Over)
+    }
+
     /// Makes the calls of flows that are due. True if there were any.
     fn move_flows(&mut self, now: Time, events: &mut Vec<Event>) -> bool {
+        let is_known = self.is_known();
         let Some(flows) = &mut self.flows else { return false };
-        // Before all devices have begun, and while another controller has them, nothing is known of what they hold.
-        let is_known = !self.superseded && matches!(self.start, Start::Over);
         let calls = if is_known { flows.calls(now, &self.controller) } else { vec![] };
         let replies = flows.take_replies();
         events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
@@ -283,8 +287,7 @@ impl Served for RemoteRack {
     }
 
     fn deadline(&mut self) -> Option<Time> {
-        let is_known = !self.superseded && matches!(self.start, Start::Over);
-        let flows = self.flows.as_ref().filter(|_| is_known).and_then(RackFlows::deadline);
+        let flows = self.flows.as_ref().filter(|_| self.is_known()).and_then(RackFlows::deadline);
         flows.into_iter().chain(self.controller.deadline()).min()
     }
 

@@ -1,21 +1,12 @@
 //! A switch and two helpers as processes: an operator moves connections to the switch, and they go on there while processes die and come back. Each packet that comes out is as one device would have made it.
 
-use crate::setup::{PATIENCE, Switch, are_sound, ctl, free_tcp, free_udp, is_running, text};
+use crate::processes::Processes;
+use crate::setup::{PATIENCE, are_sound, ctl, text};
 use serde_json::Value;
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 const NAMES: [&str; 3] = ["edge", "nic1", "nic2"];
-
-struct Rack {
-    directory: PathBuf,
-    agents: Vec<Switch>,
-    addresses: Vec<String>,
-    controller: Switch,
-    /// Ends of ports 1 and 4 of the switch.
-    ports: [UdpSocket; 2],
-}
 
 /// The example without the moves and workloads of its file.
 fn directory(name: &str) -> PathBuf {
@@ -30,60 +21,7 @@ fn directory(name: &str) -> PathBuf {
     copy
 }
 
-fn controller(directory: &Path, addresses: &[String]) -> Switch {
-    let mut args =
-        vec![directory.display().to_string(), "--grpc-server-addr".to_string(), "127.0.0.1:0".to_string()];
-    for (name, address) in NAMES.iter().zip(addresses) {
-        args.extend(["--agent".to_string(), format!("{name}={address}")]);
-    }
-    Switch::start(&args.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-fn agent(address: &str, ports: &[String]) -> Switch {
-    let ports = ports.iter().flat_map(|port| ["-i", port]);
-    Switch::start(&["--grpc-server-addr", address].into_iter().chain(ports).collect::<Vec<_>>())
-}
-
-impl Rack {
-    fn new(directory: PathBuf) -> Rack {
-        let addresses: Vec<String> = NAMES.iter().map(|_| free_tcp()).collect();
-        let mut of_edge = vec![];
-        let ports = [1, 4].map(|number| {
-            let (socket, device) = (UdpSocket::bind("127.0.0.1:0").unwrap(), free_udp());
-            socket.connect(device).unwrap();
-            socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-            of_edge.push(format!("{number}@udp:{device},{}", socket.local_addr().unwrap()));
-            socket
-        });
-        let mut agents = vec![];
-        for (number, address) in (5..).zip(&addresses[1..]) {
-            let (here, there) = (free_udp(), free_udp());
-            of_edge.push(format!("{number}@udp:{here},{there}"));
-            agents.push(agent(address, &[format!("1@udp:{there},{here}")]));
-        }
-        agents.insert(0, agent(&addresses[0], &of_edge));
-        let controller = controller(&directory, &addresses);
-        let rack = Rack { directory, agents, controller, addresses, ports };
-        rack.wait(|shown| is_running(shown) && are_sound(shown));
-        rack
-    }
-
-    fn shown(&self, address: &str) -> Value {
-        serde_json::from_str(&text(&ctl(address, &["show", "--json"]))).unwrap()
-    }
-
-    fn wait(&self, wanted: impl Fn(&Value) -> bool) {
-        let begun = Instant::now();
-        loop {
-            let shown = self.shown(&self.controller.address);
-            if wanted(&shown) {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "it is still like this: {shown}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
+impl Processes {
     /// Sends packets of a connection until one of them has come. All that come are as they should be.
     fn pass(&self, number: u16) {
         let begun = Instant::now();
@@ -103,7 +41,7 @@ impl Rack {
 
     /// Frames that the switch has handed over.
     fn handed_over(&self) -> u64 {
-        let shown = self.shown(&self.addresses[0]);
+        let shown = self.shown_at(&self.addresses[0]);
         let is_sent = |metric: &&Value| {
             metric["name"] == "port_frames_sent_total"
                 && ["5", "6"].iter().any(|port| metric["labels"]["port"] == *port)
@@ -126,22 +64,16 @@ impl Rack {
         }
     }
 
-    fn kill(&mut self, agent: usize) {
-        self.agents[agent].process.kill().unwrap();
-        self.agents[agent].process.wait().unwrap();
-    }
-
     /// The controller dies, and another one takes its place after `meanwhile`.
-    fn restart_controller(&mut self, meanwhile: impl FnOnce(&Rack)) {
-        self.controller.process.kill().unwrap();
-        self.controller.process.wait().unwrap();
+    fn restart_controller(&mut self, meanwhile: impl FnOnce(&Processes)) {
+        self.kill_controller();
         meanwhile(self);
-        self.controller = controller(&self.directory, &self.addresses);
-        self.wait(|shown| is_running(shown) && are_sound(shown));
+        self.start_controller();
+        self.is_ready();
     }
 
     fn app(&self) -> Value {
-        self.shown(&self.controller.address)["pinnedApps"][0].clone()
+        self.shown()["pinnedApps"][0].clone()
     }
 
     /// An operator's command about a connection.
@@ -177,7 +109,7 @@ fn packet(number: u16, ttl: u8) -> Vec<u8> {
 
 #[test]
 fn an_operator_moves_connections_between_processes() {
-    let mut rack = Rack::new(directory("agents_moves"));
+    let mut rack = Processes::new(directory("agents_moves"), &NAMES, [1, 4]);
     assert!((0..3).all(|number| !rack.is_at_switch(number)), "helpers have all");
     text(&rack.moves("promote", 0));
     rack.comes_to_switch(0);

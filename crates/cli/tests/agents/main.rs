@@ -13,6 +13,7 @@ mod merged;
 mod nat;
 mod operators;
 mod ports;
+mod processes;
 mod saved;
 mod setup;
 mod spares;

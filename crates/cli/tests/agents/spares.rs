@@ -1,19 +1,11 @@
 //! A switch and three devices, one of which runs the region, as processes: the thresholds are those of processes, and the switch goes over
 //! to a spare without the controller.
 
-use crate::setup::{PATIENCE, Switch, are_sound, ctl, free_tcp, free_udp, is_running, text};
+use crate::processes::Processes;
+use crate::setup::{PATIENCE, ctl, text};
 use serde_json::Value;
-use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-struct Rack {
-    directory: PathBuf,
-    agents: Vec<Switch>,
-    addresses: Vec<String>,
-    controller: Switch,
-    ports: [UdpSocket; 2],
-}
+use std::time::Instant;
 
 const NAMES: [&str; 4] = ["tor", "nic1", "nic2", "nic3"];
 
@@ -29,68 +21,21 @@ fn directory(name: &str, more: &str) -> PathBuf {
     copy
 }
 
-fn controller(directory: &Path, addresses: &[String]) -> Switch {
-    let mut args =
-        vec![directory.display().to_string(), "--grpc-server-addr".to_string(), "127.0.0.1:0".to_string()];
-    for (name, address) in NAMES.iter().zip(addresses) {
-        args.extend(["--agent".to_string(), format!("{name}={address}")]);
-    }
-    Switch::start(&args.iter().map(String::as_str).collect::<Vec<_>>())
+fn started(directory: PathBuf) -> Processes {
+    Processes::new(directory, &NAMES, [1, 2])
 }
 
-fn agent(address: &str, ports: &[String]) -> Switch {
-    let ports = ports.iter().flat_map(|port| ["-i", port]);
-    Switch::start(&["--grpc-server-addr", address].into_iter().chain(ports).collect::<Vec<_>>())
-}
-
-impl Rack {
-    fn new(directory: PathBuf) -> Rack {
-        let addresses: Vec<String> = NAMES.iter().map(|_| free_tcp()).collect();
-        let mut of_tor = vec![];
-        let ports = [1, 2].map(|number| {
-            let (socket, device) = (UdpSocket::bind("127.0.0.1:0").unwrap(), free_udp());
-            socket.connect(device).unwrap();
-            socket.set_read_timeout(Some(Duration::from_millis(5))).unwrap();
-            of_tor.push(format!("{number}@udp:{device},{}", socket.local_addr().unwrap()));
-            socket
-        });
-        let mut agents = vec![];
-        for (number, address) in (3..).zip(&addresses[1..]) {
-            let (here, there) = (free_udp(), free_udp());
-            of_tor.push(format!("{number}@udp:{here},{there}"));
-            agents.push(agent(address, &[format!("1@udp:{there},{here}")]));
+/// Sends frames until one of them has come.
+fn pass(rack: &Processes) {
+    let begun = Instant::now();
+    let mut buffer = [0; 256];
+    while rack.ports[1].recv(&mut buffer).is_ok() {}
+    loop {
+        rack.ports[0].send(&frame()).unwrap();
+        if rack.ports[1].recv(&mut buffer).is_ok_and(|length| length == frame().len()) {
+            return;
         }
-        agents.insert(0, agent(&addresses[0], &of_tor));
-        let controller = controller(&directory, &addresses);
-        let rack = Rack { directory, agents, controller, addresses, ports };
-        rack.wait(|shown| is_running(shown) && are_sound(shown));
-        rack
-    }
-
-    fn shown(&self) -> Value {
-        serde_json::from_str(&text(&ctl(&self.controller.address, &["show", "--json"]))).unwrap()
-    }
-
-    fn wait(&self, wanted: impl Fn(&Value) -> bool) {
-        let begun = Instant::now();
-        while !wanted(&self.shown()) {
-            assert!(begun.elapsed() < PATIENCE, "it is still like this: {}", self.shown());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Sends frames until one of them has come.
-    fn pass(&self) {
-        let begun = Instant::now();
-        let mut buffer = [0; 256];
-        while self.ports[1].recv(&mut buffer).is_ok() {}
-        loop {
-            self.ports[0].send(&frame()).unwrap();
-            if self.ports[1].recv(&mut buffer).is_ok_and(|length| length == frame().len()) {
-                return;
-            }
-            assert!(begun.elapsed() < PATIENCE, "nothing passes");
-        }
+        assert!(begun.elapsed() < PATIENCE, "nothing passes");
     }
 }
 
@@ -110,32 +55,31 @@ fn state_of(shown: &Value, target: usize) -> &str {
 #[test]
 fn a_process_that_dies_is_left_without_a_controller() {
     let more = "\n[failover]\nprocesses = { patience = \"300ms\" }\n";
-    let mut rack = Rack::new(directory("agents_spares", more));
-    rack.pass();
+    let mut rack = started(directory("agents_spares", more));
+    pass(&rack);
     let spares = text(&ctl(&rack.controller.address, &["spares"]));
     assert!(spares.starts_with("tor  ->  Wall  nic1: "), "{spares}");
     assert!(spares.contains("patience 300ms"), "{spares}");
     assert!(spares.contains("hold_down 10ms"), "the file's: {spares}");
-    for dead in rack.agents[1..3].iter_mut().chain([&mut rack.controller]) {
-        dead.process.kill().unwrap();
-        dead.process.wait().unwrap();
-    }
+    rack.kill(1);
+    rack.kill(2);
+    rack.kill_controller();
     // Two have failed, and the third takes over.
-    rack.pass();
-    rack.controller = controller(&rack.directory, &rack.addresses);
+    pass(&rack);
+    rack.start_controller();
     for dead in [1, 2] {
         rack.agents[dead].restart();
     }
-    rack.wait(|shown| is_running(shown) && are_sound(shown));
+    rack.is_ready();
     rack.wait(|shown| {
-        rack.pass();
+        pass(&rack);
         ["IN_USE", "READY"].contains(&state_of(shown, 0)) && state_of(shown, 1) == "READY"
     });
 }
 
 #[test]
 fn operators_set_thresholds_and_keep_devices_out() {
-    let rack = Rack::new(directory("agents_thresholds", ""));
+    let rack = started(directory("agents_thresholds", ""));
     let spares = |args: &[&str]| ctl(&rack.controller.address, &[&["spares"], args].concat());
     let reported = text(&spares(&[]));
     assert!(
@@ -146,7 +90,7 @@ fn operators_set_thresholds_and_keep_devices_out() {
     let reported = text(&spares(&[]));
     assert!(reported.contains("ask_after 1ms, patience 50ms, most_missed 5"), "{reported}");
     assert!(reported.contains("hold_down 1s"), "{reported}");
-    rack.pass();
+    pass(&rack);
     let refused = spares(&["set", "--window", "1000"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("`window` is a power of two"));
@@ -155,7 +99,7 @@ fn operators_set_thresholds_and_keep_devices_out() {
     }
     text(&spares(&["keep-out", "nic1"]));
     rack.wait(|shown| {
-        rack.pass();
+        pass(&rack);
         state_of(shown, 1) == "IN_USE"
     });
     let reported = text(&spares(&["list"]));

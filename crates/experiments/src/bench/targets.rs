@@ -152,11 +152,7 @@ mod tests {
         assert_eq!(what, wanted);
         for Target { what, measured, .. } in all {
             match measured {
-                // On a busy machine, the lane may get no turn within five milliseconds.
-                Ok((rate, _)) => {
-                    let is_rate = rate > 0.0 || rate == 0.0 && what.contains("between ports");
-                    assert!(rate.is_finite() && is_rate, "{what}: {rate}");
-                }
+                Ok((rate, _)) => assert!(rate.is_finite() && rate > 0.0, "{what}: {rate}"),
                 // Commands stand beside the built program, not beside a test, and not every machine has a C compiler.
                 Err(why) => assert!(
                     why.starts_with("there is no `") && what.contains("second")
