@@ -195,6 +195,10 @@ pub fn trial(on: &mut impl Network, connections: u64, seed: u64) -> Result<Outco
         on.pass(STEP);
     }
     outcome.most = proxy.most as u64;
+    // In long trials, connections that have ended wait to be forgotten.
+    if outcome.most > connections.max(60) {
+        return Err(format!("the controller knew {} connections", outcome.most));
+    }
     for _ in 0..2 {
         now += PATIENCE;
         on.pass(PATIENCE);
