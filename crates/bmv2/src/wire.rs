@@ -244,12 +244,13 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The bytes of a message.
+/// The bytes of a message, without room for more: answers wait for their clients, and count with their length.
 pub fn encode(message: &Message) -> Vec<u8> {
     let mut out = (VERSION | message.kind as u32).to_be_bytes().to_vec();
     string(&mut out, message.name.as_bytes());
     out.extend(message.sequence.to_be_bytes());
     fields(&mut out, &message.fields);
+    out.shrink_to_fit();
     out
 }
 
@@ -335,6 +336,7 @@ mod tests {
         let numbers = Value::Struct((1..).zip(numbers).collect());
         let all = message(vec![(1, entries), (2, names), (3, numbers), (-4, Value::List(Type::I32, vec![]))]);
         let bytes = encode(&all);
+        assert_eq!(bytes.capacity(), bytes.len());
         assert_eq!(decode(&[&bytes[..], &[9]].concat()), Ok(Some((all, bytes.len()))));
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), Ok(None), "{end}");

@@ -7,7 +7,7 @@ use controller::{Planner, Rollout};
 use device_control::{Maker, Splitter};
 use failover::Thresholds;
 use ir_pin::{Affinity, Request, Shards, pin};
-use ir_split::Placement;
+use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{FieldMatch, ForwardingPipelineConfig, TableEntry, field_match};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,22 +49,50 @@ fn lists(rollout: &Rollout, table: &str, keys: &[u8]) -> Option<BTreeSet<Vec<usi
 
 #[test]
 fn the_edge_of_an_entry_is_that_of_its_packets() {
-    let program = compiled_text(SHARDED);
-    let (rollout, mut switch) = (planned(&program), sender_of(&program, &sharded()));
-    let mut seen = BTreeSet::new();
+    // The second program's numbers begin at 1.
+    for (hashed, shards) in [("8w0, { hdr.h.a }, 8w6", 6), ("8w1, { hdr.h.a }, 8w5", 5)] {
+        let program = compiled_text(&SHARDED.replace("8w0, { hdr.h.a }, 8w6", hashed));
+        let (rollout, mut switch) = (planned(&program), sender_of(&program, &sharded()));
+        let mut seen = BTreeSet::new();
+        for address in 1..=u8::MAX {
+            let lists = lists(&rollout, "In.t", &[address]).expect("the key fixes the shard");
+            let [list] = lists.iter().collect::<Vec<_>>()[..] else { panic!("{address}: {lists:?}") };
+            let out = switch.packet(1, &format!("{address:02x}02 aa"));
+            assert!(out.starts_with(&format!("{}: ", FIRST + list[0])), "{address}: {list:?} {out}");
+            seen.insert(list.clone());
+        }
+        assert_eq!(seen.len(), shards);
+        assert_eq!(
+            lists(&rollout, "In.t", &[0]).map(|lists| lists.len()),
+            Some(2),
+            "a packet without the header has another shard"
+        );
+    }
+}
+
+/// Packets of all shards come to a table that is applied in another region, too.
+#[test]
+fn a_table_in_two_regions_has_the_edges_of_both() {
+    let source = SHARDED.replace(
+        "@region(\"R\") { t.apply(); }",
+        "if (hdr.h.b == 2) { @region(\"R\") { t.apply(); } } else { @region(\"S\") { t.apply(); } }",
+    );
+    let program = compiled_text(&source);
+    let mut placement = sharded();
+    placement.sites.insert("S".into(), Site::at(vec![DeviceIndex(3), DeviceIndex(1)], Policy::Failover));
+    let (rollout, mut switch) = (planned_at(&program, &placement), sender_of(&program, &placement));
     for address in 1..=u8::MAX {
         let lists = lists(&rollout, "In.t", &[address]).expect("the key fixes the shard");
-        let [list] = lists.iter().collect::<Vec<_>>()[..] else { panic!("{address}: {lists:?}") };
-        let out = switch.packet(1, &format!("{address:02x}02 aa"));
-        assert!(out.starts_with(&format!("{}: ", FIRST + list[0])), "{address}: {list:?} {out}");
-        seen.insert(list.clone());
+        let mut firsts = BTreeSet::new();
+        for b in [2, 3] {
+            let out = switch.packet(1, &format!("{address:02x}0{b} aa"));
+            let port = out.split(": ").next().and_then(|port| port.parse::<usize>().ok());
+            firsts.insert(port.unwrap_or_else(|| panic!("{out}")) - FIRST);
+        }
+        assert!(lists.contains(&vec![3, 1]), "{address}: {lists:?}");
+        assert_eq!(lists.len(), 2, "{address}: {lists:?}");
+        assert_eq!(firsts, lists.iter().map(|list| list[0]).collect(), "{address}: {lists:?}");
     }
-    assert_eq!(seen.len(), 6);
-    assert_eq!(
-        lists(&rollout, "In.t", &[0]).map(|lists| lists.len()),
-        Some(2),
-        "a packet without the header has another shard"
-    );
 }
 
 /// Both directions of a connection have one shard, whose number a pinned program computes from values that change places.
@@ -128,8 +156,10 @@ fn apps_that_share_a_switch_have_edges_of_their_own() {
     let merged = ir_merge::merge(&[app("east", "port == 1"), app("west", "port == 3")]);
     let program = Arc::new(merged.unwrap_or_else(|found| panic!("{found:#?}")).program);
     let of_one = sharded();
-    let site = |region: &str| (region.into(), of_one.sites["R"].clone());
-    let placement = Placement { sites: [site("east_R"), site("west_R")].into(), ..of_one };
+    let (east, mut west) = (of_one.sites["R"].clone(), of_one.sites["R"].clone());
+    west.devices.rotate_left(1);
+    let sites = [("east_R".into(), east), ("west_R".into(), west)].into();
+    let placement = Placement { sites, ..of_one };
     let (rollout, mut switch) = (planned_at(&program, &placement), sender_of(&program, &placement));
     for (table, port) in [("east.In.t", 1), ("west.In.t", 3)] {
         let mut seen = BTreeSet::new();
