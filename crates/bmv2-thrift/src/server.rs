@@ -6,9 +6,10 @@ use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tracing::{debug, warn};
 
 /// Connections at a time.
@@ -30,6 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Pieces that a call may come in. Each is looked at from the beginning of the call: who sends single bytes makes work for the switch.
 const PIECES: u32 = 4096;
+
+/// KiB of all answers that clients have not read yet; one may have more. Memory for the next call has to be left, which may take many times its
+/// answer's bytes.
+const UNREAD: u32 = 128 << 10;
 
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
@@ -64,15 +69,17 @@ pub fn serve(
     let front = front.clone();
     tokio::spawn(async move {
         let admission = Admission::new(RULES);
+        let unread = Arc::new(Semaphore::new(UNREAD as usize));
         loop {
             let guarded = admission.accept(&listener).await;
-            tokio::spawn(connection(guarded.answering(), calls.clone(), front.clone()));
+            let unread = Arc::clone(&unread);
+            tokio::spawn(connection(guarded.answering(), calls.clone(), front.clone(), unread));
         }
     });
     Ok(())
 }
 
-async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front) {
+async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front, unread: Arc<Semaphore>) {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
@@ -91,7 +98,9 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Fro
                 let Ok(answer) = answer.await else { return };
                 let Some(answer) = answer else { continue };
                 // A client may ask for all entries of a table and not read them.
-                let Some(_hold) = front.hold(answer.len()) else {
+                let kib = u32::try_from(answer.len() >> 10).unwrap_or(UNREAD).min(UNREAD);
+                let (Ok(_place), Some(_hold)) = (unread.try_acquire_many(kib), front.hold(answer.len()))
+                else {
                     warn!(
                         "a Thrift connection is closed: there is not enough memory for an answer of {} bytes",
                         answer.len()
