@@ -1,5 +1,6 @@
 //! Memory of programs that no longer run. They are dropped on threads of their own, so that nobody waits, and an allocator may return what
 //! they took only once the thread that allocated it looks. That one looks while they are dropped: at the end there would be much to find.
+//! It also looks once in a while, since it takes over memory of ended threads when it frees large requests that these have decoded.
 
 use device_control::Retired;
 use std::sync::Arc;
@@ -33,9 +34,13 @@ impl Drop for End {
     }
 }
 
+/// Looks, some ten milliseconds apart, after which memory is returned even if no program was dropped.
+const LOOKS: u64 = 100;
+
 /// The memory of the thread that owns the switch.
 pub(crate) struct Memory {
     drops: Arc<Drops>,
+    looks: u64,
     /// Number of programs that had been dropped at the last look.
     seen: u64,
     give_back: fn(),
@@ -44,12 +49,13 @@ pub(crate) struct Memory {
 impl Memory {
     /// `give_back` returns memory of the calling thread that others have freed.
     pub(crate) fn new(drops: Arc<Drops>, give_back: fn()) -> Memory {
-        Memory { drops, seen: 0, give_back }
+        Memory { drops, looks: 0, seen: 0, give_back }
     }
 
     /// Returns what has been freed since the last look, if anything may have been.
     pub(crate) fn look(&mut self) {
-        if self.seen != self.drops.begun.load(Ordering::Relaxed) {
+        self.looks += 1;
+        if self.seen != self.drops.begun.load(Ordering::Relaxed) || self.looks.is_multiple_of(LOOKS) {
             self.seen = self.drops.ended.load(Ordering::Acquire);
             (self.give_back)();
         }
@@ -61,7 +67,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    static LOOKS: AtomicU64 = AtomicU64::new(0);
+    static GIVEN: AtomicU64 = AtomicU64::new(0);
 
     /// A program that is dropped when a lock is free.
     struct Slow(Arc<Mutex<()>>);
@@ -76,13 +82,13 @@ mod tests {
     fn it_looks_while_a_program_is_dropped_and_once_after() {
         let drops = Arc::new(Drops::default());
         let give_back = || {
-            LOOKS.fetch_add(1, Ordering::Relaxed);
+            GIVEN.fetch_add(1, Ordering::Relaxed);
         };
         let mut memory = Memory::new(Arc::clone(&drops), give_back);
         let mut look = || {
-            let before = LOOKS.load(Ordering::Relaxed);
+            let before = GIVEN.load(Ordering::Relaxed);
             memory.look();
-            LOOKS.load(Ordering::Relaxed) > before
+            GIVEN.load(Ordering::Relaxed) > before
         };
         assert!(!look());
         let lock = Arc::new(Mutex::new(()));
@@ -94,5 +100,6 @@ mod tests {
             thread::yield_now();
         }
         assert!(look() && !look());
+        assert_eq!((0..3 * LOOKS).filter(|_| look()).count(), 3, "and once in a while");
     }
 }

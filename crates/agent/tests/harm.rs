@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+use crate::metrics::{get, value};
 use agent::{Setup, Switch, cable};
 use base_diag::SourceMap;
 use compiler::{Until, compile};
@@ -14,7 +15,7 @@ use p4runtime_proto::p4::v1::{
     GetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
     stream_message_response::Update as ResponseUpdate,
 };
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, spawn};
@@ -160,6 +161,40 @@ fn who_does_not_read_harms_nobody() {
     // In the stream's queue, or before it, where a lane that is faster than the owner leaves them: which of the two is a matter of speed.
     let lost = sum(&counted, "messages_lost_total") + sum(&counted, "frames_lost_total");
     assert!(lost > FRAMES as u64 / 2, "{lost} messages were lost");
+}
+
+/// Frames come a few at a time, so the lane leaves none of them to the owner's queue: only the controller is too slow.
+#[test]
+fn messages_that_nobody_reads_are_counted() {
+    let _alone = alone();
+    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (inside, mut outside) = cable(16);
+    let (address, stop, switch) = start(|setup| Setup {
+        metrics: Some(metrics),
+        cables: vec![(1, inside)],
+        cpu_port: Some(2),
+        ..setup
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _unread = runtime.block_on(async {
+        let (mut slow, mut other) = (connect(address).await, connect(address).await);
+        let unread = stream(&mut slow, 1).await;
+        let ids = ids(&mut other).await;
+        write(&mut other, 1, ids, "INSERT", 2).await;
+        (unread, slow)
+    });
+    let lost = || value(&get(metrics, "/metrics"), "messages_lost_total");
+    assert_eq!(lost(), 0);
+    let (started, long) = (Instant::now(), [frame(), vec![0; 1400]].concat());
+    while lost() == 0 {
+        for _ in 0..16 {
+            let _ = outside.send(&long);
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "no message was lost");
+    }
+    stop.send(()).unwrap();
+    let counted = switch.join().unwrap();
+    assert!(sum(&counted, "messages_lost_total") > 0);
 }
 
 #[test]

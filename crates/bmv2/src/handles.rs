@@ -3,51 +3,53 @@
 use p4runtime_proto::p4::v1::TableEntry;
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Handles of all tables.
 #[derive(Default)]
 pub struct Handles(BTreeMap<u32, OfTable>);
 
+/// Keys are encoded: handles stay, and a decoded key takes many times the memory.
 #[derive(Default)]
 struct OfTable {
-    keys: BTreeMap<u32, TableEntry>,
-    handles: BTreeMap<Vec<u8>, u32>,
+    keys: BTreeMap<u32, Arc<[u8]>>,
+    handles: BTreeMap<Arc<[u8]>, u32>,
     /// Below the next one that was never given.
     free: BTreeSet<u32>,
     next: u32,
 }
 
 /// The key of an entry: matches sorted by field id, and the priority.
-fn key_of(entry: &TableEntry) -> TableEntry {
+fn key_of(entry: &TableEntry) -> Vec<u8> {
     let mut matches = entry.r#match.clone();
     matches.sort_by_key(|field| field.field_id);
-    TableEntry {
+    let key = TableEntry {
         table_id: entry.table_id,
         r#match: matches,
         priority: entry.priority,
         ..TableEntry::default()
-    }
+    };
+    key.encode_to_vec()
 }
 
 impl OfTable {
     fn handle(&mut self, entry: &TableEntry) -> u32 {
-        let key = key_of(entry);
-        let bytes = key.encode_to_vec();
-        if let Some(handle) = self.handles.get(&bytes) {
+        let key: Arc<[u8]> = key_of(entry).into();
+        if let Some(handle) = self.handles.get(&key) {
             return *handle;
         }
         let handle = self.free.pop_first().unwrap_or_else(|| {
             self.next += 1;
             self.next - 1
         });
-        self.keys.insert(handle, key);
-        self.handles.insert(bytes, handle);
+        self.keys.insert(handle, Arc::clone(&key));
+        self.handles.insert(key, handle);
         handle
     }
 
     fn forget(&mut self, handle: u32) {
         if let Some(key) = self.keys.remove(&handle) {
-            self.handles.remove(&key.encode_to_vec());
+            self.handles.remove(&key);
             self.free.insert(handle);
         }
     }
@@ -60,8 +62,9 @@ impl Handles {
     }
 
     /// The key of an entry.
-    pub fn key(&self, table: u32, handle: u32) -> Option<&TableEntry> {
-        self.0.get(&table)?.keys.get(&handle)
+    pub fn key(&self, table: u32, handle: u32) -> Option<TableEntry> {
+        let key = self.0.get(&table)?.keys.get(&handle)?;
+        TableEntry::decode(&key[..]).ok()
     }
 
     /// The handle of an entry, which is given one if it has none.
@@ -79,9 +82,9 @@ impl Handles {
     /// These are all entries of a table: handles of others are free, and new ones get theirs in this order. Sorted by handles.
     pub fn note(&mut self, table: u32, entries: Vec<TableEntry>) -> Vec<(u32, TableEntry)> {
         let of = self.0.entry(table).or_default();
-        let there: BTreeSet<Vec<u8>> = entries.iter().map(|entry| key_of(entry).encode_to_vec()).collect();
-        let gone: Vec<u32> =
-            of.handles.iter().filter(|(key, _)| !there.contains(*key)).map(|(_, handle)| *handle).collect();
+        let known = |entry: &TableEntry| of.handles.get(&key_of(entry)[..]).copied();
+        let there: BTreeSet<u32> = entries.iter().filter_map(known).collect();
+        let gone: Vec<u32> = of.keys.keys().filter(|handle| !there.contains(handle)).copied().collect();
         gone.into_iter().for_each(|handle| of.forget(handle));
         let mut all: Vec<_> = entries.into_iter().map(|entry| (of.handle(&entry), entry)).collect();
         all.sort_by_key(|(handle, _)| *handle);
@@ -103,7 +106,7 @@ mod tests {
         assert_eq!([3, 4, 5].map(|priority| handles.handle(&entry(priority))), [0, 1, 2]);
         assert_eq!(handles.handle(&entry(4)), 1);
         handles.forget(1, 0);
-        assert_eq!(handles.key(1, 0), None);
+        assert_eq!((handles.key(1, 0), handles.key(1, 1)), (None, Some(entry(4))));
         let noted = handles.note(1, vec![entry(9), entry(5)]);
         assert_eq!(noted, [(0, entry(9)), (2, entry(5))]);
         assert_eq!(handles.handle(&entry(4)), 1);

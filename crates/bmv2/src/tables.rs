@@ -134,7 +134,7 @@ impl<S: Switch> Services<S> {
     fn delete_entry(&mut self, args: &Args<'_>) -> Answer {
         let (table, handle) = (self.table(args.text(TABLE)?)?, args.index(3)?);
         self.entry(&table, handle)?;
-        let key = self.handles.key(table.id(), handle).cloned().unwrap_or_default();
+        let key = self.handles.key(table.id(), handle).unwrap_or_default();
         self.write(update::Type::Delete, Of::TableEntry(key)).or_else(|status| table_error(&status))?;
         self.handles.forget(table.id(), handle);
         VOID
@@ -197,7 +197,9 @@ impl<S: Switch> Services<S> {
     fn get_entries(&mut self, args: &Args<'_>) -> Answer {
         let table = self.table(args.text(TABLE)?)?;
         let entries = self.handled(&table)?;
-        let values = entries.iter().map(|(handle, entry)| entry_value(&self.info, &table, *handle, entry));
+        // An entry is freed as soon as its value is there.
+        let value = |(handle, entry)| entry_value(&self.info, &table, handle, &entry);
+        let values = entries.into_iter().map(value);
         Ok(Value::List(Type::Struct, values.collect()))
     }
 

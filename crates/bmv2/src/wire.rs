@@ -244,9 +244,11 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// The bytes of a message.
+/// The bytes of a message, without room for more: answers wait for their clients, and count with their length. A vector that grows has room for
+/// up to twice as much, and an allocator may keep it after [`Vec::shrink_to_fit`].
 pub fn encode(message: &Message) -> Vec<u8> {
-    let mut out = (VERSION | message.kind as u32).to_be_bytes().to_vec();
+    let mut out = Vec::with_capacity(12 + message.name.len() + fields_size(&message.fields));
+    out.extend((VERSION | message.kind as u32).to_be_bytes());
     string(&mut out, message.name.as_bytes());
     out.extend(message.sequence.to_be_bytes());
     fields(&mut out, &message.fields);
@@ -271,6 +273,11 @@ fn fields(out: &mut Vec<u8>, all: &Fields) {
     out.push(0);
 }
 
+/// Number of bytes of fields.
+fn fields_size(all: &Fields) -> usize {
+    1 + all.iter().map(|(_, value)| 3 + value.size()).sum::<usize>()
+}
+
 impl Value {
     /// Text.
     pub fn text(text: impl Into<String>) -> Value {
@@ -289,6 +296,22 @@ impl Value {
             Value::Struct(_) => Type::Struct,
             Value::Map(..) => Type::Map,
             Value::List(..) => Type::List,
+        }
+    }
+
+    /// Number of bytes.
+    fn size(&self) -> usize {
+        match self {
+            Value::Bool(_) | Value::I8(_) => 1,
+            Value::I16(_) => 2,
+            Value::I32(_) => 4,
+            Value::Double(_) | Value::I64(_) => 8,
+            Value::String(bytes) => 4 + bytes.len(),
+            Value::Struct(all) => fields_size(all),
+            Value::Map(.., all) => {
+                6 + all.iter().map(|(key, value)| key.size() + value.size()).sum::<usize>()
+            }
+            Value::List(_, all) => 5 + all.iter().map(Value::size).sum::<usize>(),
         }
     }
 
@@ -335,6 +358,7 @@ mod tests {
         let numbers = Value::Struct((1..).zip(numbers).collect());
         let all = message(vec![(1, entries), (2, names), (3, numbers), (-4, Value::List(Type::I32, vec![]))]);
         let bytes = encode(&all);
+        assert_eq!(bytes.capacity(), bytes.len());
         assert_eq!(decode(&[&bytes[..], &[9]].concat()), Ok(Some((all, bytes.len()))));
         for end in 0..bytes.len() {
             assert_eq!(decode(&bytes[..end]), Ok(None), "{end}");

@@ -426,8 +426,10 @@ async fn roll_back<P: Planner>(
     }
     // Devices have executed all writes of these steps: undo them, the last one first.
     for (step, device, _) in answers.iter().rev().filter(|(.., answer)| *answer == Answer::Done) {
-        if !unknown.contains(device) {
-            asks.entry(*device).or_default().extend(batch.steps.take_back(*step, *device).into_iter().rev());
+        let back = batch.steps.take_back(*step, *device);
+        // A device that was left out has nothing to undo, and is not to be asked: it does not answer.
+        if !back.is_empty() && !unknown.contains(device) {
+            asks.entry(*device).or_default().extend(back.into_iter().rev());
         }
     }
     // The desired state comes first: a device that is repaired meanwhile then gets the state without the write.

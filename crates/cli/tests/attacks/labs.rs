@@ -103,12 +103,15 @@ fn answers_by_thrift_that_nobody_reads_take_little() {
             }
         };
         eprintln!(
-            "{} MiB before, {} MiB with entries, {} MiB at most; the last answer has begun: {}",
+            "{} MiB before, {} MiB with entries, {} MiB at most, {} MiB of addresses; the last answer has begun: {}",
             before >> 20,
             filled >> 20,
             victim.most_memory() >> 20,
+            victim.addresses() >> 20,
             ends == 1
         );
+        // Of the gigabyte that the process may have, some has to be left for the next call.
+        assert!(victim.addresses() < 768 << 20, "{}", victim.addresses());
         client.write(entries(table, 1, "MODIFY", 0..5_000)).await.unwrap();
         drop(unread);
         victim.is_as_before(filled, "answers by Thrift");

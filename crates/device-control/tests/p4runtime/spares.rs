@@ -403,6 +403,22 @@ fn nothing_is_written_after_a_step_that_fails() {
     assert_eq!((reach.entries(1), reach.entries(2), reach.packet(1)), (0, 0, 7));
 }
 
+/// A device that a batch goes on without is not asked to undo it either.
+#[test]
+fn a_device_that_is_left_out_undoes_nothing() {
+    let mut reach = Reach::new();
+    assert_eq!(reach.call(Call::Steer(None, keep_out("nic", false))), Ok(()));
+    reach.packet(1);
+    reach.wait(Duration::from_ms(300));
+    reach.rack.channel.written.clear();
+    reach.rack.channel.devices.extend([1, 2]);
+    assert!(reach.write("INSERT", 1, 9).is_err(), "`spare` is in use");
+    let to_nic = reach.rack.channel.written.iter().filter(|device| **device == 1).count();
+    assert_eq!(to_nic, 1, "{:?}", reach.rack.channel.written);
+    reach.bring_back();
+    assert_eq!((reach.entries(1), reach.entries(2)), (0, 0));
+}
+
 /// The sum of the counts of all devices is a value; to write it, the count of the device that is out has to be known.
 #[test]
 fn values_are_not_written_without_a_device_that_is_out() {
