@@ -48,18 +48,13 @@ extern Flows {
 #endif
 #endif
 
+#include "header.p4"
+
 typedef bit<48> mac_t;
 typedef bit<32> ipv4_t;
 
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8> PROTOCOL_UDP = 17;
-// The receivers' port of RCP.
-const bit<16> PORT_RCP = 9300;
-// Flags of RCP's header.
-const bit<4> RCP_SYN = 1;
-const bit<4> RCP_REF = 2;
-const bit<4> RCP_DATA = 4;
-const bit<4> RCP_ACK = 8;
 // The least rate: a hundredth of a packet of 1,500 bytes in an interval.
 const bit<32> LEAST = 15 << 8;
 
@@ -90,14 +85,6 @@ header udp_h {
     bit<16> dst_port;
     bit<16> length;
     bit<16> checksum;
-}
-
-header rcp_h {
-    bit<4>  version;
-    bit<4>  flags;
-    bit<24> rtt_us;     // the sender's round trip; 0 if it does not know any
-    bit<32> rate;       // kbit/s; the sender writes what it wishes, each switch lowers it to what it offers
-    bit<32> rate_back;  // kbit/s; the receiver's answer: the rate that came
 }
 
 struct headers_t {

@@ -32,16 +32,13 @@ extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
 #include <p4rack/blocks/divide-normalised/mantissa=8,point=14,as=Fall.p4>
 #endif
 
+#include "header.p4"
+
 typedef bit<48> mac_t;
 typedef bit<32> ipv4_t;
 
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8> PROTOCOL_UDP = 17;
-// The receivers' port of XCP.
-const bit<16> PORT_XCP = 9301;
-// Flag of the receiver's answer, which brings the coefficients back.
-const bit<4> XCP_ACK = 8;
-
 header ethernet_t {
     mac_t   dst_addr;
     mac_t   src_addr;
@@ -69,15 +66,6 @@ header udp_h {
     bit<16> dst_port;
     bit<16> length;
     bit<16> checksum;
-}
-
-header xcp_h {
-    bit<4>  version;
-    bit<4>  flags;
-    bit<24> rtt_us;     // the sender's round trip; 0 if it does not know any
-    bit<32> inverse;    // rtt s / cwnd in us with 8 bits after the point; 0 if the sender has no round trip
-    bit<32> positive;   // xi_p; the sender writes all ones, each switch lowers it
-    bit<32> negative;   // xi_n; the sender writes 0, each switch raises it
 }
 
 struct headers_t {
