@@ -375,7 +375,12 @@ fn weights_and_flowcells_use_both_paths() {
 fn a_leaf_on_a_tofino_follows_the_rules() {
     const REMOTE: u64 = 0x0200_0000_0009;
     let mut entries: Vec<Exact<'_>> = vec![
-        ("BaselineIngress.conga.hosts", &[(48, REMOTE)], "goes_to", &[(4, 3), (2, 3), (32, 0), (32, 1), (32, 2), (32, 3)]),
+        (
+            "BaselineIngress.conga.hosts",
+            &[(48, REMOTE)],
+            "goes_to",
+            &[(4, 3), (2, 3), (32, 0), (32, 1), (32, 2), (32, 3)],
+        ),
         ("BaselineIngress.conga.sources", &[(1, 1), (32, 0xc000_0202)], "comes_from", &[(4, 3)]),
         ("BaselineIngress.destinations", &[(16, 10), (48, REMOTE)], "bridge_tunnel", &[(16, 6)]),
         ("BaselineIngress.nexthops", &[(16, 6)], "next_tunnel", &[(10, 0), (16, 20), (14, 7)]),
@@ -393,9 +398,9 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
             &[(32, 0xc000_0201), (32, 0xc000_0202), (48, 0xff), (48, 0x33)],
         ),
     ];
-    const TAGS: [[(u32, u64); 2]; 4] =
+    static TAGS: [[(u32, u64); 2]; 4] =
         [[(9, 11), (16, 20)], [(9, 12), (16, 20)], [(9, 13), (16, 20)], [(9, 14), (16, 20)]];
-    const UPLINKS: [([(u32, u64); 1], [(u32, u64); 1]); 4] =
+    static UPLINKS: [([(u32, u64); 1], [(u32, u64); 1]); 4] =
         [([(2, 0)], [(9, 11)]), ([(2, 1)], [(9, 12)]), ([(2, 2)], [(9, 13)]), ([(2, 3)], [(9, 14)])];
     entries.extend(TAGS.iter().map(|keys| -> Exact<'_> { ("BaselineEgress.tags", keys, "untagged", &[]) }));
     entries.extend(
@@ -406,14 +411,19 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
     for device in &mut devices {
         for eighths in 1..8u128 {
             let hi = if eighths == 7 { 0xf_ffff } else { 1024 * eighths + 1023 };
-            let keys = [Match::Any, Match::Range { lo: Bits::new(20, 1024 * eighths), hi: Bits::new(20, hi) }];
+            let keys =
+                [Match::Any, Match::Range { lo: Bits::new(20, 1024 * eighths), hi: Bits::new(20, hi) }];
             let data = [Bits::new(3, eighths)];
-            device.table_add("BaselineEgress.protocol.congestion", &keys, "congestion_is", &data, Some(1)).unwrap();
+            device
+                .table_add("BaselineEgress.protocol.congestion", &keys, "congestion_is", &data, Some(1))
+                .unwrap();
         }
     }
     let tcp = |host: u8, to: u64, length: usize| {
         let mut frame = to.to_be_bytes()[2..].to_vec();
-        frame.extend([2, 0, 0, 0, 0, host, 8, 0, 0x45, 0, 5, 220, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 1, host, 10, 0, 1, 9]);
+        frame.extend([
+            2, 0, 0, 0, 0, host, 8, 0, 0x45, 0, 5, 220, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 1, host, 10, 0, 1, 9,
+        ]);
         frame.extend([4, host, 0, 80]);
         frame.resize(length, 0);
         frame
@@ -441,9 +451,12 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
         };
         if rng.chance(1, 3) {
             // From a spine, with feedback: the frame of the host comes out.
-            let (tag, ce, of, metric) = (rng.below(4) as u8, rng.below(8) as u8, rng.below(4) as u8, rng.below(8) as u8);
+            let (tag, ce, of, metric) =
+                (rng.below(4) as u8, rng.below(8) as u8, rng.below(4) as u8, rng.below(8) as u8);
             let inner = tcp(9, 0x0200_0000_0002, 100);
-            let mut frame = vec![0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0x33, 8, 0, 0x45, 0, 0, 136, 0, 0, 0, 0, 64, 17, 0, 0];
+            let mut frame = vec![
+                0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0x33, 8, 0, 0x45, 0, 0, 136, 0, 0, 0, 0, 64, 17, 0, 0,
+            ];
             frame.extend([192, 0, 2, 2, 192, 0, 2, 1, 192, 0, 0x12, 0xb5, 0, 116, 0, 0]);
             frame.extend([8, tag << 3 | ce, of << 3 | metric, 0, 0, 0, 77, 0]);
             frame.extend(&inner);

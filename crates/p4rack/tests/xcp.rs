@@ -52,11 +52,11 @@ fn word(frame: &[u8], at: usize) -> u32 {
 
 /// The largest and the mean difference of coefficients from the equations, relative to them, and the number of coefficients.
 fn compare(form: &str) -> (f64, f64, usize) {
-    compare_with(both_engines(&racked(form, |_| ())), 1000, 0)
+    compare_with(both_engines(&racked(form, |_| ())), 1000, 0, 12.0)
 }
 
-/// The same of devices whose microsecond has so many nanoseconds, without the packets before a time.
-fn compare_with(mut devices: [Switch; 2], unit_ns: u64, from: u64) -> (f64, f64, usize) {
+/// The same of devices whose microsecond has so many nanoseconds, without the packets before a time. Small coefficients differ by less than `small`.
+fn compare_with(mut devices: [Switch; 2], unit_ns: u64, from: u64, small: f64) -> (f64, f64, usize) {
     let mut feedback = Feedback::new(PORT);
     let mut rng = Rng::new(7);
     let (mut now, mut off, mut shuffled) = (1_000u64, vec![], 0);
@@ -107,7 +107,7 @@ fn compare_with(mut devices: [Switch; 2], unit_ns: u64, from: u64) -> (f64, f64,
             if wanted > 1000.0 {
                 off.push((found / wanted - 1.0).abs());
             } else {
-                assert!((found - wanted).abs() < 12.0, "{found} {wanted}");
+                assert!((found - wanted).abs() < small, "{found} {wanted}");
             }
         }
     }
@@ -127,8 +127,13 @@ fn every_packet_has_the_coefficients_that_the_equations_give() {
 #[test]
 fn a_tofino_gives_the_same_coefficients_within_the_error_of_the_block_divide() {
     let links = "BaselineEgress.protocol.links";
-    let off = compare_with(on_tofino("XCP", &[(links, &[(9, 9)], "control_rate", &[(32, 63_000), (32, 31_500)])]), 1024, 1280);
-    assert!(off.0 < 0.12 && off.1 < 0.03 && off.2 > 10_000, "{off:?}");
+    let off = compare_with(
+        on_tofino("XCP", &[(links, &[(9, 9)], "control_rate", &[(32, 63_000), (32, 31_500)])]),
+        1024,
+        1280,
+        40.0,
+    );
+    assert!(off.0 < 0.06 && off.1 < 0.015 && off.2 > 10_000, "{off:?}");
 }
 
 /// Each transfer that ended, and the report.
