@@ -55,8 +55,11 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     Ok(table(&schemes).into())
 }
 
-/// A row for each scheme: its name, its transfers, and the place of its exact twin.
-pub(super) fn table(schemes: &[(&str, &[(u32, f64)], Option<usize>)]) -> Table {
+/// A scheme's name, its transfers (bytes, milliseconds), and the place of its exact twin.
+pub(super) type Scheme<'a> = (&'a str, &'a [(u32, f64)], Option<usize>);
+
+/// A row for each scheme.
+pub(super) fn table(schemes: &[Scheme<'_>]) -> Table {
     let rows = schemes.iter().map(|(name, times, twin)| {
         let of = |times: &[(u32, f64)], class: Length| -> Vec<f64> {
             times.iter().filter(|(bytes, _)| Length::of(*bytes, PACKET) == class).map(|(_, ms)| *ms).collect()

@@ -38,13 +38,13 @@ const COUNT: usize = 28;
 const UNTIL: Duration = Duration::from_ms(200);
 const EVENTS: u64 = 1_000_000;
 
-/// Name, kind of the workloads, program, forms, and for an approximation the place of its exact twin.
-const SCHEMES: [(&str, &str, &str, &[&str], Option<usize>); 5] = [
-    ("TCP (CUBIC)", "tcp", "rcp/forward.p4", &[], None),
-    ("RCP", "rcp", "rcp/rcp.p4", &["FABRIC", "EXACT"], None),
-    ("RCP, limited", "rcp", "rcp/rcp.p4", &["FABRIC"], Some(1)),
-    ("XCP", "xcp", "xcp/xcp.p4", &["FABRIC", "EXACT"], None),
-    ("XCP, limited", "xcp", "xcp/xcp.p4", &["FABRIC"], Some(3)),
+/// Name, kind of the workloads, program, and for an approximation the place of its exact twin.
+const SCHEMES: [(&str, &str, &str, Option<usize>); 5] = [
+    ("TCP (CUBIC)", "tcp", "rcp/forward.p4", None),
+    ("RCP", "rcp", "rcp/rcp.p4", None),
+    ("RCP, limited", "rcp", "rcp/rcp.p4", Some(1)),
+    ("XCP", "xcp", "xcp/xcp.p4", None),
+    ("XCP, limited", "xcp", "xcp/xcp.p4", Some(3)),
 ];
 
 /// A folder of the rack and its entries, removed at the end.
@@ -60,13 +60,16 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let folder = Folder(std::env::temp_dir().join(format!("p4rack-fig3-{}", std::process::id())));
     let until = lab.until.unwrap_or(Time::ZERO + UNTIL);
     let mut all = vec![];
-    for (name, kind, program, forms, _) in SCHEMES {
+    for (name, kind, program, twin) in SCHEMES {
         write(&folder.0, kind, &lab.racks.join(program)).map_err(|error| {
             vec![Diagnostic::error(UNREADABLE_FILE, format!("{}: {error}", folder.0.display()))]
         })?;
         (lab.show_progress)(&format!("{name}: the rack is read"));
         let racked = lab.changed(&folder.0.join("RACK.toml").to_string_lossy(), &|rack| {
-            forms.iter().for_each(|form| choose_form(rack, *form));
+            if kind != "tcp" {
+                choose_form(rack, "FABRIC");
+                choose_form(rack, if twin.is_none() { "EXACT" } else { "" });
+            }
             rack.until = Some(until);
         })?;
         (lab.show_progress)(&format!("{name}: the rack is brought up"));
