@@ -7,7 +7,7 @@ use controller::{Planner, Rollout};
 use device_control::{Maker, Splitter};
 use failover::Thresholds;
 use ir_pin::{Affinity, Request, Shards, pin};
-use ir_split::{DeviceIndex, Placement, Policy, Site};
+use ir_split::Placement;
 use p4runtime_proto::p4::v1::{FieldMatch, ForwardingPipelineConfig, TableEntry, field_match};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,7 +44,13 @@ fn lists(rollout: &Rollout, table: &str, keys: &[u8]) -> Option<BTreeSet<Vec<usi
     let r#match = (1..).zip(keys).map(field).collect();
     let entry = TableEntry { table_id: id(rollout, table), r#match, ..TableEntry::default() };
     let edges = rollout.edges_to.as_ref().expect("shards have edges")(&entry)?;
-    Some(edges.into_iter().map(|at| rollout.edges[at].targets.clone()).collect())
+    let lists: BTreeSet<_> = edges.iter().map(|at| rollout.edges[*at].targets.clone()).collect();
+    assert_eq!(
+        lists.len(),
+        edges.len(),
+        "{table} {keys:?}: edges of another region lead to the same helpers"
+    );
+    Some(lists)
 }
 
 #[test]
@@ -67,31 +73,6 @@ fn the_edge_of_an_entry_is_that_of_its_packets() {
             Some(2),
             "a packet without the header has another shard"
         );
-    }
-}
-
-/// Packets of all shards come to a table that is applied in another region, too.
-#[test]
-fn a_table_in_two_regions_has_the_edges_of_both() {
-    let source = SHARDED.replace(
-        "@region(\"R\") { t.apply(); }",
-        "if (hdr.h.b == 2) { @region(\"R\") { t.apply(); } } else { @region(\"S\") { t.apply(); } }",
-    );
-    let program = compiled_text(&source);
-    let mut placement = sharded();
-    placement.sites.insert("S".into(), Site::at(vec![DeviceIndex(3), DeviceIndex(1)], Policy::Failover));
-    let (rollout, mut switch) = (planned_at(&program, &placement), sender_of(&program, &placement));
-    for address in 1..=u8::MAX {
-        let lists = lists(&rollout, "In.t", &[address]).expect("the key fixes the shard");
-        let mut firsts = BTreeSet::new();
-        for b in [2, 3] {
-            let out = switch.packet(1, &format!("{address:02x}0{b} aa"));
-            let port = out.split(": ").next().and_then(|port| port.parse::<usize>().ok());
-            firsts.insert(port.unwrap_or_else(|| panic!("{out}")) - FIRST);
-        }
-        assert!(lists.contains(&vec![3, 1]), "{address}: {lists:?}");
-        assert_eq!(lists.len(), 2, "{address}: {lists:?}");
-        assert_eq!(firsts, lists.iter().map(|list| list[0]).collect(), "{address}: {lists:?}");
     }
 }
 
@@ -156,10 +137,8 @@ fn apps_that_share_a_switch_have_edges_of_their_own() {
     let merged = ir_merge::merge(&[app("east", "port == 1"), app("west", "port == 3")]);
     let program = Arc::new(merged.unwrap_or_else(|found| panic!("{found:#?}")).program);
     let of_one = sharded();
-    let (east, mut west) = (of_one.sites["R"].clone(), of_one.sites["R"].clone());
-    west.devices.rotate_left(1);
-    let sites = [("east_R".into(), east), ("west_R".into(), west)].into();
-    let placement = Placement { sites, ..of_one };
+    let site = |region: &str| (region.into(), of_one.sites["R"].clone());
+    let placement = Placement { sites: [site("east_R"), site("west_R")].into(), ..of_one };
     let (rollout, mut switch) = (planned_at(&program, &placement), sender_of(&program, &placement));
     for (table, port) in [("east.In.t", 1), ("west.In.t", 3)] {
         let mut seen = BTreeSet::new();
