@@ -15,55 +15,7 @@
 #define V1MODEL_VERSION 20200408
 #include <v1model.p4>
 
-#define MACS 16384
-#define HOSTS_V4 16384
-#define PREFIXES_V4 8192
-#define HOSTS_V6 4096
-#define PREFIXES_V6 2048
-#define VLANS 4096
-#define TUNNELS 4096
-#define GROUPS 1024
-#define GROUP_SLOTS 16384
-#define INTERFACES 1024
-
-typedef bit<48> mac_t;
-typedef bit<16> bd_t;      // bridge domain
-typedef bit<12> vrf_t;     // virtual router
-typedef bit<16> nexthop_t;
-
-header ethernet_t { mac_t dst; mac_t src; bit<16> type; }
-header vlan_t { bit<3> pcp; bit<1> dei; bit<12> vid; bit<16> type; }
-header ipv4_h {
-    bit<4> version; bit<4> ihl; bit<8> diffserv; bit<16> total_len; bit<16> identification; bit<3> flags; bit<13> frag_offset; bit<8> ttl;
-    bit<8> protocol; bit<16> checksum; bit<32> src; bit<32> dst;
-}
-header ipv6_h { bit<4> version; bit<8> traffic_class; bit<20> flow_label; bit<16> length; bit<8> next; bit<8> hop_limit; bit<128> src; bit<128> dst; }
-header udp_h { bit<16> src; bit<16> dst; bit<16> length; bit<16> checksum; }
-header tcp_h { bit<16> src; bit<16> dst; bit<32> seq; bit<32> ack; bit<8> offset; bit<8> flags; bit<16> window; bit<16> checksum; bit<16> urgent; }
-header vxlan_h { bit<8> flags; bit<24> reserved; bit<24> vni; bit<8> reserved2; }
-header geneve_h { bit<2> version; bit<6> options; bit<8> flags; bit<16> protocol; bit<24> vni; bit<8> reserved; }
-header gre_h { bit<4> flags; bit<9> reserved; bit<3> version; bit<16> protocol; }
-header nvgre_h { bit<24> tni; bit<8> flow; }
-
-struct headers_t {
-    ethernet_t ethernet;
-    vlan_t     vlan;
-    ipv4_h     ipv4;
-    ipv6_h     ipv6;
-    gre_h      gre;
-    nvgre_h    nvgre;
-    udp_h      udp;
-    tcp_h      tcp;
-    vxlan_h    vxlan;
-    geneve_h   geneve;
-    ethernet_t inner_ethernet;
-    ipv4_h     inner_ipv4;
-    ipv6_h     inner_ipv6;
-    tcp_h      inner_tcp;
-    udp_h      inner_udp;
-}
-
-struct learned_t { bd_t bd; mac_t src; bit<9> port; }
+#include "headers.p4"
 
 struct metadata_t {
     bd_t      bd;
@@ -216,10 +168,17 @@ control BaselineIngress(inout headers_t hdr, inout metadata_t meta, inout standa
     }
     // The bridge domain of a port and VLAN.
     action domain(bd_t bd, vrf_t vrf) { meta.bd = bd; meta.vrf = vrf; vlan_counts.count(); }
+    action domain_tagged(bd_t bd, vrf_t vrf) {
+        meta.bd = bd;
+        meta.vrf = vrf;
+        hdr.ethernet.type = hdr.vlan.type;
+        hdr.vlan.setInvalid();
+        vlan_counts.count();
+    }
     action no_domain() { mark_to_drop(standard_metadata); vlan_counts.count(); }
     table domains {
         key = { meta.interface: exact; hdr.vlan.isValid(): exact; hdr.vlan.vid: exact; }
-        actions = { domain; no_domain; }
+        actions = { domain; domain_tagged; no_domain; }
         default_action = no_domain();
         counters = vlan_counts;
         size = VLANS;
@@ -239,7 +198,6 @@ control BaselineIngress(inout headers_t hdr, inout metadata_t meta, inout standa
         hdr.ethernet = hdr.inner_ethernet;
         hdr.ipv4 = hdr.inner_ipv4;
         hdr.ipv6 = hdr.inner_ipv6;
-        hdr.vlan.setInvalid();
         hdr.udp.setInvalid();
         hdr.gre.setInvalid();
         hdr.nvgre.setInvalid();
@@ -436,7 +394,7 @@ control BaselineEgress(inout headers_t hdr, inout metadata_t meta, inout standar
     action drop() { mark_to_drop(standard_metadata); }
 
     // The tag of a bridge domain at a port.
-    action untagged() { hdr.vlan.setInvalid(); vlan_counts.count(); }
+    action untagged() { vlan_counts.count(); }
     action tagged(bit<12> vid) {
         hdr.vlan.setValid();
         hdr.vlan.vid = vid;
@@ -571,6 +529,10 @@ control BaselineUpdate(inout headers_t hdr, inout metadata_t meta) {
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.diffserv, hdr.ipv4.total_len, hdr.ipv4.identification, hdr.ipv4.flags,
               hdr.ipv4.frag_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
+        update_checksum(hdr.inner_ipv4.isValid() && hdr.inner_ipv4.ihl == 5,
+            { hdr.inner_ipv4.version, hdr.inner_ipv4.ihl, hdr.inner_ipv4.diffserv, hdr.inner_ipv4.total_len, hdr.inner_ipv4.identification, hdr.inner_ipv4.flags,
+              hdr.inner_ipv4.frag_offset, hdr.inner_ipv4.ttl, hdr.inner_ipv4.protocol, hdr.inner_ipv4.src, hdr.inner_ipv4.dst },
+            hdr.inner_ipv4.checksum, HashAlgorithm.csum16);
     }
 }
 

@@ -11,6 +11,7 @@
 //
 //   EXACT       the same formula, with the flows counted one by one and a division: p4rack block's exact twins, in place. EXACT_FLOWS and EXACT_SHARE
 //               have one of the two.
+//   FABRIC      64 ports with rate control instead of four, which share the bitmap of flows.
 //   DUKKIPATI   the original: R += R (T/d) (alpha (C - y) - beta q/d) / C. The mean round trip d is that of the headers, q is measured at
 //               the queue. It multiplies, divides, loops, and reads in ingress what egress wrote.
 //
@@ -20,8 +21,18 @@
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
 #include <v1model.p4>
+// Ports with rate control.
+#ifdef FABRIC
+#include <p4rack/blocks/rate-interval/interval=8,cells=64.p4>
+#include <p4rack/blocks/periodic/interval=8,cells=64.p4>
+typedef bit<6> slot_t;
+const bit<32> PORTS = 64;
+#else
 #include <p4rack/blocks/rate-interval/interval=8,cells=4.p4>
 #include <p4rack/blocks/periodic/interval=8,cells=4.p4>
+typedef bit<2> slot_t;
+const bit<32> PORTS = 4;
+#endif
 #ifdef EXACT
 #define EXACT_FLOWS
 #define EXACT_SHARE
@@ -40,26 +51,25 @@ extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
 @value_extern("keyed-register")
 extern Flows {
     Flows(bit<32> size);
-    @noSideEffects bit<32> read(in bit<98> key);
-    void write(in bit<98> key, in bit<32> value);
+    @noSideEffects bit<32> read(in bit<104> key);
+    void write(in bit<104> key, in bit<32> value);
 }
+#else
+#ifdef FABRIC
+#include <p4rack/blocks/bitmap/cells=65536,key=104,window=8.p4>
 #else
 #include <p4rack/blocks/bitmap/cells=8192,key=96,window=8.p4>
 #endif
 #endif
+#endif
+
+#include "header.p4"
 
 typedef bit<48> mac_t;
 typedef bit<32> ipv4_t;
 
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8> PROTOCOL_UDP = 17;
-// The receivers' port of RCP.
-const bit<16> PORT_RCP = 9300;
-// Flags of RCP's header.
-const bit<4> RCP_SYN = 1;
-const bit<4> RCP_REF = 2;
-const bit<4> RCP_DATA = 4;
-const bit<4> RCP_ACK = 8;
 // The least rate: a hundredth of a packet of 1,500 bytes in an interval.
 const bit<32> LEAST = 15 << 8;
 
@@ -92,14 +102,6 @@ header udp_h {
     bit<16> checksum;
 }
 
-header rcp_h {
-    bit<4>  version;
-    bit<4>  flags;
-    bit<24> rtt_us;     // the sender's round trip; 0 if it does not know any
-    bit<32> rate;       // kbit/s; the sender writes what it wishes, each switch lowers it to what it offers
-    bit<32> rate_back;  // kbit/s; the receiver's answer: the rate that came
-}
-
 struct headers_t {
     ethernet_t ethernet;
     ipv4_h     ipv4;
@@ -111,7 +113,7 @@ struct metadata_t {
     bit<1>  is_controlled;
     // The packet belongs to a flow that asks for a rate: RCP, and no acknowledgement.
     bit<1>  asks;
-    bit<2>  slot;
+    slot_t  slot;
     // gamma C, in bytes per interval.
     bit<32> capacity;
     // Bytes that the link takes in an interval.
@@ -122,7 +124,7 @@ struct metadata_t {
 
 #ifdef DUKKIPATI
 // For each slot, the bytes that had come when the packet came that left last: the rest is in the queue. Egress writes, ingress reads.
-register<bit<32>, bit<32>>(4) left_up_to;
+register<bit<32>, bit<32>>(PORTS) left_up_to;
 #endif
 
 parser RcpParser(packet_in packet,
@@ -169,30 +171,32 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
     RateInterval() arrivals;
     Periodic() intervals;
     // 0 stands for the capacity, before the first interval has ended.
-    register<bit<32>, bit<32>>(4) rates;
+    register<bit<32>, bit<32>>(PORTS) rates;
 #ifdef DUKKIPATI
     // The sum of round trip times bytes, in units of 16, and the bytes, of packets that know a round trip.
     RateInterval() trips;
     RateInterval() tripped;
     // Mean round trip in us with 8 bits after the point.
-    register<bit<32>, bit<32>>(4) means;
+    register<bit<32>, bit<32>>(PORTS) means;
 #else
 #ifdef EXACT_FLOWS
     // The last interval in which a flow of a slot sent.
     Flows(1048576) flows_seen;
 #else
     Bitmap() flows_0;
+#ifndef FABRIC
     Bitmap() flows_1;
     Bitmap() flows_2;
     Bitmap() flows_3;
+#endif
 #endif
 #ifndef EXACT_SHARE
     Share() share;
 #endif
     // The number of flows in the last interval, and so far in this one.
-    register<bit<64>, bit<32>>(4) counts;
+    register<bit<64>, bit<32>>(PORTS) counts;
     // Bytes at the end of the last interval.
-    register<bit<32>, bit<32>>(4) queues;
+    register<bit<32>, bit<32>>(PORTS) queues;
 #endif
 
     apply {
@@ -263,12 +267,15 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
         if (meta.asks == 1) {
             bit<96> flow = hdr.ipv4.src_addr ++ hdr.ipv4.dst_addr ++ hdr.udp.src_port ++ hdr.udp.dst_port;
 #ifdef EXACT_FLOWS
-            if (flows_seen.read(meta.slot ++ flow) != now >> 8) {
-                flows_seen.write(meta.slot ++ flow, now >> 8);
+            if (flows_seen.read((bit<8>)meta.slot ++ flow) != now >> 8) {
+                flows_seen.write((bit<8>)meta.slot ++ flow, now >> 8);
                 count = count + 1;
             }
 #else
             bit<8> epoch = now[15:8];
+#ifdef FABRIC
+            flows_0.apply((bit<8>)meta.slot ++ flow, epoch, count);
+#else
             if (meta.slot == 0) {
                 flows_0.apply(flow, epoch, count);
             } else if (meta.slot == 1) {
@@ -278,6 +285,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
             } else {
                 flows_3.apply(flow, epoch, count);
             }
+#endif
 #endif
         }
         if (due == 1) {
@@ -336,7 +344,7 @@ control RcpIngress(inout headers_t hdr,
                    inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     Offer() offer;
-    register<bit<32>, bit<32>>(4) bytes_arrived;
+    register<bit<32>, bit<32>>(PORTS) bytes_arrived;
 
     action drop() {
         mark_to_drop(standard_metadata);
@@ -354,7 +362,7 @@ control RcpIngress(inout headers_t hdr,
     }
 
     // Both in bytes of frames per 256 us: the virtual capacity gamma C, and what the link takes.
-    action control_rate(bit<2> slot, bit<32> capacity, bit<32> drain) {
+    action control_rate(slot_t slot, bit<32> capacity, bit<32> drain) {
         meta.is_controlled = 1;
         meta.slot = slot;
         meta.capacity = capacity;
@@ -365,7 +373,7 @@ control RcpIngress(inout headers_t hdr,
         key = { standard_metadata.egress_spec: exact; }
         actions = { control_rate; NoAction; }
         default_action = NoAction();
-        size = 4;
+        size = PORTS;
     }
 
 

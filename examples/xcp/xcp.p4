@@ -16,14 +16,24 @@
 // acknowledgement comes. The paper has no h; without it windows become equal only while phi is not 0. Tables give the quotients, and the queue is what
 // has come less what the link takes. Every operation is one of a limited switch (p4rack check xcp.p4 --device flexswitch).
 //
-// EXACT divides instead, for software devices. T is 256 us: not less than most round trips. Coefficients have 24 bits after the point, inverse
+// EXACT divides instead, for software devices; with FABRIC 64 ports have rate control instead of four. T is 256 us: not less than most round trips. Coefficients have 24 bits after the point, inverse
 // windows 8. The first packet of an interval computes the coefficients from the intervals before.
 
 #include <core.p4>
 #define V1MODEL_VERSION 20200408
 #include <v1model.p4>
+// Ports with rate control.
+#ifdef FABRIC
+#include <p4rack/blocks/rate-interval/interval=8,cells=64.p4>
+#include <p4rack/blocks/periodic/interval=8,cells=64.p4>
+typedef bit<6> slot_t;
+const bit<32> PORTS = 64;
+#else
 #include <p4rack/blocks/rate-interval/interval=8,cells=4.p4>
 #include <p4rack/blocks/periodic/interval=8,cells=4.p4>
+typedef bit<2> slot_t;
+const bit<32> PORTS = 4;
+#endif
 #ifdef EXACT
 @value_extern("divide")
 extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
@@ -32,16 +42,13 @@ extern bool divide(inout bit<64> number, in bit<32> by, out bit<32> rest);
 #include <p4rack/blocks/divide-normalised/mantissa=8,point=14,as=Fall.p4>
 #endif
 
+#include "header.p4"
+
 typedef bit<48> mac_t;
 typedef bit<32> ipv4_t;
 
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8> PROTOCOL_UDP = 17;
-// The receivers' port of XCP.
-const bit<16> PORT_XCP = 9301;
-// Flag of the receiver's answer, which brings the coefficients back.
-const bit<4> XCP_ACK = 8;
-
 header ethernet_t {
     mac_t   dst_addr;
     mac_t   src_addr;
@@ -71,15 +78,6 @@ header udp_h {
     bit<16> checksum;
 }
 
-header xcp_h {
-    bit<4>  version;
-    bit<4>  flags;
-    bit<24> rtt_us;     // the sender's round trip; 0 if it does not know any
-    bit<32> inverse;    // rtt s / cwnd in us with 8 bits after the point; 0 if the sender has no round trip
-    bit<32> positive;   // xi_p; the sender writes all ones, each switch lowers it
-    bit<32> negative;   // xi_n; the sender writes 0, each switch raises it
-}
-
 struct headers_t {
     ethernet_t ethernet;
     ipv4_h     ipv4;
@@ -91,7 +89,7 @@ struct metadata_t {
     bit<1>  is_controlled;
     // The packet says something of a window.
     bit<1>  asks;
-    bit<2>  slot;
+    slot_t  slot;
     // C, in bytes per interval.
     bit<32> capacity;
     // Bytes that the link takes in an interval.
@@ -146,13 +144,13 @@ control Coefficients(in headers_t hdr, in metadata_t meta, in bit<32> now, in bi
     Fall() fall;
 #endif
     // Sums of inverse windows, and of bytes, of packets that say something of a window: of the last interval that had any, and of this one.
-    register<bit<64>, bit<32>>(4) inverses;
-    register<bit<64>, bit<32>>(4) sizes;
+    register<bit<64>, bit<32>>(PORTS) inverses;
+    register<bit<64>, bit<32>>(PORTS) sizes;
     // Bytes in the queue at the end of the last interval.
-    register<bit<32>, bit<32>>(4) queues;
+    register<bit<32>, bit<32>>(PORTS) queues;
     // xi_p and xi_n of this interval.
-    register<bit<32>, bit<32>>(4) positives;
-    register<bit<32>, bit<32>>(4) negatives;
+    register<bit<32>, bit<32>>(PORTS) positives;
+    register<bit<32>, bit<32>>(PORTS) negatives;
 
     apply {
         bit<32> index = (bit<32>)meta.slot;
@@ -254,7 +252,7 @@ control XcpIngress(inout headers_t hdr,
     }
 
     // Both in bytes of frames per 256 us: the capacity C that is shared out, and what the link takes.
-    action control_rate(bit<2> slot, bit<32> capacity, bit<32> drain) {
+    action control_rate(slot_t slot, bit<32> capacity, bit<32> drain) {
         meta.is_controlled = 1;
         meta.slot = slot;
         meta.capacity = capacity;
@@ -265,7 +263,7 @@ control XcpIngress(inout headers_t hdr,
         key = { standard_metadata.egress_spec: exact; }
         actions = { control_rate; NoAction; }
         default_action = NoAction();
-        size = 4;
+        size = PORTS;
     }
 
     apply {

@@ -394,6 +394,13 @@ fn a_baseline_switch_fits_a_tofino() {
         let ratio = number(ours, column) / number(theirs, column);
         assert!((ratio - 1.0).abs() < most, "{column}: {ratio}");
     }
+    // With each protocol, too; what it adds is in the order of what the paper's adds.
+    for (name, stages) in [("RCP", 12.0), ("XCP", 12.0), ("CONGA", 11.0)] {
+        let with = row(&format!("ours: with {name}"));
+        assert_eq!((&with["fits"], number(with, "stages")), (&Value::from("yes"), stages), "{name}");
+        let [theirs, ours] = ["paper", "ours"].map(|whose| row(&format!("{whose}: {name} adds")));
+        assert!(number(ours, "SRAM") < 10.0 + 2.0 * number(theirs, "SRAM"), "{name}");
+    }
     // As in the documentation.
     let fits =
         ["DCTCP", "Seawall", "RCP", "XCP"].map(|name| row(&format!("ours: {name} alone"))["fits"].clone());

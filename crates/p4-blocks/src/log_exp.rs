@@ -141,17 +141,18 @@ fn power_of(at: u64, bits: u32, steps: u32) -> u64 {
     exp2(log).min(u128::from(u64::MAX >> (64 - bits))) as u64
 }
 
-/// The tables, and the variables that they set; `done` is what `powers` sets.
-fn tables(values: &Values, done: &str) -> String {
+/// The tables, and the variables that they set; `done` is what `powers` sets. Variables have `wide` bits; `more` is added to logarithms of `b`, and
+/// `key` gives the key of a power.
+fn tables(values: &Values, done: &str, wide: u32, more: u64, key: &dyn Fn(u64) -> u64) -> String {
     let (bits, steps) = (values.small("bits"), values.small("fraction"));
     let logs = log_rows(bits, values.small("mantissa"), steps);
     let mut out = format!(
-        "bit<{steps}> log_a = 0;\nbit<{steps}> log_b = 0;\nbit<{steps}> sum = 0;\nbool a_is_zero = false;\nbool b_is_zero = false;\n"
+        "bit<{wide}> log_a = 0;\nbit<{wide}> log_b = 0;\nbit<{wide}> sum = 0;\nbool a_is_zero = false;\nbool b_is_zero = false;\n"
     );
-    for operand in ["a", "b"] {
+    for (operand, more) in [("a", 0), ("b", more)] {
         let _ = write!(
             out,
-            "action {operand}_has_log(bit<{steps}> log) {{ log_{operand} = log; }}
+            "action {operand}_has_log(bit<{wide}> log) {{ log_{operand} = log; }}
 action {operand}_has_none() {{ {operand}_is_zero = true; }}
 table logs_of_{operand} {{
     key = {{ {operand}: ternary; }}
@@ -161,7 +162,7 @@ table logs_of_{operand} {{
 "
         );
         for LogRow { value, mask, log } in &logs {
-            let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: {operand}_has_log({log});");
+            let _ = writeln!(out, "        {value:#x} &&& {mask:#x}: {operand}_has_log({});", log + more);
         }
         out += "    }\n}\n";
     }
@@ -176,7 +177,7 @@ table powers {{
 "
     );
     for at in 0..1 << steps {
-        let _ = writeln!(out, "        {at}: is_power({:#x});", power_of(at, bits, steps));
+        let _ = writeln!(out, "        {}: is_power({:#x});", key(at), power_of(at, bits, steps));
     }
     out + "    }\n}\n"
 }
@@ -188,7 +189,8 @@ logs_of_b.apply();
 sum = log_a |+| log_b;
 if (!a_is_zero && !b_is_zero) { powers.apply(); }
 ";
-    Body { members: tables(values, "product"), apply: apply.to_string(), ..Body::default() }
+    let members = tables(values, "product", values.small("fraction"), 0, &|at| at);
+    Body { members, apply: apply.to_string(), ..Body::default() }
 }
 
 /// The steps of the quotient's point, and of the greatest power.
@@ -196,25 +198,23 @@ fn point_steps(values: &Values) -> u64 {
     (values.get("point") << values.small("fraction")) / values.get("bits")
 }
 
+/// The logarithm of the quotient is `most - (log b + most - point - log a)`: a difference that saturates at 0 makes the largest power of a quotient above
+/// it, and one above `most` has no power.
 fn divide(values: &Values) -> Body {
     let (bits, steps) = (values.small("bits"), values.small("fraction"));
-    let (wide, most) = (steps + 1, (1u64 << steps) - 1);
+    let most = (1u64 << steps) - 1;
+    let members = tables(values, "quotient", steps + 1, most - point_steps(values), &|at| most - at);
     let apply = format!(
         "quotient = 0;
 logs_of_a.apply();
 logs_of_b.apply();
-bit<{wide}> more = (bit<{wide}>)log_a + {wide}w{};
-bit<{wide}> less = more - (bit<{wide}>)log_b;
-if (less > {wide}w{most}) {{ less = {wide}w{most}; }}
-sum = less[{}:0];
+sum = log_b |-| log_a;
 if (b_is_zero) {{ quotient = {bits}w{}; }}
-else if (!a_is_zero && more >= (bit<{wide}>)log_b) {{ powers.apply(); }}
+else if (!a_is_zero) {{ powers.apply(); }}
 ",
-        point_steps(values),
-        steps - 1,
         u64::MAX >> (64 - bits),
     );
-    Body { members: tables(values, "quotient"), apply, ..Body::default() }
+    Body { members, apply, ..Body::default() }
 }
 
 pub(crate) fn exact_product(values: &Values) -> Body {

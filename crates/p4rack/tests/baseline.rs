@@ -7,20 +7,25 @@ use std::path::Path;
 
 #[test]
 fn a_baseline_switch_bridges_routes_and_tunnels() {
-    [Engine::Native, Engine::Interp].into_iter().for_each(|engine| test(engine, false));
+    [Engine::Native, Engine::Interp].into_iter().for_each(|engine| test(engine, "baseline.p4", false));
+}
+
+#[test]
+fn the_program_for_a_tofino_does_the_same() {
+    [Engine::Native, Engine::Interp].into_iter().for_each(|engine| test(engine, "tofino.p4", false));
 }
 
 #[test]
 fn a_converted_baseline_switch_does_the_same_on_a_tofino() {
-    test(Engine::Interp, true);
+    test(Engine::Interp, "baseline.p4", true);
 }
 
-/// Runs the packets; `converted`: through the program for TNA.
-fn test(engine: Engine, converted: bool) {
+/// Runs the packets; `converted`: through the converted program for TNA.
+fn test(engine: Engine, program: &str, converted: bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/baseline");
     let mut map = SourceMap::new();
     let mut run = || {
-        let program = folder.join("baseline.p4").to_string_lossy().into_owned();
+        let program = folder.join(program).to_string_lossy().into_owned();
         let mut program =
             p4rack::rack::compile_program(&program, &Options::default(), &mut map, &mut vec![])?;
         if converted {

@@ -1,10 +1,10 @@
 //! `examples/conga`: leaf and spine beside models of a few lines, and transfers over a fabric with a slow link.
 
-use crate::support::{engines_of, example};
+use crate::support::{Exact, engines_of, example, on_tofino};
 use base_bits::Bits;
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
-use control_writes::Run;
+use control_writes::{Match, Run};
 use dataplane_api::{Device, QueueRecord};
 use device::Switch;
 use device_classes::DeviceClass;
@@ -368,4 +368,131 @@ fn weights_and_flowcells_use_both_paths() {
         [racked("ECMP", 3_100, |_| ()), example("conga/wcmp.toml"), example("conga/presto.toml")]
             .map(|racked| mean(&run(&racked).0));
     assert!(10.0 * wcmp < ecmp && 10.0 * presto < ecmp, "{ecmp} {wcmp} {presto}");
+}
+
+/// The leaf for a Tofino beside a model of a few lines. Hosts 02..07 send to a host behind leaf 3, over four uplinks from port 11 on; packets come back.
+#[test]
+fn a_leaf_on_a_tofino_follows_the_rules() {
+    const REMOTE: u64 = 0x0200_0000_0009;
+    let mut entries: Vec<Exact<'_>> = vec![
+        (
+            "BaselineIngress.conga.hosts",
+            &[(48, REMOTE)],
+            "goes_to",
+            &[(4, 3), (2, 3), (32, 0), (32, 1), (32, 2), (32, 3)],
+        ),
+        ("BaselineIngress.conga.sources", &[(1, 1), (32, 0xc000_0202)], "comes_from", &[(4, 3)]),
+        ("BaselineIngress.destinations", &[(16, 10), (48, REMOTE)], "bridge_tunnel", &[(16, 6)]),
+        ("BaselineIngress.nexthops", &[(16, 6)], "next_tunnel", &[(10, 0), (16, 20), (14, 7)]),
+        ("BaselineIngress.tunnel_addresses", &[(12, 1), (32, 0xc000_0201), (8, 1)], "is_own", &[]),
+        ("BaselineIngress.tunnel_sources", &[(12, 1), (32, 0xc000_0202), (8, 1)], "NoAction", &[]),
+        ("BaselineIngress.tunnels", &[(8, 1), (24, 77)], "end_ethernet", &[(16, 10), (12, 1)]),
+        ("BaselineIngress.ports", &[(9, 11)], "port_is", &[(10, 11)]),
+        ("BaselineIngress.domains", &[(10, 11), (1, 0), (12, 0)], "domain", &[(16, 20), (12, 1)]),
+        ("BaselineEgress.tunnels", &[(14, 7)], "in_vxlan", &[(24, 77)]),
+        ("BaselineEgress.encapsulations", &[(8, 1)], "vxlan", &[]),
+        (
+            "BaselineEgress.tunnel_ends",
+            &[(14, 7)],
+            "addresses",
+            &[(32, 0xc000_0201), (32, 0xc000_0202), (48, 0xff), (48, 0x33)],
+        ),
+    ];
+    static TAGS: [[(u32, u64); 2]; 4] =
+        [[(9, 11), (16, 20)], [(9, 12), (16, 20)], [(9, 13), (16, 20)], [(9, 14), (16, 20)]];
+    static UPLINKS: [([(u32, u64); 1], [(u32, u64); 1]); 4] =
+        [([(2, 0)], [(9, 11)]), ([(2, 1)], [(9, 12)]), ([(2, 2)], [(9, 13)]), ([(2, 3)], [(9, 14)])];
+    entries.extend(TAGS.iter().map(|keys| -> Exact<'_> { ("BaselineEgress.tags", keys, "untagged", &[]) }));
+    entries.extend(
+        UPLINKS.iter().map(|(key, port)| -> Exact<'_> { ("BaselineIngress.uplinks", key, "link", port) }),
+    );
+    let mut devices = on_tofino("CONGA", &entries);
+    // Eighths of 500 Mbit/s in 131 us.
+    for device in &mut devices {
+        for eighths in 1..8u128 {
+            let hi = if eighths == 7 { 0xf_ffff } else { 1024 * eighths + 1023 };
+            let keys =
+                [Match::Any, Match::Range { lo: Bits::new(20, 1024 * eighths), hi: Bits::new(20, hi) }];
+            let data = [Bits::new(3, eighths)];
+            device
+                .table_add("BaselineEgress.protocol.congestion", &keys, "congestion_is", &data, Some(1))
+                .unwrap();
+        }
+    }
+    let tcp = |host: u8, to: u64, length: usize| {
+        let mut frame = to.to_be_bytes()[2..].to_vec();
+        frame.extend([
+            2, 0, 0, 0, 0, host, 8, 0, 0x45, 0, 5, 220, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 1, host, 10, 0, 1, 9,
+        ]);
+        frame.extend([4, host, 0, 80]);
+        frame.resize(length, 0);
+        frame
+    };
+    let mut rng = Rng::new(4);
+    let mut now = 20_000_000u64;
+    let (mut metrics, mut came, mut turn) = ([(0u8, 0u64); 4], [0u8; 4], 0usize);
+    let mut flows: BTreeMap<u8, (u64, usize)> = BTreeMap::new();
+    let mut links: [BTreeMap<u64, u64>; 4] = Default::default();
+    let (mut chosen, mut stayed, mut congested, mut aged) = ([0u32; 4], 0, 0, 0);
+    for _ in 0..30_000 {
+        now += match rng.below(400) {
+            0 => rng.below(12_000_000),
+            1..20 => 200_000 + rng.below(400_000),
+            _ => rng.below(40_000),
+        };
+        let at = Time::ZERO + Duration::from_ns(now);
+        let mut pass = |port, frame: &[u8]| {
+            let out = devices.each_mut().map(|device| {
+                let queued = device.ingress(port, frame.to_vec(), at).pop().unwrap();
+                device.egress(queued, QueueRecord::default(), at).output.unwrap()
+            });
+            assert_eq!(out[0], out[1]);
+            out[0].clone()
+        };
+        if rng.chance(1, 3) {
+            // From a spine, with feedback: the frame of the host comes out.
+            let (tag, ce, of, metric) =
+                (rng.below(4) as u8, rng.below(8) as u8, rng.below(4) as u8, rng.below(8) as u8);
+            let inner = tcp(9, 0x0200_0000_0002, 100);
+            let mut frame = vec![
+                0, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0x33, 8, 0, 0x45, 0, 0, 136, 0, 0, 0, 0, 64, 17, 0, 0,
+            ];
+            frame.extend([192, 0, 2, 2, 192, 0, 2, 1, 192, 0, 0x12, 0xb5, 0, 116, 0, 0]);
+            frame.extend([8, tag << 3 | ce, of << 3 | metric, 0, 0, 0, 77, 0]);
+            frame.extend(&inner);
+            let out = pass(11, &frame);
+            assert_eq!((out.port, out.frame.len()), (9, inner.len()));
+            metrics[usize::from(of)] = (metric, now);
+            came[usize::from(tag)] = ce;
+            continue;
+        }
+        let host = 2 + rng.below(6) as u8;
+        let sent = tcp(host, REMOTE, 60 + rng.index(1400));
+        let out = pass(1, &sent);
+        let (fields, uplink) = (&out.frame[43..45], out.port as usize - 11);
+        assert_eq!(out.frame.len(), sent.len() + OUTER);
+        assert_eq!(usize::from(fields[0] >> 3), uplink);
+        assert_eq!(fields[1], (turn as u8) << 3 | came[turn], "feedback");
+        turn = (turn + 1) % 4;
+        let known = metrics.map(|(metric, since)| if now - since > 10_000_000 { 0 } else { metric });
+        match flows.get(&host) {
+            Some((last, same)) if now - last <= 500_000 => {
+                assert_eq!(uplink, *same, "a flowlet moved");
+                stayed += u32::from(known[uplink] > *known.iter().min().unwrap());
+            }
+            _ => {
+                assert_eq!(known[uplink], *known.iter().min().unwrap(), "{known:?}, {uplink}");
+                chosen[uplink] += 1;
+                aged += u32::from(metrics.iter().zip(known).any(|((metric, _), known)| *metric > known));
+            }
+        }
+        flows.insert(host, (now, uplink));
+        let (link, interval) = (&mut links[uplink], now >> 17);
+        let before = link.get(&(interval - 1)).copied().unwrap_or(0);
+        assert_eq!(u64::from(fields[0] & 7), (before / 1024).min(7), "congestion");
+        congested += u32::from(before > 1024);
+        *link.entry(interval).or_default() += out.frame.len() as u64;
+    }
+    assert!(chosen.iter().all(|count| *count > 50), "{chosen:?}");
+    assert!(stayed > 500 && congested > 500 && aged > 20, "{stayed} {congested} {aged}");
 }

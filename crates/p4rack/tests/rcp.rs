@@ -1,8 +1,9 @@
 //! `examples/rcp`: the switch's program beside RCP's equations, packet by packet and as a network; and what the rack comes to without it.
 
-use crate::support;
+use crate::support::{self, on_tofino};
 use base_diag::{SourceMap, Span};
-use base_time::Duration;
+use base_time::{Duration, Rng, Time};
+use dataplane_api::{Device, QueueRecord};
 use host_programs::flow_list::FlowList;
 use host_programs::udp::POISSON;
 use host_programs::{Load, Value};
@@ -135,6 +136,61 @@ fn compare(racked: &Racked, formula: Formula) -> (f64, f64, usize) {
         free = begins + 8 * u64::from(bytes.max(60) + 24);
     }
     (off.iter().copied().fold(0.0, f64::max), mean(&off), off.len())
+}
+
+/// The form for a Tofino, which counts units of 1,024 ns, beside FlexSwitch's formula: the largest and the mean difference, and the number of packets.
+#[test]
+fn a_tofino_offers_the_same_rates_within_the_error_of_the_block_divide() {
+    // The rates of the capacity, and what it is more than the least.
+    let data = [60_800, 121_600, 31_500, 950_000, 949_531].map(|value| (32, value));
+    let mut devices =
+        on_tofino("RCP", &[("BaselineEgress.protocol.links", &[(9, 9)], "control_rate", &data)]);
+    // A byte is 32 kbit/s there, and 31.25 here.
+    let mut offer = Offer::new(PORT, Formula::FlexSwitch).with_gain(1.024);
+    let mut rng = Rng::new(11);
+    let (mut now, mut phase, mut off, mut least) = (1_000u64, (0, 0, 0), vec![], WISH);
+    for _ in 0..40_000 {
+        // Too many packets, then few and silence: until its end, phases have so many flows, and so many microseconds between packets.
+        if now > phase.0 {
+            let light = phase.2 < 20;
+            now += if !light && rng.chance(1, 2) { rng.between(256, 2000) } else { 0 };
+            phase = (
+                now + 8_000,
+                rng.between(1, 40),
+                if light { rng.between(20, 26) } else { rng.between(9, 15) },
+            );
+        }
+        now += rng.below(phase.2);
+        let flow = rng.below(phase.1) as u16;
+        let is_answer = rng.chance(1, 10);
+        let mut frame = vec![2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 8, 0, 0x45];
+        frame.resize(42, 0);
+        frame[23] = 17;
+        frame[34..36].copy_from_slice(&flow.to_be_bytes());
+        frame[36..38].copy_from_slice(&9300u16.to_be_bytes());
+        for word in [if is_answer { 8 << 24 } else { 4 << 24 }, 1_000_000, 0] {
+            frame.extend(u32::to_be_bytes(word));
+        }
+        frame.resize(54 + rng.index(1446), 0);
+        let asks = (!is_answer).then_some((flow.into(), 0));
+        let bytes = frame.len() as u32;
+        let wanted = offer.packet(Packet { at_us: now, bytes, queue: 0, asks }).min(WISH);
+        let at = Time::ZERO + Duration::from_ns(1024 * now + rng.below(1024));
+        let found = devices.each_mut().map(|device| {
+            let queued = device.ingress(1, frame.clone(), at).pop().unwrap();
+            device.egress(queued, QueueRecord::default(), at).output.unwrap().frame
+        });
+        assert_eq!(found[0], found[1]);
+        let rate = found[0][46..50].iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
+        if is_answer {
+            assert_eq!(rate, 1_000_000);
+        } else {
+            off.push((f64::from(rate) - wanted).abs() / WISH);
+            least = wanted.min(least);
+        }
+    }
+    let off = (off.iter().copied().fold(0.0, f64::max), mean(&off), off.len());
+    assert!(off.0 < 0.02 && off.1 < 0.002 && off.2 > 30_000 && least < 100_000.0, "{off:?}, {least}");
 }
 
 /// In every form of the program, each packet has the rate that the form's formula gives. Differences are shares of the link's rate.

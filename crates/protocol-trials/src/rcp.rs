@@ -67,6 +67,7 @@ pub struct Offer {
     queue: f64,
     flows: BTreeSet<u64>,
     flows_before: usize,
+    gain: f64,
 }
 
 impl Offer {
@@ -83,7 +84,13 @@ impl Offer {
             queue: 0.0,
             flows: BTreeSet::new(),
             flows_before: 0,
+            gain: 1.0,
         }
+    }
+
+    /// The same with both gains of FlexSwitch's formula multiplied.
+    pub fn with_gain(self, gain: f64) -> Offer {
+        Offer { gain, ..self }
     }
 
     /// The rate that a packet gets, in kbit/s.
@@ -117,7 +124,7 @@ impl Offer {
         }
         let rate = match self.formula {
             Formula::FlexSwitch => {
-                let change = (ALPHA * (capacity - y) - BETA * self.queue) / flows as f64;
+                let change = self.gain * (ALPHA * (capacity - y) - BETA * self.queue) / flows as f64;
                 self.rate + if follows { change } else { 2.0 * change }
             }
             Formula::Exact => {

@@ -328,6 +328,21 @@ mod tests {
     }
 
     #[test]
+    fn a_member_that_does_not_answer_is_instructed_again() {
+        let mut leases = two_of_three();
+        assert_eq!(leases.poll(50, 1_000), Orders::default(), "all have answered");
+        leases.joined(Member(2), false);
+        leases.share(&members(&[0, 1, 2]), 1_000);
+        for member in [0, 1] {
+            let (from, version, _) = leases.again(Member(member), 1_000).expect("it is there");
+            assert!(leases.answered(from, version, &[], 4));
+        }
+        assert_eq!(leases.poll(50, 1_049), Orders::default());
+        let again: Vec<Member> = leases.poll(50, 1_050).instructions.iter().map(|(to, ..)| *to).collect();
+        assert_eq!(again, [Member(2)]);
+    }
+
+    #[test]
     fn the_blocks_of_a_server_that_is_gone_rest() {
         let mut leases = two_of_three();
         let own = leases.of(Member(1));

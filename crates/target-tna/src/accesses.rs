@@ -174,8 +174,7 @@ impl Accesses<'_> {
             reads_changed |= [Some(&cell), result.as_ref()].into_iter().flatten().any(|p| overlap(p, part));
         });
         let is_needed = !self.ends(&cell, &stmts[..at], rest);
-        let is_used = |var: &VarId| reads_of(rest, *var);
-        if reads_changed || result.is_some() && is_needed || own.iter().any(is_used) {
+        if reads_changed || result.is_some() && is_needed {
             return None;
         }
         if let Some(place) = &result

@@ -79,6 +79,9 @@ struct Flexswitch {
     /// Directory of the racks of `fig3`, `fig6` and `table3`
     #[arg(long, value_name = "DIR", default_value = "examples")]
     racks: PathBuf,
+    /// Stop each run at this virtual time
+    #[arg(long, value_name = "TIME")]
+    until: Option<Duration>,
     /// Output format
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -139,10 +142,12 @@ fn find_in(all: &[&'static Experiment], name: &str) -> Result<&'static Experimen
 pub fn run(args: Args) -> ExitCode {
     let args = match args.paper {
         Paper::Flightplan(args) => args,
-        Paper::Flexswitch(args) => return models(&FLEXSWITCH, &args.figures, args.racks, args.format),
-        Paper::Exoplane(args) => return models(&EXOPLANE, &args.figures, args.racks, args.format),
-        Paper::Clip(args) => return models(&CLIP, &args.figures, PathBuf::new(), args.format),
-        Paper::P4com(args) => return models(&P4COM, &args.figures, PathBuf::new(), args.format),
+        Paper::Flexswitch(args) => {
+            return models(&FLEXSWITCH, &args.figures, args.racks, args.until, args.format);
+        }
+        Paper::Exoplane(args) => return models(&EXOPLANE, &args.figures, args.racks, None, args.format),
+        Paper::Clip(args) => return models(&CLIP, &args.figures, PathBuf::new(), None, args.format),
+        Paper::P4com(args) => return models(&P4COM, &args.figures, PathBuf::new(), None, args.format),
     };
     let Some(experiment) = args.figure else {
         list(&EXPERIMENTS, args.format);
@@ -194,7 +199,14 @@ pub fn run(args: Args) -> ExitCode {
 }
 
 /// Each figure after the other; in JSON a list.
-fn models(all: &[&Experiment], figures: &[&Experiment], racks: PathBuf, format: Format) -> ExitCode {
+fn models(
+    all: &[&Experiment],
+    figures: &[&Experiment],
+    racks: PathBuf,
+    until: Option<Duration>,
+    format: Format,
+) -> ExitCode {
+    let shows_progress = format == Format::Text && std::io::stderr().is_terminal();
     if figures.is_empty() {
         list(all, format);
         return ExitCode::SUCCESS;
@@ -205,9 +217,13 @@ fn models(all: &[&Experiment], figures: &[&Experiment], racks: PathBuf, format: 
         let mut lab = Lab {
             racks: racks.clone(),
             full_rate: false,
-            until: None,
+            until: until.map(|until| Time::ZERO + until),
             map: &mut map,
-            show_progress: &mut |_| {},
+            show_progress: &mut |what| {
+                if shows_progress {
+                    report!("{what}");
+                }
+            },
         };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,

@@ -3,10 +3,12 @@
 
 pub mod nat;
 
+use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap, Style, render};
 use base_time::Time;
 use compiler::make_parts;
 use compiler::{Until, compile};
+use control_writes::Match;
 use device::{Options, Switch};
 use ir::Program;
 use ir_prove::Case;
@@ -47,6 +49,42 @@ pub fn engines_of(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
             .fill(app, device)
             .into_iter()
             .for_each(|write| switch.write(write, Time::ZERO).expect("an entry"));
+        switch
+    })
+}
+
+/// An exact entry: table, keys, action and arguments, with their widths.
+pub type Exact<'a> = (&'a str, &'a [(u32, u64)], &'a str, &'a [(u32, u64)]);
+
+/// Adds entries.
+pub fn add(switch: &mut Switch, entries: &[Exact<'_>]) {
+    let bits = |(width, value): &(u32, u64)| Bits::new(*width, (*value).into());
+    for (table, keys, action, data) in entries {
+        let keys: Vec<Match> = keys.iter().map(|key| Match::Exact(bits(key))).collect();
+        let data: Vec<Bits> = data.iter().map(bits).collect();
+        switch.table_add(table, &keys, action, &data, None).expect(table);
+    }
+}
+
+/// `examples/baseline/tofino.p4` with a protocol, as machine code and in the interpreter. Frames that port 1 receives are flooded to port 9.
+pub fn on_tofino(protocol: &str, entries: &[Exact<'_>]) -> [Switch; 2] {
+    let main = format!("{}/../../examples/baseline/tofino.p4", env!("CARGO_MANIFEST_DIR"));
+    let options = p4_syntax::Options { defines: vec![protocol.to_string()], ..Default::default() };
+    let mut map = SourceMap::new();
+    let compiled = compile(&main, &Disk, &options, Until::Elaborated, &mut map);
+    let program = compiled.program.unwrap_or_else(|| panic!("{}", text(&compiled.diagnostics, &map)));
+    let engine = Engine::compile(&program, Options::default()).expect("it can be compiled").into_switch();
+    let interpreter = ir_interp::switch(program, Options::default()).expect("it can be run");
+    let flooded: [Exact<'_>; 4] = [
+        ("BaselineIngress.ports", &[(9, 1)], "port_is", &[(10, 1)]),
+        ("BaselineIngress.domains", &[(10, 1), (1, 0), (12, 0)], "domain", &[(16, 10), (12, 1)]),
+        ("BaselineIngress.floods", &[(16, 10)], "flood", &[(16, 1)]),
+        ("BaselineEgress.tags", &[(9, 9), (16, 10)], "untagged", &[]),
+    ];
+    [engine, interpreter].map(|mut switch| {
+        add(&mut switch, &flooded);
+        add(&mut switch, entries);
+        switch.multicast_group_set(1, vec![(9, 1)]);
         switch
     })
 }

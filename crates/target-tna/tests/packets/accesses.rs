@@ -135,6 +135,13 @@ fn accesses_that_no_action_can_do_stay() {
 }
 
 #[test]
+fn a_write_of_another_cell_is_no_action() {
+    let other = access("cell = cell + 1;", "").replace("cells.write(index,", "cells.write(index ^ 1,");
+    let converted = compared(&other, &["MyIngress.cells"]);
+    assert!(!converted.contains("RegisterAction<"), "{converted}");
+}
+
+#[test]
 fn cells_that_no_tofino_has_are_noted() {
     let registers = |bits: &[u32]| {
         let all: String = bits.iter().map(|bits| format!("register<bit<{bits}>>(4) of{bits}; ")).collect();

@@ -3,6 +3,7 @@
 
 mod fig2;
 mod fig3;
+mod fig3_full;
 mod fig6;
 mod table1;
 mod table2;
@@ -14,11 +15,12 @@ mod transfers;
 use super::Experiment;
 
 /// All of them, in the paper's order.
-pub const FLEXSWITCH: [&Experiment; 8] = [
+pub const FLEXSWITCH: [&Experiment; 9] = [
     &fig2::EXPERIMENT,
     &table1::EXPERIMENT,
     &table2::EXPERIMENT,
     &fig3::EXPERIMENT,
+    &fig3_full::EXPERIMENT,
     &table3::EXPERIMENT,
     &fig6::EXPERIMENT,
     &table4::EXPERIMENT,

@@ -1,33 +1,53 @@
 //! Transfers of a rack, and the shape of their times.
 
 use base_diag::{Diagnostic, Span};
+use base_time::Time;
 use host_programs::flow_list::FlowList;
 use p4rack::rack::Racked;
 use p4rack::up::bring_up;
 use protocol_trials::statistics::{mean, quantile};
 use rack_model::Rack;
+use std::collections::BTreeMap;
 
 /// Data in a full packet.
 pub const PACKET: u32 = 1444;
 
 /// The transfers of a rack's first workload: length in bytes, and time in ms.
 pub fn times(racked: &Racked) -> Result<Vec<(u32, f64)>, Vec<Diagnostic>> {
-    let workload = &racked.rack.workloads[0];
+    times_of(racked, 1, u64::MAX, &mut |_, _| ())
+}
+
+/// The same of its first workloads. `watch` gets the time and the number of transfers that have ended, each time so many events have happened.
+pub fn times_of(
+    racked: &Racked,
+    workloads: usize,
+    every: u64,
+    watch: &mut dyn FnMut(Time, usize),
+) -> Result<Vec<(u32, f64)>, Vec<Diagnostic>> {
     let mut running = bring_up(racked)?;
     running.emulator.keep_samples(true);
-    running.run()?;
-    let pairs: Vec<_> = workload.pairs().collect();
-    let lists: Vec<Vec<u32>> = (0..)
-        .zip(&pairs)
-        .map(|(pair, _)| FlowList::new(&workload.load, pair).map(|flow| flow.bytes).collect())
+    // For each workload its pairs, and the lengths of their transfers.
+    let lists: Vec<BTreeMap<_, (u32, Vec<u32>)>> = racked.rack.workloads[..workloads]
+        .iter()
+        .map(|workload| {
+            let list = |pair| FlowList::new(&workload.load, pair).map(|flow| flow.bytes).collect();
+            (0..).zip(workload.pairs()).map(|(at, pair)| (pair, (at, list(at)))).collect()
+        })
         .collect();
     let mut out = vec![];
-    for sample in running.emulator.take_samples() {
-        let Some(pair) = pairs.iter().position(|pair| *pair == (sample.from, sample.to)) else { continue };
-        let bytes = lists[pair].get(sample.sequence as usize).copied().unwrap_or(0);
-        let ms = sample.received.since(sample.sent).as_ns() as f64 / 1e6;
-        out.push(((pair, sample.sequence), (bytes, ms)));
-    }
+    running.run_watched(every, &mut |emulator| {
+        for sample in emulator.take_samples() {
+            let pairs = lists.get(sample.workload);
+            let Some((pair, list)) = pairs.and_then(|pairs| pairs.get(&(sample.from, sample.to))) else {
+                continue;
+            };
+            let bytes = list.get(sample.sequence as usize).copied().unwrap_or(0);
+            let ms = sample.received.since(sample.sent).as_ns() as f64 / 1e6;
+            out.push(((sample.workload, *pair, sample.sequence), (bytes, ms)));
+        }
+        watch(emulator.now(), out.len());
+        Ok(())
+    })?;
     out.sort_by_key(|(place, _)| *place);
     Ok(out.into_iter().map(|(_, time)| time).collect())
 }
