@@ -39,22 +39,8 @@ const UNREAD: u32 = 128 << 10;
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
 
-/// Work for the thread that does the calls.
-enum Work {
-    /// A call, and the receiver of the encoded answer.
-    Call(Message, oneshot::Sender<Option<Vec<u8>>>),
-    /// An answer that is no longer needed. It is freed by the thread that made it: an allocator may keep what another frees.
-    Free(Vec<u8>),
-}
-
-/// An answer, and where it goes afterwards.
-struct Encoded(Vec<u8>, mpsc::UnboundedSender<Work>);
-
-impl Drop for Encoded {
-    fn drop(&mut self) {
-        let _ = self.1.send(Work::Free(std::mem::take(&mut self.0)));
-    }
-}
+/// A call, and the receiver of the encoded answer. An answer is freed by the thread that made it: an allocator may keep what another frees.
+type Call = (Message, oneshot::Sender<Option<Vec<u8>>>);
 
 /// Serves on a listener until the process ends. An error says why it cannot. Clients that read digests are told where these are published.
 pub fn serve(
@@ -72,17 +58,11 @@ pub fn serve(
     };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
     let mut services = Services::new(LocalSwitch::new(front.local(), notifications), about);
-    // Each connection waits for the answer to its call.
-    let (calls, mut called) = mpsc::unbounded_channel();
+    let (calls, mut called) = mpsc::channel::<Call>(RULES.connections);
     let work = move || {
-        while let Some(work) = called.blocking_recv() {
-            match work {
-                // The client may be gone.
-                Work::Call(message, reply) => {
-                    let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
-                }
-                Work::Free(answer) => drop(answer),
-            }
+        while let Some((message, reply)) = called.blocking_recv() {
+            // The client may be gone.
+            let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
         }
     };
     std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
@@ -99,12 +79,7 @@ pub fn serve(
     Ok(())
 }
 
-async fn connection(
-    mut stream: Answering,
-    calls: mpsc::UnboundedSender<Work>,
-    front: Front,
-    unread: Arc<Semaphore>,
-) {
+async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front, unread: Arc<Semaphore>) {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
@@ -117,12 +92,11 @@ async fn connection(
                 pieces = 0;
                 debug!(call = message.name, "Thrift");
                 let (reply, answer) = oneshot::channel();
-                if calls.send(Work::Call(message, reply)).is_err() {
+                if calls.send((message, reply)).await.is_err() {
                     return;
                 }
                 let Ok(answer) = answer.await else { return };
-                let Some(answer) = answer.map(|bytes| Encoded(bytes, calls.clone())) else { continue };
-                let answer = &answer.0;
+                let Some(answer) = answer else { continue };
                 // A client may ask for all entries of a table and not read them.
                 let kib = u32::try_from(answer.len() >> 10).unwrap_or(UNREAD).min(UNREAD);
                 let (Ok(_place), Some(_hold)) = (unread.try_acquire_many(kib), front.hold(answer.len()))
@@ -133,7 +107,7 @@ async fn connection(
                     );
                     return;
                 };
-                let written = tokio::time::timeout(PATIENCE, stream.write_all(answer)).await;
+                let written = tokio::time::timeout(PATIENCE, stream.write_all(&answer)).await;
                 if !matches!(written, Ok(Ok(()))) {
                     return;
                 }
