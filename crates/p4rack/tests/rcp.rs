@@ -437,6 +437,7 @@ pub(crate) fn steps_of(
     let program = std::fs::read_to_string(examples.join(format!("{protocol}.p4"))).unwrap();
     assert!(program.contains(from));
     std::fs::write(directory.join("program.p4"), program.replace(from, to)).unwrap();
+    std::fs::copy(examples.join("header.p4"), directory.join("header.p4")).unwrap();
     let racked = load(&directory.join("RACK.toml"), form, &|_| ());
     std::fs::remove_dir_all(&directory).unwrap();
     racked
