@@ -400,11 +400,11 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
     ];
     static TAGS: [[(u32, u64); 2]; 4] =
         [[(9, 11), (16, 20)], [(9, 12), (16, 20)], [(9, 13), (16, 20)], [(9, 14), (16, 20)]];
-    static UPLINKS: [([(u32, u64); 1], [(u32, u64); 1]); 4] =
-        [([(2, 0)], [(9, 11)]), ([(2, 1)], [(9, 12)]), ([(2, 2)], [(9, 13)]), ([(2, 3)], [(9, 14)])];
+    static UPLINKS: [[(u32, u64); 2]; 4] =
+        [[(2, 0), (9, 11)], [(2, 1), (9, 12)], [(2, 2), (9, 13)], [(2, 3), (9, 14)]];
     entries.extend(TAGS.iter().map(|keys| -> Exact<'_> { ("BaselineEgress.tags", keys, "untagged", &[]) }));
     entries.extend(
-        UPLINKS.iter().map(|(key, port)| -> Exact<'_> { ("BaselineIngress.uplinks", key, "link", port) }),
+        UPLINKS.iter().map(|of| -> Exact<'_> { ("BaselineIngress.uplinks", &of[..1], "link", &of[1..]) }),
     );
     let mut devices = on_tofino("CONGA", &entries);
     // Eighths of 500 Mbit/s in 131 us.
