@@ -6,7 +6,7 @@ use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::TcpListener;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -39,8 +39,36 @@ const UNREAD: u32 = 128 << 10;
 /// Bytes that are read at a time.
 const READ: usize = 16 << 10;
 
-/// A call, and the receiver of the encoded answer. An answer is freed by the thread that made it: an allocator may keep what another frees.
-type Call = (Message, oneshot::Sender<Option<Vec<u8>>>);
+/// Work for the thread that does the calls.
+enum Work {
+    /// A call, and the receiver of the encoded answer.
+    Call(Message, oneshot::Sender<Option<Vec<u8>>>),
+    /// There are answers to be freed.
+    Free,
+}
+
+/// Calls, and answers that are no longer needed. These are freed by the thread that made them, since an allocator may keep what another frees, and
+/// before the next call is done, however many wait.
+#[derive(Clone)]
+struct Worker {
+    work: mpsc::UnboundedSender<Work>,
+    needless: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+/// An answer.
+struct Encoded(Vec<u8>, Worker);
+
+impl Drop for Encoded {
+    fn drop(&mut self) {
+        let Encoded(answer, Worker { work, needless }) = self;
+        lock(needless).push(std::mem::take(answer));
+        let _ = work.send(Work::Free);
+    }
+}
+
+fn lock(needless: &Mutex<Vec<Vec<u8>>>) -> MutexGuard<'_, Vec<Vec<u8>>> {
+    needless.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Serves on a listener until the process ends. An error says why it cannot. Clients that read digests are told where these are published.
 pub fn serve(
@@ -58,11 +86,17 @@ pub fn serve(
     };
     let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
     let mut services = Services::new(LocalSwitch::new(front.local(), notifications), about);
-    let (calls, mut called) = mpsc::channel::<Call>(RULES.connections);
+    // Each connection waits for the answer to its call.
+    let (calls, mut called) = mpsc::unbounded_channel();
+    let worker = Worker { work: calls, needless: Arc::default() };
+    let needless = Arc::clone(&worker.needless);
     let work = move || {
-        while let Some((message, reply)) = called.blocking_recv() {
-            // The client may be gone.
-            let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
+        while let Some(work) = called.blocking_recv() {
+            lock(&needless).clear();
+            if let Work::Call(message, reply) = work {
+                // The client may be gone.
+                let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
+            }
         }
     };
     std::thread::Builder::new().name("thrift".to_string()).spawn(work).map_err(failed)?;
@@ -73,13 +107,13 @@ pub fn serve(
         loop {
             let guarded = admission.accept(&listener).await;
             let unread = Arc::clone(&unread);
-            tokio::spawn(connection(guarded.answering(), calls.clone(), front.clone(), unread));
+            tokio::spawn(connection(guarded.answering(), worker.clone(), front.clone(), unread));
         }
     });
     Ok(())
 }
 
-async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Front, unread: Arc<Semaphore>) {
+async fn connection(mut stream: Answering, worker: Worker, front: Front, unread: Arc<Semaphore>) {
     let (mut bytes, mut pieces) = (Vec::new(), 0);
     loop {
         match decode(&bytes) {
@@ -92,11 +126,12 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Fro
                 pieces = 0;
                 debug!(call = message.name, "Thrift");
                 let (reply, answer) = oneshot::channel();
-                if calls.send((message, reply)).await.is_err() {
+                if worker.work.send(Work::Call(message, reply)).is_err() {
                     return;
                 }
                 let Ok(answer) = answer.await else { return };
-                let Some(answer) = answer else { continue };
+                let Some(answer) = answer.map(|bytes| Encoded(bytes, worker.clone())) else { continue };
+                let answer = &answer.0;
                 // A client may ask for all entries of a table and not read them.
                 let kib = u32::try_from(answer.len() >> 10).unwrap_or(UNREAD).min(UNREAD);
                 let (Ok(_place), Some(_hold)) = (unread.try_acquire_many(kib), front.hold(answer.len()))
@@ -107,7 +142,7 @@ async fn connection(mut stream: Answering, calls: mpsc::Sender<Call>, front: Fro
                     );
                     return;
                 };
-                let written = tokio::time::timeout(PATIENCE, stream.write_all(&answer)).await;
+                let written = tokio::time::timeout(PATIENCE, stream.write_all(answer)).await;
                 if !matches!(written, Ok(Ok(()))) {
                     return;
                 }
