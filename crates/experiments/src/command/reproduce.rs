@@ -153,7 +153,6 @@ pub fn run(args: Args) -> ExitCode {
         list(&EXPERIMENTS, args.format);
         return ExitCode::SUCCESS;
     };
-    let shows_progress = args.format == Format::Text && std::io::stderr().is_terminal();
     // A long run is not to end at a file that cannot be written.
     if let Some(Err(why)) = args.html.as_deref().map(output::writable) {
         report!("p4rack: {why}");
@@ -166,11 +165,7 @@ pub fn run(args: Args) -> ExitCode {
         full_rate: args.full_rate,
         until: args.until.map(|until| Time::ZERO + until),
         map: &mut map,
-        show_progress: &mut |what| {
-            if shows_progress {
-                report!("{what}");
-            }
-        },
+        show_progress: &mut progress(args.format),
     };
     let shown = match experiment.run(&mut lab) {
         Ok(shown) => shown,
@@ -198,6 +193,16 @@ pub fn run(args: Args) -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Shows messages of progress to whoever watches.
+fn progress(format: Format) -> impl FnMut(&str) {
+    let is_watched = format == Format::Text && std::io::stderr().is_terminal();
+    move |what| {
+        if is_watched {
+            report!("{what}");
+        }
+    }
+}
+
 /// Each figure after the other; in JSON a list.
 fn models(
     all: &[&Experiment],
@@ -206,7 +211,6 @@ fn models(
     until: Option<Duration>,
     format: Format,
 ) -> ExitCode {
-    let shows_progress = format == Format::Text && std::io::stderr().is_terminal();
     if figures.is_empty() {
         list(all, format);
         return ExitCode::SUCCESS;
@@ -219,11 +223,7 @@ fn models(
             full_rate: false,
             until: until.map(|until| Time::ZERO + until),
             map: &mut map,
-            show_progress: &mut |what| {
-                if shows_progress {
-                    report!("{what}");
-                }
-            },
+            show_progress: &mut progress(format),
         };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,

@@ -1,6 +1,7 @@
 //! The four ensembles of apps in the emulator, with the flows at the switch that the model plans: Table 3 and the number of cards, a thousand times slower.
 
 use super::gateway::{APPS, BLOCKS, TRAFFIC, failed, gateway, offloaded, solved, throughput};
+use crate::bench::Scratch;
 use crate::reproduce::{Experiment, Lab, Shown};
 use app_allocation::Distribution;
 use base_diag::Diagnostic;
@@ -9,8 +10,7 @@ use p4rack::rack::Racked;
 use p4rack::up::bring_up;
 use rack_emulator::{RunReport, Table};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ensembles",
@@ -170,35 +170,16 @@ fn text(case: Case, resident: &[u64], run: Duration, programs: &Path) -> String 
     text
 }
 
-/// A directory for a rack's files, which is removed at the end.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new() -> std::io::Result<Directory> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("p4rack-ensembles-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path)?;
-        Ok(Directory(path))
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn rack(lab: &mut Lab<'_>, case: Case, resident: &[u64], run: Duration) -> Result<Racked, Vec<Diagnostic>> {
-    let wrong = |why: std::io::Error| failed(&why.to_string());
-    let programs = std::path::absolute(lab.racks.join("../apps")).map_err(wrong)?;
-    let directory = Directory::new().map_err(wrong)?;
+    let wrong = |why: String| failed(&why);
+    let programs = std::path::absolute(lab.racks.join("../apps")).map_err(|why| failed(&why.to_string()))?;
+    let scratch = Scratch::new().map_err(wrong)?;
     for (app, (program, _)) in (1..).zip(PROGRAMS) {
-        std::fs::write(directory.0.join(format!("{program}.toml")), entries(app)).map_err(wrong)?;
+        scratch.write(&format!("{program}.toml"), entries(app).as_bytes()).map_err(wrong)?;
     }
-    std::fs::write(directory.0.join("RACK.toml"), text(case, resident, run, &programs)).map_err(wrong)?;
+    scratch.write("RACK.toml", text(case, resident, run, &programs).as_bytes()).map_err(wrong)?;
     let mut own = Lab {
-        racks: directory.0.clone(),
+        racks: scratch.path().to_path_buf(),
         full_rate: false,
         until: None,
         map: &mut *lab.map,

@@ -8,12 +8,13 @@
 
 use super::fig3::table;
 use super::transfers::{choose_form, times_of};
+use crate::bench::Scratch;
 use crate::reproduce::{Experiment, Lab, Shown};
 use base_diag::Diagnostic;
 use base_diag::codes::emulate::UNREADABLE_FILE;
 use base_time::{Duration, Rng, Time};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "fig3-full",
@@ -47,25 +48,15 @@ const SCHEMES: [(&str, &str, &str, Option<usize>); 5] = [
     ("XCP, limited", "xcp", "xcp/xcp.p4", Some(3)),
 ];
 
-/// A folder of the rack and its entries, removed at the end.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
-    let folder = Folder(std::env::temp_dir().join(format!("p4rack-fig3-{}", std::process::id())));
+    let wrong = |why: String| vec![Diagnostic::error(UNREADABLE_FILE, why)];
+    let scratch = Scratch::new().map_err(wrong)?;
     let until = lab.until.unwrap_or(Time::ZERO + UNTIL);
     let mut all = vec![];
     for (name, kind, program, twin) in SCHEMES {
-        write(&folder.0, kind, &lab.racks.join(program)).map_err(|error| {
-            vec![Diagnostic::error(UNREADABLE_FILE, format!("{}: {error}", folder.0.display()))]
-        })?;
+        write(&scratch, kind, &lab.racks.join(program)).map_err(wrong)?;
         (lab.show_progress)(&format!("{name}: the rack is read"));
-        let racked = lab.changed(&folder.0.join("RACK.toml").to_string_lossy(), &|rack| {
+        let racked = lab.changed(&scratch.path().join("RACK.toml").to_string_lossy(), &|rack| {
             if kind != "tcp" {
                 choose_form(rack, "FABRIC");
                 choose_form(rack, if twin.is_none() { "EXACT" } else { "" });
@@ -88,17 +79,16 @@ fn ms(time: Time) -> f64 {
 }
 
 /// Writes RACK.toml, and the entries of each switch.
-fn write(folder: &Path, kind: &str, program: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let program = program.canonicalize()?;
+fn write(scratch: &Scratch, kind: &str, program: &Path) -> Result<(), String> {
+    let program = program.canonicalize().map_err(|why| format!("`{}`: {why}", program.display()))?;
     let switches: Vec<Switch> = [(Tier::Tor, TORS), (Tier::Aggregation, AGGREGATION), (Tier::Core, CORES)]
         .into_iter()
         .flat_map(|(tier, count)| (0..count).map(move |number| Switch { tier, number }))
         .collect();
     for switch in &switches {
-        std::fs::write(folder.join(format!("{}.stf", switch.name())), switch.entries(kind != "tcp"))?;
+        scratch.write(&format!("{}.stf", switch.name()), switch.entries(kind != "tcp").as_bytes())?;
     }
-    std::fs::write(folder.join("RACK.toml"), rack(kind, &program, &switches))
+    scratch.write("RACK.toml", rack(kind, &program, &switches).as_bytes()).map(drop)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
