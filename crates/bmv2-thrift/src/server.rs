@@ -6,7 +6,8 @@ use bmv2::wire::{Message, decode, encode};
 use bmv2::{About, Services};
 use p4runtime_grpc::{Admission, Answering, Front, Rules};
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -52,7 +53,7 @@ enum Work {
 #[derive(Clone)]
 struct Worker {
     work: mpsc::UnboundedSender<Work>,
-    needless: Arc<Mutex<Vec<Vec<u8>>>>,
+    needless: Sender<Vec<u8>>,
 }
 
 /// An answer.
@@ -61,13 +62,9 @@ struct Encoded(Vec<u8>, Worker);
 impl Drop for Encoded {
     fn drop(&mut self) {
         let Encoded(answer, Worker { work, needless }) = self;
-        lock(needless).push(std::mem::take(answer));
+        let _ = needless.send(std::mem::take(answer));
         let _ = work.send(Work::Free);
     }
-}
-
-fn lock(needless: &Mutex<Vec<Vec<u8>>>) -> MutexGuard<'_, Vec<Vec<u8>>> {
-    needless.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Serves on a listener until the process ends. An error says why it cannot. Clients that read digests are told where these are published.
@@ -88,11 +85,11 @@ pub fn serve(
     let mut services = Services::new(LocalSwitch::new(front.local(), notifications), about);
     // Each connection waits for the answer to its call.
     let (calls, mut called) = mpsc::unbounded_channel();
-    let worker = Worker { work: calls, needless: Arc::default() };
-    let needless = Arc::clone(&worker.needless);
+    let (sender, needless) = std::sync::mpsc::channel();
+    let worker = Worker { work: calls, needless: sender };
     let work = move || {
         while let Some(work) = called.blocking_recv() {
-            lock(&needless).clear();
+            needless.try_iter().for_each(drop);
             if let Work::Call(message, reply) = work {
                 // The client may be gone.
                 let _ = reply.send(services.handle(&message).map(|answer| encode(&answer)));
