@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in ["WriteRequest", "ReadRequest", "SetForwardingPipelineConfigRequest"] {
         server = server.extern_path(format!(".p4.v1.{name}"), format!("crate::service::Raw{name}"));
     }
-    for name in ["SteerRequest", "TraceRequest", "MergeRequest"] {
+    for name in ["SteerRequest", "TraceRequest", "MergeRequest", "SampleRequest"] {
         server = server.extern_path(format!(".p4rack.v1.{name}"), format!("crate::service::Raw{name}"));
     }
     server

@@ -7,14 +7,14 @@ use base_time::{Duration, Time};
 use bmv2_thrift::Notifications;
 use controller::{Answer, Ask, Call, DeviceId, Heard, Reply, Ticket};
 use crossbeam_channel::{Receiver, select};
-use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec};
+use dataplane_ports::{Lanes, Passed, Path, Paused, PortSpec, Sampler, Sampling};
 use device_control::{
     Event, Metric, PORT_HAND_OVERS, PORT_LOST, PORT_RECEIVED, PORT_SENT, Served, exposition,
 };
 use p4runtime_grpc::{Command, Found, Front, Hold, Link, Pieces, Queued, Status, Streams};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4rack::v1::{Port, ShowResponse, TraceResponse};
+use p4runtime_proto::p4rack::v1::{Port, Sample, SampleRequest, SampleResponse, ShowResponse, TraceResponse};
 use state_etcd::Leading;
 use state_file::Keeper;
 use state_journal::Waiting;
@@ -73,6 +73,8 @@ pub(crate) struct Owner {
     keeper: Option<Keeper>,
     /// Leadership among the controllers of a state in etcd. It ends when everything is saved.
     leading: Option<Leading>,
+    /// Frames for the controller, of those that lanes pass on.
+    sampler: Sampler,
     /// Publisher of digests for BMv2's clients.
     notifications: Option<Notifications>,
     /// Replies that wait until the writes before them are saved.
@@ -215,6 +217,7 @@ impl Owner {
             memory,
             keeper,
             leading,
+            sampler: Sampler::default(),
             notifications: None,
             unkept: Waiting::default(),
         }
@@ -473,6 +476,7 @@ impl Owner {
             Command::Merge(election, frame, reply) => {
                 return self.call("Merge", Call::Merge(election, frame), Caller::Merged(reply), streams);
             }
+            Command::Sample(request, reply) => return drop(reply.send(self.sample(request))),
             Command::Show(reply) => {
                 let metrics = device_control::metrics(self.metrics(streams));
                 let ports = self.ports();
@@ -509,8 +513,34 @@ impl Owner {
     /// Executes work that a lane leaves to the switch.
     fn passed(&mut self, one: Passed, streams: &mut Streams) {
         let now = self.now();
+        let sample = match &one {
+            Passed::Frame(port, _, frame) => self.sampler.comes(*port, frame),
+            Passed::ForControllers(_) | Passed::Link(..) => None,
+        };
         let events = pass(&mut *self.switch, &self.lanes, now, one);
+        if let Some(sample) = sample {
+            let left = events.iter().filter_map(|event| match event {
+                Event::Frame(port, _) => Some(*port),
+                _ => None,
+            });
+            self.sampler.add(sample, left);
+        }
         self.perform(events, streams);
+    }
+
+    /// Frames that have come in since the last call, for the device's controller.
+    fn sample(&mut self, request: SampleRequest) -> Result<SampleResponse, Status> {
+        let SampleRequest { election_id, every, uncounted_ports } = request;
+        self.switch.answers().may_sample(election_id.as_ref())?;
+        let sampling = Sampling { every, uncounted: uncounted_ports.into_iter().collect() };
+        let all = [self.lanes.sample(&sampling), self.sampler.take(&sampling)];
+        let frames = all.iter().map(|sampled| sampled.frames).sum();
+        let sample = |sample: dataplane_ports::Sample| {
+            let dataplane_ports::Sample { port, frame, left } = sample;
+            Sample { port, frame, left }
+        };
+        let samples = all.into_iter().flat_map(|sampled| sampled.samples).map(sample).collect();
+        Ok(SampleResponse { frames, samples })
     }
 
     /// Begins a call. If it needs a program to be compiled, that happens on another thread first, so that frames pass meanwhile.
@@ -694,7 +724,8 @@ impl Owner {
             | Heard::Stream(_)
             | Heard::Pushed(_)
             | Heard::Counted(_)
-            | Heard::Groups(_) => {}
+            | Heard::Groups(_)
+            | Heard::Sampled(_) => {}
         }
     }
 

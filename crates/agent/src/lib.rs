@@ -505,13 +505,14 @@ fn owner(
         }
         Switch::Remote(mut program, agents) => {
             let (flows, views) = (std::mem::take(&mut program.flows), std::mem::take(&mut program.views));
+            let resizing = program.resizing.take();
             if let Some(port) = ports.numbers().next() {
                 return Err(failed(format!("port {port}: ports are attached at the agents")));
             }
             let (splitter, updates) = splitter(*program, maker, false)?;
             let addresses = agents.into_iter().map(|agent| agent.address).collect();
             let rack = RemoteRack::new(splitter, addresses, device_id, epoch).fresh(fresh).audit(audit);
-            let rack = rack.with_flows(flows);
+            let rack = rack.with_flows(flows).planned_by(resizing);
             (with_views(Box::new(rack), device_id, views), Some(updates))
         }
     };

@@ -17,7 +17,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigRequest, StreamMessageRequest, WriteRequest,
     stream_message_response::Update as ResponseUpdate,
 };
-use p4runtime_proto::p4rack::v1::{MergeRequest, SteerRequest, TraceRequest};
+use p4runtime_proto::p4rack::v1::{MergeRequest, SampleRequest, SteerRequest, TraceRequest};
 use p4runtime_proto::{Message, from_text, to_binary};
 use std::net::SocketAddr;
 use std::sync::mpsc::channel;
@@ -252,7 +252,7 @@ fn rng_pick(at: u64, all: &[String]) -> &str {
 fn call(rng: &mut Rng) -> (&'static str, Vec<u8>) {
     let (id, many) = (rng.below(5), rng.below(300) as usize);
     let head = format!("device_id: {} election_id {{ low: {id} }}", rng.below(2));
-    match rng.below(13) {
+    match rng.below(14) {
         0 => {
             let update = "updates { type: INSERT entity { table_entry { table_id: 1 } } } ";
             (
@@ -322,6 +322,11 @@ fn call(rng: &mut Rng) -> (&'static str, Vec<u8>) {
         11 => {
             let text = format!("election_id {{ low: {id} }} frame: \"abcdefgh\"");
             ("/p4rack.v1.Rack/Merge", broken::<MergeRequest>(rng, &text))
+        }
+        12 => {
+            let every = [0, 1, 3, u64::MAX][rng.below(4) as usize];
+            let text = format!("election_id {{ low: {id} }} every: {every} uncounted_ports: 1");
+            ("/p4rack.v1.Rack/Sample", broken::<SampleRequest>(rng, &text))
         }
         _ => ("/p4.v1.P4Runtime/Nothing", vec![0; many]),
     }

@@ -152,6 +152,8 @@ impl<B: Builder> Agent<B> {
                 effects.extend(push.map(Effect::Push));
                 return (None, effects);
             }
+            // The owner of the device has its frames.
+            Ask::Sample { .. } => return (None, effects),
             Ask::PacketOut(packet) => {
                 effects.extend(self.say(Asked::Packet(packet)));
                 return (None, effects);

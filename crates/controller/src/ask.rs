@@ -6,7 +6,7 @@ use p4runtime_proto::p4::v1::{
     DigestListAck, Entity, ForwardingPipelineConfig, PacketOut, StreamMessageResponse, Update,
 };
 use p4runtime_proto::p4rack::v1::steer_request::ChangeGroup;
-use p4runtime_proto::p4rack::v1::{Group, Hop, Metric, TraceRequest};
+use p4runtime_proto::p4rack::v1::{Group, Hop, Metric, SampleResponse, TraceRequest};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
 
@@ -40,6 +40,13 @@ pub enum Ask {
     /// About registers with copies on several devices, as bytes ([`flow_control::merge::ToDevice`]). It has no answer: the agent may say
     /// something by itself ([`Effect::Push`](crate::Effect::Push)). It may come late, twice or never.
     Merge(Vec<u8>),
+    /// Report frames that have come in ([`Heard::Sampled`]). It has no answer that is waited for, and may be lost.
+    Sample {
+        /// One frame of so many is reported from now on. 0: none.
+        every: u64,
+        /// Frames from these ports do not count.
+        uncounted: Vec<u32>,
+    },
     /// Hold frames from outside, for at most this time or until [`Ask::Release`]; hand-overs continue. When the time is
     /// over, the frames are admitted, and a program saved by then is not committed any more.
     Hold(Option<Duration>),
@@ -113,4 +120,6 @@ pub enum Heard {
     Counted(Vec<Metric>),
     /// Groups of servers that the device leads packets to.
     Groups(Vec<Group>),
+    /// Frames that have come in at the device since the last report.
+    Sampled(SampleResponse),
 }

@@ -6,6 +6,7 @@ use crate::leaving::Leaving;
 use crate::outlet::{Ports, Sources};
 use crate::path::{Passed, Path};
 use crate::port::{Source, Wait};
+use crate::sampler::{Sample, Sampler};
 use base_time::{Duration, Time};
 use control_writes::PortCount;
 use crossbeam_channel::Sender;
@@ -18,7 +19,7 @@ use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
-use target_native::{Fate, Turns, Worker};
+use target_native::{Fate, Packet, Turns, Worker};
 
 /// Maximum number of ports with separate counts: programs may send to any number.
 const MOST_PORTS: usize = 1024;
@@ -61,6 +62,8 @@ pub(crate) struct State {
     pub(crate) counts: ByPort<PortCount>,
     /// See [`Lanes::hand_overs`](crate::Lanes::hand_overs).
     pub(crate) hand_overs: ByPort<u64>,
+    /// Frames for the controller.
+    pub(crate) sampler: Sampler,
     /// Port states as reported to the owner: a port is up until it is reported down.
     pub(crate) links: ByPort<bool>,
     /// Change for the lane's next round.
@@ -400,16 +403,35 @@ impl Lane {
 
     /// Runs the received frames, and sends the results.
     fn run_batch(&mut self, state: &mut State) {
-        let State { runs: Some(Runs { worker, path, .. }), .. } = state else { return };
+        let State { runs: Some(Runs { worker, path, .. }), sampler, .. } = state else { return };
         if self.batch.is_empty() {
             return self.came_by.clear();
         }
         let (now, cpu, came) = (self.now(), path.cpu_port, self.batch.came());
+        let samples = match sampler.is_on() {
+            true => sampled(sampler, &self.batch.packets()[..came]),
+            false => vec![],
+        };
         let outputs = worker.process(&mut self.batch.packets()[..came], now);
+        for (at, sample) in samples {
+            let sent = match self.batch.packets()[at].fate() {
+                Fate::Sent(to) => Some(to),
+                Fate::Elsewhere | Fate::Dropped => None,
+            };
+            let made = outputs.iter().zip(worker.came_of()).filter(|(_, of)| **of == at);
+            sampler.add(sample, sent.into_iter().chain(made.map(|(output, _)| output.port)));
+        }
         let mut others = outputs.into_iter().zip(worker.came_of().to_vec()).peekable();
         // It ended the batch, so it came by the last port.
         let long = self.batch.take_long().zip(self.came_by.last());
-        let of_long = long.map(|(frame, (port, _))| worker.frame(*port, &frame, now));
+        let of_long = long.map(|(frame, (port, _))| {
+            let sample = sampler.comes(*port, &frame);
+            let outputs = worker.frame(*port, &frame, now);
+            if let Some(sample) = sample {
+                sampler.add(sample, outputs.iter().map(|output| output.port));
+            }
+            outputs
+        });
         let mut next = 0;
         while let Some((at, fate)) = self.leave_by_ports(cpu, next..came) {
             next = at + 1;
@@ -501,6 +523,13 @@ impl Lane {
         self.batch.clear();
         next
     }
+}
+
+/// The frames of a batch that are kept, each with its position.
+fn sampled(sampler: &mut Sampler, packets: &[Packet]) -> Vec<(usize, Sample)> {
+    let sample =
+        |(at, packet): (usize, &Packet)| Some((at, sampler.comes(packet.in_port(), packet.frame())?));
+    packets.iter().enumerate().filter_map(sample).collect()
 }
 
 /// Registers the file of a source, so that its frames wake the lane.

@@ -6,6 +6,7 @@ use crate::lane::{Change, Lane, State, Turn};
 use crate::link::Links;
 use crate::outlet::Ports;
 use crate::path::{Passed, Path};
+use crate::sampler::{Sampled, Sampling};
 use crate::spec::{PortError, PortSpec};
 use control_writes::PortCount;
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -155,6 +156,17 @@ impl Lanes {
                 sum.received += count.received;
                 sum.sent += count.sent;
             }
+        }
+        all
+    }
+
+    /// Some of the frames that lanes have run since the last call; which ones from now on.
+    pub fn sample(&self, sampling: &Sampling) -> Sampled {
+        let mut all = Sampled::default();
+        for (turn, _) in &self.lanes {
+            let Sampled { frames, samples } = turn.state.lock().sampler.take(sampling);
+            all.frames += frames;
+            all.samples.extend(samples);
         }
         all
     }

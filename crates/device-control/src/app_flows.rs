@@ -103,6 +103,9 @@ struct Popularity {
     ends: Time,
     /// Flows at helpers with many packets in the last window.
     reported: Vec<(Flow, u64)>,
+    /// Whether packets have been counted since the last window, if an agent of another process reports them: without a report, nothing is known
+    /// of the window. None if they are counted here.
+    has_counted: Option<bool>,
 }
 
 impl AppFlows {
@@ -124,7 +127,13 @@ impl AppFlows {
             let traffic = of.share.as_ref().map(|share| share.traffic.clone());
             let counts = Popular::new(&of.program, &of.keys, of.options(), &promotion, traffic)?;
             let ends = Time::ZERO + promotion.window;
-            Ok::<_, Vec<Diagnostic>>(Popularity { counts, promotion, ends, reported: vec![] })
+            Ok::<_, Vec<Diagnostic>>(Popularity {
+                counts,
+                promotion,
+                ends,
+                reported: vec![],
+                has_counted: None,
+            })
         });
         let popularity = popularity.transpose()?;
         let new = of.hold.clone().map(|hold| {
@@ -161,9 +170,19 @@ impl AppFlows {
         self.popularity.as_ref().map(|popularity| &popularity.counts)
     }
 
-    /// From now on, no packets are counted, and no flow moves because of them.
-    pub(crate) fn count_nothing(&mut self) {
-        self.popularity = None;
+    /// From now on, reports of the switch's agent are counted, and windows end with them. Length of the windows, and the ports whose frames do not
+    /// count; none if popular flows are not promoted.
+    pub(crate) fn count_by_reports(&mut self) -> Option<(Duration, Vec<Port>)> {
+        let popularity = self.popularity.as_mut()?;
+        popularity.has_counted = Some(false);
+        Some((popularity.promotion.window, popularity.promotion.inside.clone()))
+    }
+
+    /// A report has been counted.
+    pub(crate) fn has_counted(&mut self) {
+        if let Some(popularity) = &mut self.popularity {
+            popularity.has_counted = Some(true);
+        }
     }
 
     /// Flows that fit the switch.
@@ -194,7 +213,8 @@ impl AppFlows {
     /// When something is to be done that nobody asks for.
     pub fn next_time(&self) -> Option<Time> {
         let asked = self.yet.front().map(|(at, ..)| *at);
-        let window = self.popularity.as_ref().map(|popularity| popularity.ends);
+        let counts = self.popularity.as_ref().filter(|popularity| popularity.has_counted != Some(false));
+        let window = counts.map(|popularity| popularity.ends);
         let new = self.new.as_ref().and_then(NewFlows::deadline);
         asked.into_iter().chain(window).chain(new).chain(self.moves.deadline()).min()
     }
@@ -301,9 +321,10 @@ impl AppFlows {
 
     /// Compares the packets of flows, if the window is over.
     fn end_window(&mut self, now: Time) {
-        let Some(popularity) = self.popularity.as_mut().filter(|popularity| popularity.ends <= now) else {
-            return;
-        };
+        let is_over =
+            |popularity: &&mut Popularity| popularity.ends <= now && popularity.has_counted != Some(false);
+        let Some(popularity) = self.popularity.as_mut().filter(is_over) else { return };
+        popularity.has_counted = popularity.has_counted.map(|_| false);
         let window = popularity.promotion.window;
         while popularity.ends <= now {
             popularity.ends += window;

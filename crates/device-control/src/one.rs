@@ -346,6 +346,10 @@ impl Answers for OneSwitch {
         self.server.may_write(head)
     }
 
+    fn may_sample(&self, election: Option<&Uint128>) -> Result<(), Status> {
+        self.server.may_steer(election)
+    }
+
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {
         self.server.may_set_config(head)
     }

@@ -86,17 +86,28 @@ impl Popular {
     }
 
     /// A frame has come in, and what has become of it leaves by these ports.
-    pub fn count(&self, port: Port, frame: &[u8], mut left: impl Iterator<Item = Port>, now: Time) {
+    pub fn count(&self, port: Port, frame: &[u8], left: impl Iterator<Item = Port>, now: Time) {
+        self.count_all((port, frame), left, 1, now);
+    }
+
+    /// The same of so many `packets`, of which this is one.
+    pub(crate) fn count_all(
+        &self,
+        (port, frame): (Port, &[u8]),
+        mut left: impl Iterator<Item = Port>,
+        packets: u64,
+        now: Time,
+    ) {
         let counts = &mut *self.counts();
         if counts.traffic.as_ref().is_some_and(|traffic| !traffic.has(port, frame)) {
             return;
         }
-        counts.packets += 1;
+        counts.packets += packets;
         let flow = counts.classifier.flow(port, frame);
         let name = flow_bytes(&flow);
         let helper = left.find_map(|port| counts.helpers.get(&port));
         if let Some(sketch) = helper.and_then(|at| counts.sketches.get_mut(*at)) {
-            return sketch.count(&flow, &name);
+            return sketch.add(&flow, &name, packets);
         }
         // The count of its helper is continued here: estimates of both kinds are compared.
         let before = || counts.sketches.iter().map(|sketch| sketch.estimate(&name)).max().unwrap_or(0);
@@ -106,7 +117,7 @@ impl Popular {
             Entry::Vacant(new) if has_room => new.insert(Resident { packets: before(), last: now }),
             Entry::Vacant(_) => return,
         };
-        resident.packets += 1;
+        resident.packets += packets;
         resident.last = now;
     }
 

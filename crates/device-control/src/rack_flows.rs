@@ -14,17 +14,19 @@ use super::new_flows::Comes;
 use super::pinned_tables::{Found, found};
 use super::{AppFlows, End, Held, Metric, Moved, Replanned, Resizing, Side, Splitter};
 use base_time::{Duration, Time};
-use controller::{Call, Controller, Reply, Rollout, Steer, Ticket};
+use controller::{Ask, Call, Controller, DeviceId, Reply, Rollout, Steer, Ticket};
 use dataplane_api::Output;
 use flow_control::flows::Place;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
 use p4runtime_proto::p4::v1::{Entity, Uint128, Update, WriteRequest};
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
-use p4runtime_proto::p4rack::v1::{FlowShard, PinnedApp, PinnedFlow, pinned_flow::Part};
+use p4runtime_proto::p4rack::v1::{
+    FlowShard, PinnedApp, PinnedFlow, Sample, SampleResponse, pinned_flow::Part,
+};
 use p4runtime_server::{Ahead, Status};
 use pinned_flows::{Flow, shown};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Weak};
 
 /// Tickets of calls that are neither clients' nor moves'.
@@ -32,6 +34,13 @@ const FIRST_TICKET: u64 = 1 << 62;
 
 /// A call that could not be done is made again after so long.
 const AGAIN: Duration = Duration::from_ms(10);
+
+/// Times between two reports of an agent.
+const SHORTEST: Duration = Duration::from_ms(10);
+const LONGEST: Duration = Duration::from_s(1);
+
+/// Frames of a report, about.
+const SAMPLES: u64 = 512;
 
 /// Flows that are shown.
 const MOST_SHOWN: usize = 1000;
@@ -63,6 +72,20 @@ pub(super) struct RackFlows {
     replans: Replans,
     /// Outcomes of these for people, since the last call.
     reported: Vec<String>,
+    /// Reports of the switches' agents, if the devices are other processes.
+    sampling: Option<BTreeMap<DeviceId, Sampling>>,
+}
+
+/// Request to the agent of a switch for frames.
+struct Sampling {
+    /// When it is asked next.
+    due: Time,
+    /// Between two requests.
+    interval: Duration,
+    /// One frame of so many.
+    every: u64,
+    /// Ports that lead to other devices.
+    uncounted: Vec<u32>,
 }
 
 /// Plans of flows by their end.
@@ -110,13 +133,55 @@ impl RackFlows {
             keeps_flows: false,
             replans: Replans::default(),
             reported: vec![],
+            sampling: None,
         }
     }
 
-    /// The same where nobody counts packets: flows move by request alone.
-    pub fn by_request(mut self) -> RackFlows {
-        self.apps.iter_mut().for_each(AppFlows::count_nothing);
+    /// The same where agents of other processes report frames, by which flows are counted.
+    pub fn by_samples(mut self) -> RackFlows {
+        let mut all: BTreeMap<DeviceId, Sampling> = BTreeMap::new();
+        for app in &mut self.apps {
+            let Some((window, inside)) = app.count_by_reports() else { continue };
+            let interval = window.clamp(SHORTEST, LONGEST);
+            let new = Sampling { due: Time::ZERO, interval, every: 1, uncounted: inside };
+            let switch = DeviceId(app.switch.0 as usize);
+            let of = all.entry(switch).or_insert(new);
+            of.interval = of.interval.min(interval);
+        }
+        self.sampling = Some(all);
         self
+    }
+
+    /// Requests to agents that are due.
+    pub fn asks(&mut self, now: Time) -> Vec<(DeviceId, Ask)> {
+        let is_running = matches!(self.phase, Phase::Running);
+        let mut asks = vec![];
+        for (device, of) in self.sampling.iter_mut().flatten().filter(|_| is_running) {
+            if of.due <= now {
+                of.due = now + of.interval;
+                asks.push((*device, Ask::Sample { every: of.every, uncounted: of.uncounted.clone() }));
+            }
+        }
+        asks
+    }
+
+    /// An agent has reported frames.
+    pub fn sampled(&mut self, now: Time, device: DeviceId, report: SampleResponse) {
+        let Some(of) = self.sampling.as_mut().and_then(|all| all.get_mut(&device)) else { return };
+        let SampleResponse { frames, samples } = report;
+        of.every = frames.div_ceil(SAMPLES).max(1);
+        // Each sample stands for those between it and the next one.
+        let count = samples.len() as u64;
+        let packets = (frames + count / 2).checked_div(count).unwrap_or(0).max(1);
+        for app in self.apps.iter_mut().filter(|app| app.switch.0 as usize == device.0) {
+            let Some(popular) = app.popular() else { continue };
+            for Sample { port, frame, left } in &samples {
+                if popular.counts_from(*port) {
+                    popular.count_all((*port, frame), left.iter().copied(), packets, now);
+                }
+            }
+            app.has_counted();
+        }
     }
 
     /// Another plan gives apps other numbers of flows when their shares of the traffic change: those with [`AppFlows::popular`], in order.
@@ -355,7 +420,8 @@ impl RackFlows {
             Phase::Running => {
                 let plan =
                     self.resizing.as_ref().filter(|_| self.prepared.is_none()).and_then(Resizing::next_time);
-                self.apps.iter().filter_map(AppFlows::next_time).chain(plan).min()
+                let samples = self.sampling.iter().flatten().map(|(_, of)| of.due);
+                self.apps.iter().filter_map(AppFlows::next_time).chain(plan).chain(samples).min()
             }
             Phase::NoProgram | Phase::Off(_) | Phase::Clearing { .. } => None,
         }

@@ -2,13 +2,13 @@
 //! to agents leave as [`Event::Ask`], their messages arrive as [`Heard`].
 
 use super::rack_flows::RackFlows;
-use super::{Answers, AppFlows, Event, Metric, Served, Splitter, metric, show};
+use super::{Answers, AppFlows, Event, Metric, Resizing, Served, Splitter, metric, show};
 use base_time::{Duration, Time};
 use controller::{Call, Controller, DeviceId, Heard, Output, Reply, Ticket, Timing};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::StreamMessageRequest;
 use p4runtime_proto::p4rack::v1::{Group, Metric as Counted, ShowResponse, show_response::State};
-use p4runtime_server::{Pieces, Status, StreamId};
+use p4runtime_server::{Ahead, Pieces, Status, StreamId};
 use state_journal::Batch;
 use std::collections::BTreeSet;
 
@@ -88,10 +88,19 @@ impl RemoteRack {
         }
     }
 
-    /// The same with the flows of its apps, which move by request: their packets are not counted.
+    /// The same with the flows of its apps, which may move.
     #[must_use]
     pub fn with_flows(self, flows: Vec<AppFlows>) -> RemoteRack {
-        RemoteRack { flows: RackFlows::of(flows).map(RackFlows::by_request), ..self }
+        RemoteRack { flows: RackFlows::of(flows).map(RackFlows::by_samples), ..self }
+    }
+
+    /// The same, with a plan of these flows that is made again when apps have other shares of the traffic.
+    #[must_use]
+    pub fn planned_by(mut self, resizing: Option<Resizing>) -> RemoteRack {
+        if let (Some(flows), Some(resizing)) = (&mut self.flows, resizing) {
+            flows.plan_by(resizing);
+        }
+        self
     }
 
     /// Starts as if the devices were empty: entities written by controllers are erased.
@@ -165,6 +174,8 @@ impl RemoteRack {
         let is_known = self.is_known();
         let Some(flows) = &mut self.flows else { return false };
         let calls = if is_known { flows.calls(now, &self.controller) } else { vec![] };
+        let asks = if is_known { flows.asks(now) } else { vec![] };
+        events.extend(asks.into_iter().map(|(device, ask)| Event::Ask(device, None, ask)));
         let replies = flows.take_replies();
         events.extend(replies.into_iter().map(|(ticket, reply)| Event::Reply(ticket, reply)));
         let is_busy = !calls.is_empty();
@@ -291,6 +302,14 @@ impl Served for RemoteRack {
         flows.into_iter().chain(self.controller.deadline()).min()
     }
 
+    fn take_work(&mut self) -> Option<Ahead> {
+        self.flows.as_mut().and_then(RackFlows::take_work)
+    }
+
+    fn take_reported(&mut self) -> Vec<String> {
+        self.flows.as_mut().map_or(vec![], RackFlows::take_reported)
+    }
+
     fn heard(&mut self, now: Time, device: DeviceId, heard: Heard) -> Vec<Event> {
         let outputs = match heard {
             Heard::Here if self.superseded => {
@@ -321,6 +340,12 @@ impl Served for RemoteRack {
             Heard::Counted(metrics) => {
                 if let Some(counted) = self.counted.get_mut(device.0) {
                     *counted = metrics;
+                }
+                vec![]
+            }
+            Heard::Sampled(report) => {
+                if let Some(flows) = &mut self.flows {
+                    flows.sampled(now, device, report);
                 }
                 vec![]
             }

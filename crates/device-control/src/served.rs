@@ -4,9 +4,10 @@ use super::{Metric, Splitter};
 use base_time::{Duration, Time};
 use controller::{Ask, AskId, Call, Controller, DeviceId, Heard, Reply, Ticket};
 use device::v1model::Calculation;
+use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
-    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
+    SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, Uint128, WriteRequest,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use p4runtime_server::{Ahead, Status, StreamId};
@@ -32,6 +33,9 @@ pub enum Event {
 pub trait Answers {
     /// Checks whether the sender of a `Write` may make it. The updates are not needed.
     fn may_write(&self, head: &WriteRequest) -> Result<(), Status>;
+
+    /// Checks whether a controller with this election id may have frames of the device.
+    fn may_sample(&self, election: Option<&Uint128>) -> Result<(), Status>;
 
     /// Checks whether the sender of a `SetForwardingPipelineConfig` may make it. The config is not needed.
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status>;
@@ -170,6 +174,11 @@ pub trait Served {
 impl Answers for Controller<Splitter> {
     fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
         self.may_write(head)
+    }
+
+    /// Frames are the devices'.
+    fn may_sample(&self, _: Option<&Uint128>) -> Result<(), Status> {
+        Err(Status::new(Code::Unimplemented, "only a device's agent has its frames"))
     }
 
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {

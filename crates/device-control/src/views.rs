@@ -18,7 +18,7 @@ use p4runtime_proto::p4::v1::get_forwarding_pipeline_config_request::ResponseTyp
 use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, Entity, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, Role, SetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse,
-    TableEntry, WriteRequest, stream_error::Details, stream_message_request::Update as Said,
+    TableEntry, Uint128, WriteRequest, stream_error::Details, stream_message_request::Update as Said,
     stream_message_response::Update,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
@@ -239,6 +239,10 @@ impl Answers for Views {
         let (role, device_id) = (self.views[at].role(&head.role), self.device);
         let head = WriteRequest { device_id, role, election_id: head.election_id, ..WriteRequest::default() };
         self.inner.answers().may_write(&head)
+    }
+
+    fn may_sample(&self, election: Option<&Uint128>) -> Result<(), Status> {
+        self.inner.answers().may_sample(election)
     }
 
     fn may_set_config(&self, head: &SetForwardingPipelineConfigRequest) -> Result<(), Status> {

@@ -50,10 +50,16 @@ impl<F: Clone + Ord> Sketch<F> {
 
     /// A packet of a flow; `name` are bytes by which flows differ.
     pub fn count(&mut self, flow: &F, name: &[u8]) {
+        self.add(flow, name, 1);
+    }
+
+    /// So many packets of a flow.
+    pub fn add(&mut self, flow: &F, name: &[u8], packets: u64) {
+        let packets = u32::try_from(packets).unwrap_or(u32::MAX);
         let (Shape { rows, columns }, mut least) = (self.shape, u32::MAX);
         for row in 0..rows {
             let cell = &mut self.cells[row * columns + column(row, name, columns)];
-            *cell = cell.saturating_add(1);
+            *cell = cell.saturating_add(packets);
             least = least.min(*cell);
         }
         let estimate = u64::from(least);

@@ -4,17 +4,18 @@
 use crate::moves::HOSTS;
 use crate::moves::apps::APPS;
 use crate::running_flows::{Scene, apply, change, move_flow, of, update, write};
+use app_trials::frames::{Flow, UDP, packet};
 use base_time::{Duration, Rng, Time};
 use controller::{Agent, Answer, Ask, AskId, Call, DeviceId, Effect, Heard, Reply, Ticket};
 use device_control::{Event, Maker, RemoteRack, Served, Splitter, wires};
-use p4rack::flows;
 use p4rack::rack::Racked;
+use p4rack::{flows, replan};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     MasterArbitrationUpdate, StreamMessageRequest, Uint128, stream_message_request::Update as Asked,
 };
-use p4runtime_proto::p4rack::v1::PinnedApp;
+use p4runtime_proto::p4rack::v1::{PinnedApp, Sample, SampleResponse};
 use p4runtime_server::{Status, StreamId};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -52,6 +53,11 @@ struct World<'r> {
     /// Writes to agents that break the connection, of a thousand.
     breaks: u64,
     hand_overs: u64,
+    /// The switch's agent reports frames.
+    reports: bool,
+    samples: Vec<Sample>,
+    /// Changes that the rack has made by itself.
+    reported: Vec<String>,
 }
 
 fn rack_of(racked: &Racked, maker: &Maker) -> RemoteRack {
@@ -62,7 +68,8 @@ fn rack_of(racked: &Racked, maker: &Maker) -> RemoteRack {
         splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
     let flows = flows::app_flows(racked, 0).unwrap_or_else(|found| panic!("{found:#?}"));
     let addresses = app.placement.devices.iter().map(ToString::to_string).collect();
-    RemoteRack::new(splitter, addresses, 1, 0).with_flows(flows)
+    let resizing = replan::resizing_of(&racked.rack, app, &flows);
+    RemoteRack::new(splitter, addresses, 1, 0).with_flows(flows).planned_by(resizing)
 }
 
 impl<'r> World<'r> {
@@ -87,6 +94,9 @@ impl<'r> World<'r> {
             rng: Rng::new(seed).split("agents"),
             breaks: 0,
             hand_overs: 0,
+            reports: false,
+            samples: vec![],
+            reported: vec![],
         };
         world.begin();
         world
@@ -184,8 +194,14 @@ impl<'r> World<'r> {
                     _ => {}
                 }
             }
+            // Threads are fast here.
+            if let Some(work) = self.rack.take_work() {
+                work();
+                events.extend(self.rack.tick(self.now));
+                continue;
+            }
             if !self.rack.is_busy() {
-                return;
+                return self.reported.extend(self.rack.take_reported());
             }
             events.extend(self.rack.go_on(self.now));
         }
@@ -224,6 +240,15 @@ impl<'r> World<'r> {
                     let lost = id.map(|id| Mail::ToController(Heard::Answer(id, Answer::Lost)));
                     lost.into_iter().for_each(|mail| self.later(device, Duration::ZERO, mail));
                     return self.shut(device);
+                }
+                if matches!(ask, Ask::Sample { .. }) {
+                    if self.reports {
+                        let samples = std::mem::take(&mut self.samples);
+                        let report = SampleResponse { frames: samples.len() as u64, samples };
+                        let delay = self.delay();
+                        self.later(device, delay, Mail::ToController(Heard::Sampled(report)));
+                    }
+                    return;
                 }
                 let (answer, effects) = match ask {
                     // No frame is ever under way.
@@ -301,7 +326,12 @@ impl<'r> World<'r> {
             hops += 1;
             assert!(hops < MOST_HOPS, "a loop");
             let Some(target) = self.agents[device].target() else { continue };
-            for out in target.process(port, &frame, self.now) {
+            let outputs = target.process(port, &frame, self.now);
+            if device == 0 && self.reports {
+                let left = outputs.iter().map(|out| out.port).collect();
+                self.samples.push(Sample { port, frame, left });
+            }
+            for out in outputs {
                 match self.wires.get(&(device, out.port)) {
                     Some((next, entry)) => {
                         self.hand_overs += 1;
@@ -544,4 +574,84 @@ fn a_new_controller_takes_flows_from_the_switch() {
     world.restart_controller();
     (0..100).for_each(|_| world.pass(Duration::from_ms(100)));
     assert_eq!((world.app().resident, residents(&mut world)), (0, 0));
+}
+
+/// The agent of the switch reports frames; here it is the test.
+#[test]
+fn flows_with_many_packets_come_to_the_switch_by_reports() {
+    let mut rng = Rng::new(4);
+    let name = APPS[1].0;
+    // Some of the texts have a promotion by themselves.
+    let text = crate::moves::text(1, 2, &mut rng)
+        .replace("promote = \"auto\"\nwindow = \"20ms\"\nidle = \"100ms\"\n", "")
+        .replace("affinity = \"medium\"", "affinity = \"medium\"\npromote = \"auto\"\nwindow = \"100ms\"");
+    let scene = Scene::of(1, crate::moves::load(&text, &format!("remote-{name}-popular")), &mut rng);
+    let mut world = World::new(&scene.racked, 1);
+    let goes = |at: &usize| {
+        let (hops, (port, frame)) = (world.hand_overs, &scene.known[*at]);
+        !world.frame(*port, frame).is_empty() && world.hand_overs > hops
+    };
+    let popular = (0..scene.known.len()).find(goes).expect("one of them leaves by a helper");
+    world.reports = true;
+    // Every 500 us a packet, most of them of one flow.
+    for step in 0..4000 {
+        world.pass(Duration::from_us(500));
+        let at = if step % 4 == 0 { rng.index(scene.known.len()) } else { popular };
+        let (port, frame) = &scene.known[at];
+        world.frame(*port, frame);
+    }
+    let app = world.app();
+    assert!(app.is_automatic && app.resident > 0, "{app:?}");
+    let first = &app.flows[0];
+    let key: BTreeMap<String, String> =
+        first.key.iter().map(|part| (part.name.clone(), part.value.clone())).collect();
+    assert_eq!(first.place, "switch", "{first:?}");
+    let demoted = world.call(move_flow(&scene.name, key, false));
+    assert_eq!(world.wait_for(demoted), Ok(()));
+    let hops = world.hand_overs;
+    let (port, frame) = &scene.known[popular];
+    world.frame(*port, frame);
+    assert!(world.hand_overs > hops, "the most popular flow was that of most packets");
+    // Without reports nothing moves.
+    let before = world.app();
+    world.reports = false;
+    (0..200).for_each(|_| world.pass(Duration::from_ms(100)));
+    assert_eq!((world.app().promoted, world.app().demoted), (before.promoted, before.demoted));
+}
+
+/// `examples/pinned/shares.toml` with its devices in processes of their own.
+#[test]
+fn flows_are_planned_again_by_reports() {
+    // A report has few packets here, so their shares differ by chance: not for a second.
+    let changes = [(r#"after = "20ms""#, r#"after = "1s""#), (r#"window = "5ms""#, r#"window = "100ms""#)];
+    let racked = crate::replans::racked(&changes);
+    let mut world = World::new(&racked, 1);
+    world.reports = true;
+    let mut rng = Rng::new(1).split("replans");
+    let rooms = |world: &World<'_>| -> Vec<(u64, u64)> {
+        world.rack.show().pinned_apps.iter().map(|app| (app.room, app.resident)).collect()
+    };
+    let mut packets = |world: &mut World<'_>, west: u64| {
+        for _ in 0..4000 {
+            world.pass(Duration::from_us(200));
+            let most = 1 + rng.below(200);
+            let flow = rng.below(most) as u32;
+            let dst = if rng.chance(west, 5) { 0x0a03_0001 } else { 0x0a02_0001 };
+            let src = (0xc633_6401 + flow, 5000);
+            let frame = packet(Flow { protocol: UDP, src, dst: (dst, 53) }, &[0; 18]);
+            let is_held = world.held;
+            assert_eq!(world.frame(4, &frame).len(), usize::from(!is_held), "no packet is lost");
+        }
+    };
+    // Answers take up to 20 ms, and a move four of them.
+    (0..3).for_each(|_| packets(&mut world, 1));
+    assert_eq!(world.reported, [] as [&str; 0]);
+    let before = rooms(&world);
+    assert!(before.iter().all(|(_, resident)| *resident > 0), "{before:?}");
+    (0..3).for_each(|_| packets(&mut world, 4));
+    let done = "the other plan of flows has taken over";
+    assert_eq!(world.reported.last().map(String::as_str), Some(done), "{:?}", world.reported);
+    let after = rooms(&world);
+    assert!(after[0].0 < before[0].0 && after[1].0 > before[1].0, "{before:?} {after:?}");
+    assert!(after.iter().all(|(room, resident)| *resident > 0 && resident <= room), "{after:?}");
 }

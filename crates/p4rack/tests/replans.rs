@@ -14,7 +14,7 @@ fn examples() -> PathBuf {
 }
 
 /// The example with some values replaced.
-fn racked(changes: &[(&str, &str)]) -> Racked {
+pub(crate) fn racked(changes: &[(&str, &str)]) -> Racked {
     let examples = examples();
     let mut text = include_str!("../../../examples/pinned/shares.toml").to_string();
     for (from, to) in changes {

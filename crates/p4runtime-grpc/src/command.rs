@@ -11,7 +11,7 @@ use p4runtime_proto::p4::v1::{
     CapabilitiesResponse, GetForwardingPipelineConfigRequest, GetForwardingPipelineConfigResponse,
     ReadRequest, SetForwardingPipelineConfigRequest, StreamMessageRequest, Uint128, WriteRequest,
 };
-use p4runtime_proto::p4rack::v1::{ShowResponse, TraceRequest, TraceResponse};
+use p4runtime_proto::p4rack::v1::{SampleRequest, SampleResponse, ShowResponse, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -74,6 +74,8 @@ pub enum Command {
     Trace(TraceRequest, Reply<TraceResponse>),
     /// A message of a rack's merge, from the controller with this election id.
     Merge(Option<Uint128>, Vec<u8>, Reply<Vec<u8>>),
+    /// Frames that have come in since the last call, for the controller with this election id.
+    Sample(SampleRequest, Reply<SampleResponse>),
     /// Message of the agent of a device in another process.
     Agent(DeviceId, Box<Heard>),
     /// Metrics in Prometheus's text form.

@@ -23,7 +23,9 @@ use p4runtime_proto::p4::v1::{
     WriteRequest, stream_message_request::Update as Asked, stream_message_response::Update as ResponseUpdate,
 };
 use p4runtime_proto::p4rack::v1::steer_request::{ExtendHold, ForgetSaved, Hold, Release, What};
-use p4runtime_proto::p4rack::v1::{MergeRequest, ShowRequest, ShowResponse, SteerRequest};
+use p4runtime_proto::p4rack::v1::{
+    MergeRequest, SampleRequest, SampleResponse, ShowRequest, ShowResponse, SteerRequest,
+};
 use p4runtime_server::Status;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -275,6 +277,16 @@ impl Connection {
                             }
                             continue;
                         }
+                        (_, Ask::Sample { every, uncounted }) => {
+                            let asked = self.sample(every, uncounted);
+                            let Ok(sampled) = tokio::time::timeout(LONGEST, asked).await else {
+                                return Some(Shut::broken("the agent did not answer in time"));
+                            };
+                            if let Some(sampled) = sampled {
+                                front.heard(place.device, Heard::Sampled(sampled)).await;
+                            }
+                            continue;
+                        }
                         ask => ask,
                     };
                     let commits = matches!(ask, Ask::Commit(_));
@@ -346,7 +358,7 @@ impl Connection {
             },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
-            Ask::Merge(_) => return None,
+            Ask::Merge(_) | Ask::Sample { .. } => return None,
             Ask::PacketOut(packet) => return self.send_update(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.send_update(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {
@@ -380,6 +392,12 @@ impl Connection {
         let request = MergeRequest { election_id: Some(self.election), frame };
         let said = self.rack.merge(request).await.ok()?.into_inner().frame;
         (!said.is_empty()).then_some(said)
+    }
+
+    /// Frames that have come in at the agent. If it refuses, or the connection breaks, the next request makes up for it.
+    async fn sample(&mut self, every: u64, uncounted_ports: Vec<u32>) -> Option<SampleResponse> {
+        let request = SampleRequest { election_id: Some(self.election), every, uncounted_ports };
+        Some(self.rack.sample(request).await.ok()?.into_inner())
     }
 
     async fn set_config(

@@ -5,13 +5,14 @@ use crate::command::{Command, Front};
 use crate::generated_rack_server::rack_server::Rack;
 use crate::guard::{Kept, client, no_memory};
 use crate::service::{
-    Answers, EncodedReadResponse, RawMergeRequest, RawReadRequest, RawSteerRequest, RawTraceRequest, gone,
+    Answers, EncodedReadResponse, RawMergeRequest, RawReadRequest, RawSampleRequest, RawSteerRequest,
+    RawTraceRequest, gone,
 };
 use base_time::Duration;
 use controller::Steer;
 use p4runtime_proto::p4rack::v1::steer_request::What;
 use p4runtime_proto::p4rack::v1::{
-    MergeRequest, MergeResponse, ShowRequest, ShowResponse, SteerResponse, TraceResponse,
+    MergeRequest, MergeResponse, SampleResponse, ShowRequest, ShowResponse, SteerResponse, TraceResponse,
 };
 use prost::Message;
 use std::sync::Arc;
@@ -96,6 +97,13 @@ impl Rack for Front {
         let MergeRequest { election_id, frame } = request;
         let frame = self.ask(client.as_ref(), |reply| Command::Merge(election_id, frame, reply)).await?;
         answered(client, MergeResponse { frame })
+    }
+
+    async fn sample(&self, request: Request<RawSampleRequest>) -> Result<Response<SampleResponse>, Status> {
+        let client = client(request.extensions());
+        let (request, _hold) = self.decoded(request.into_inner(), client.clone(), 0, "parts").await?;
+        let sampled = self.ask(client.as_ref(), |reply| Command::Sample(request, reply)).await?;
+        answered(client, sampled)
     }
 }
 

@@ -22,7 +22,7 @@ use p4runtime_proto::p4::v1::{
     SetForwardingPipelineConfigResponse, StreamMessageRequest, StreamMessageResponse, WriteRequest,
     WriteResponse,
 };
-use p4runtime_proto::p4rack::v1::{MergeRequest, SteerRequest, TraceRequest};
+use p4runtime_proto::p4rack::v1::{MergeRequest, SampleRequest, SteerRequest, TraceRequest};
 use p4runtime_server::StreamId;
 use prost::{Message, Name};
 use std::pin::Pin;
@@ -38,10 +38,11 @@ pub(crate) type RawWriteRequest = Raw<WriteRequest>;
 pub(crate) type RawReadRequest = Raw<ReadRequest>;
 /// A `SetForwardingPipelineConfig` that is not decoded yet.
 pub(crate) type RawSetForwardingPipelineConfigRequest = Raw<SetForwardingPipelineConfigRequest>;
-/// A `Steer`, `Trace` or `Merge` that is not decoded yet.
+/// A `Steer`, `Trace`, `Merge` or `Sample` that is not decoded yet.
 pub(crate) type RawSteerRequest = Raw<SteerRequest>;
 pub(crate) type RawTraceRequest = Raw<TraceRequest>;
 pub(crate) type RawMergeRequest = Raw<MergeRequest>;
+pub(crate) type RawSampleRequest = Raw<SampleRequest>;
 /// An encoded part of the answer to a `Read`.
 pub(crate) type EncodedReadResponse = Encoded<ReadResponse>;
 

@@ -758,6 +758,66 @@ impl ::prost::Name for MergeResponse {
         "/p4rack.v1.MergeResponse".into()
     }
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SampleRequest {
+    #[prost(message, optional, tag = "1")]
+    pub election_id: ::core::option::Option<super::super::p4::v1::Uint128>,
+    /// From now on, one frame of so many is kept. 0: none.
+    #[prost(uint64, tag = "2")]
+    pub every: u64,
+    /// Frames from these ports do not count: other devices are behind them.
+    #[prost(uint32, repeated, tag = "3")]
+    pub uncounted_ports: ::prost::alloc::vec::Vec<u32>,
+}
+impl ::prost::Name for SampleRequest {
+    const NAME: &'static str = "SampleRequest";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.SampleRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.SampleRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SampleResponse {
+    /// Frames that count, the kept ones among them.
+    #[prost(uint64, tag = "1")]
+    pub frames: u64,
+    #[prost(message, repeated, tag = "2")]
+    pub samples: ::prost::alloc::vec::Vec<Sample>,
+}
+impl ::prost::Name for SampleResponse {
+    const NAME: &'static str = "SampleResponse";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.SampleResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.SampleResponse".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Sample {
+    #[prost(uint32, tag = "1")]
+    pub port: u32,
+    /// The first bytes of the frame, as it came.
+    #[prost(bytes = "vec", tag = "2")]
+    pub frame: ::prost::alloc::vec::Vec<u8>,
+    /// Ports by which leaves what has become of it.
+    #[prost(uint32, repeated, tag = "3")]
+    pub left: ::prost::alloc::vec::Vec<u32>,
+}
+impl ::prost::Name for Sample {
+    const NAME: &'static str = "Sample";
+    const PACKAGE: &'static str = "p4rack.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "p4rack.v1.Sample".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/p4rack.v1.Sample".into()
+    }
+}
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SteerRequest {
     /// A controller's, which has to be the primary. Operators have none.

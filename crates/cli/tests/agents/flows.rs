@@ -1,4 +1,5 @@
-//! A switch and two helpers as processes: an operator moves connections to the switch, and they go on there while processes die and come back. Each packet that comes out is as one device would have made it.
+//! A switch and two helpers as processes: connections come to the switch, by an operator or since they have many packets, and go on there while
+//! processes die and come back. Each packet that comes out is as one device would have made it.
 
 use crate::processes::Processes;
 use crate::setup::{PATIENCE, are_sound, ctl, text};
@@ -8,14 +9,20 @@ use std::time::Instant;
 
 const NAMES: [&str; 3] = ["edge", "nic1", "nic2"];
 
-/// The example without the moves and workloads of its file.
-fn directory(name: &str) -> PathBuf {
+/// An example with other values.
+fn directory(name: &str, example: &str, changes: &[(&str, &str)]) -> PathBuf {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let copy = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&copy).unwrap();
-    let mut rack = std::fs::read_to_string(examples.join("pinned/moving.toml")).unwrap();
-    rack.truncate(rack.find("[[move]]").unwrap());
+    let mut rack = std::fs::read_to_string(examples.join("pinned").join(example)).unwrap();
+    // Sections that only `p4rack up` runs.
+    let end = rack.find("[[move]]").or(rack.find("[[workload]]")).unwrap();
+    rack.truncate(end);
     rack = rack.replace("../apps", &examples.join("apps").display().to_string());
+    for (from, to) in changes {
+        assert!(rack.contains(from), "the example has no {from}");
+        rack = rack.replace(from, to);
+    }
     std::fs::write(copy.join("RACK.toml"), rack).unwrap();
     std::fs::copy(examples.join("pinned/connections.toml"), copy.join("connections.toml")).unwrap();
     copy
@@ -60,7 +67,8 @@ impl Processes {
     fn comes_to_switch(&self, number: u16) {
         let begun = Instant::now();
         while !self.is_at_switch(number) {
-            assert!(begun.elapsed() < PATIENCE, "{}", self.app());
+            (0..20).for_each(|_| self.pass(number));
+            assert!(begun.elapsed() < PATIENCE, "{}", self.shown()["pinnedApps"]);
         }
     }
 
@@ -109,7 +117,7 @@ fn packet(number: u16, ttl: u8) -> Vec<u8> {
 
 #[test]
 fn an_operator_moves_connections_between_processes() {
-    let mut rack = Processes::new(directory("agents_moves"), &NAMES, [1, 4]);
+    let mut rack = Processes::new(directory("agents_moves", "moving.toml", &[]), &NAMES, [1, 4]);
     assert!((0..3).all(|number| !rack.is_at_switch(number)), "helpers have all");
     text(&rack.moves("promote", 0));
     rack.comes_to_switch(0);
@@ -143,4 +151,23 @@ fn an_operator_moves_connections_between_processes() {
     assert!(!rack.is_at_switch(1));
     let refused = rack.moves("demote", 1);
     assert!(String::from_utf8_lossy(&refused.stderr).contains("it is not at the switch"));
+}
+
+#[test]
+fn connections_with_many_packets_come_to_the_switch_and_stay_there() {
+    let changes = [("window = \"5ms\"", "window = \"100ms\"")];
+    let mut rack = Processes::new(directory("agents_popular", "popular.toml", &changes), &NAMES, [1, 4]);
+    rack.comes_to_switch(0);
+    let top = text(&ctl(&rack.controller.address, &["flows", "--top", "5"]));
+    assert!(top.contains("udp.src=49152"), "{top}");
+    rack.kill(1);
+    rack.comes_to_switch(0);
+    rack.agents[1].restart();
+    rack.kill(0);
+    rack.agents[0].restart();
+    rack.wait(are_sound);
+    rack.comes_to_switch(0);
+    rack.restart_controller(|rack| rack.pass(0));
+    rack.comes_to_switch(0);
+    (0..3).for_each(|number| rack.pass(number));
 }

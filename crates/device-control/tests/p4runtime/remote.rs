@@ -86,3 +86,24 @@ fn an_agent_takes_messages_of_the_merge_from_its_controller_alone() {
     assert_eq!(said(&mut agent, Some(5), &[8, 1]), Ok(vec![9, 0]));
     assert_eq!(refused(&mut agent), 2);
 }
+
+/// Frames of others pass there.
+#[test]
+fn an_agent_reports_frames_to_its_controller_alone() {
+    let (mut agent, now) = (one_device(), Time::ZERO);
+    agent.call(now, Ticket(1), Call::Start(Box::default(), vec![]));
+    let arbitration = MasterArbitrationUpdate {
+        device_id: 1,
+        election_id: Some(Uint128 { high: 0, low: 5 }),
+        ..MasterArbitrationUpdate::default()
+    };
+    agent.message(now, StreamId(1), &StreamMessageRequest { update: Some(Update::Arbitration(arbitration)) });
+    let may = |election: Option<u64>| {
+        let election = election.map(|low| Uint128 { high: 0, low });
+        agent.answers().may_sample(election.as_ref()).map_err(|status| status.code)
+    };
+    for election in [None, Some(4), Some(6)] {
+        assert_eq!(may(election), Err(Code::PermissionDenied), "{election:?}");
+    }
+    assert_eq!(may(Some(5)), Ok(()));
+}

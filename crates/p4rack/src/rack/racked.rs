@@ -201,13 +201,8 @@ pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
     ];
     let sections = all.into_iter().filter(|(_, count)| *count > 0);
     let mut left: Vec<String> = sections.map(|(name, count)| format!("{count} [[{name}]]")).collect();
-    let promotes =
-        |app: &PinnedApp| app.model.pinning.as_ref().is_some_and(|pinning| pinning.promote.is_some());
-    for app in racked.apps.iter().flat_map(|app| &app.pinned).filter(|app| has_agents && promotes(app)) {
-        let what = if is_hot(app) { "`@hot`" } else { "`promote`" };
-        if !left.iter().any(|known| known == what) {
-            left.push(what.to_string());
-        }
+    if has_agents && racked.apps.iter().flat_map(|app| &app.pinned).any(is_hot) {
+        left.push("`@hot`".to_string());
     }
     let message = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
     (!left.is_empty()).then_some(message)

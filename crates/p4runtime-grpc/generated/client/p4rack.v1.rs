@@ -203,5 +203,29 @@ pub mod rack_client {
             req.extensions_mut().insert(GrpcMethod::new("p4rack.v1.Rack", "Merge"));
             self.inner.unary(req, path, codec).await
         }
+        /// Some of the frames that have come in since the last call, for the controller: by them it counts the packets of flows.
+        pub async fn sample(
+            &mut self,
+            request: impl tonic::IntoRequest<
+                ::p4runtime_proto::p4rack::v1::SampleRequest,
+            >,
+        ) -> std::result::Result<
+            tonic::Response<::p4runtime_proto::p4rack::v1::SampleResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/p4rack.v1.Rack/Sample");
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("p4rack.v1.Rack", "Sample"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }

@@ -59,6 +59,14 @@ pub mod rack_server {
             tonic::Response<::p4runtime_proto::p4rack::v1::MergeResponse>,
             tonic::Status,
         >;
+        /// Some of the frames that have come in since the last call, for the controller: by them it counts the packets of flows.
+        async fn sample(
+            &self,
+            request: tonic::Request<crate::service::RawSampleRequest>,
+        ) -> std::result::Result<
+            tonic::Response<::p4runtime_proto::p4rack::v1::SampleResponse>,
+            tonic::Status,
+        >;
     }
     #[derive(Debug)]
     pub struct RackServer<T> {
@@ -351,6 +359,51 @@ pub mod rack_server {
                     let inner = self.inner.clone();
                     let fut = async move {
                         let method = MergeSvc(inner);
+                        let codec = crate::codec::Codec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/p4rack.v1.Rack/Sample" => {
+                    #[allow(non_camel_case_types)]
+                    struct SampleSvc<T: Rack>(pub Arc<T>);
+                    impl<
+                        T: Rack,
+                    > tonic::server::UnaryService<crate::service::RawSampleRequest>
+                    for SampleSvc<T> {
+                        type Response = ::p4runtime_proto::p4rack::v1::SampleResponse;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<crate::service::RawSampleRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Rack>::sample(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SampleSvc(inner);
                         let codec = crate::codec::Codec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

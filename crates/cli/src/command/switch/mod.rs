@@ -352,10 +352,7 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
                 report!("p4rack: `hold`: packets of new flows do not wait in a rack of separate processes");
             }
         }
-        let resizing = match args.agent.is_empty() {
-            true => p4rack::replan::resizing_of(&racked.rack, app, &flows),
-            false => None,
-        };
+        let resizing = p4rack::replan::resizing_of(&racked.rack, app, &flows);
         let views = p4rack::views::views(&racked, 0, args.device_id).map_err(|found| wrong(&found, &map))?;
         for view in &views {
             report!("p4rack: device {} is the app `{}`", view.device, view.name);
