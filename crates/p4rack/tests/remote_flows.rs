@@ -4,20 +4,28 @@
 use crate::moves::HOSTS;
 use crate::moves::apps::APPS;
 use crate::running_flows::{Scene, apply, change, move_flow, of, update, write};
+use crate::shards;
 use app_trials::frames::{Flow, UDP, packet};
+use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
+use control_writes::Write;
 use controller::{Agent, Answer, Ask, AskId, Call, DeviceId, Effect, Heard, Reply, Ticket};
 use device_control::{Event, Maker, RemoteRack, Served, Splitter, wires};
-use p4rack::rack::Racked;
+use ir::Name;
+use p4rack::rack::{self, Racked};
 use p4rack::{flows, replan};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{
     MasterArbitrationUpdate, StreamMessageRequest, Uint128, stream_message_request::Update as Asked,
+    update::Type,
 };
+use p4runtime_proto::p4rack::v1::target::State;
 use p4runtime_proto::p4rack::v1::{PinnedApp, Sample, SampleResponse};
 use p4runtime_server::{Status, StreamId};
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Time until a connection that broke is there again.
@@ -50,6 +58,8 @@ struct World<'r> {
     tickets: u64,
     replies: BTreeMap<Ticket, Reply>,
     rng: Rng,
+    /// Microseconds that a message takes.
+    delays: Range<u64>,
     /// Writes to agents that break the connection, of a thousand.
     breaks: u64,
     hand_overs: u64,
@@ -92,6 +102,7 @@ impl<'r> World<'r> {
             tickets: 0,
             replies: BTreeMap::new(),
             rng: Rng::new(seed).split("agents"),
+            delays: 0..20_000,
             breaks: 0,
             hand_overs: 0,
             reports: false,
@@ -151,7 +162,7 @@ impl<'r> World<'r> {
     }
 
     fn delay(&mut self) -> Duration {
-        Duration::from_us(self.rng.below(20_000))
+        Duration::from_us(self.delays.start + self.rng.below(self.delays.end - self.delays.start))
     }
 
     /// A connection breaks: nothing on it arrives, and it is not known what of it was done.
@@ -654,4 +665,61 @@ fn flows_are_planned_again_by_reports() {
     let after = rooms(&world);
     assert!(after[0].0 < before[0].0 && after[1].0 > before[1].0, "{before:?} {after:?}");
     assert!(after.iter().all(|(room, resident)| *resident > 0 && resident <= room), "{after:?}");
+}
+
+/// Time of a new entry of `table`, where a message takes 5 ms: of an entry that the rack begins with, which is deleted first.
+fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
+    let app = &racked.apps[0];
+    let mut world = World::new(racked, 1);
+    world.delays = 5_000..5_001;
+    // Packets of many flows use every edge, and the controller reads which device each edge uses.
+    for port in [1, 2, 4] {
+        for host in 0..64 {
+            let flow = Flow { protocol: UDP, src: (0x0a01_0001, 7000), dst: (0xc633_6400 + host, 5000) };
+            world.frame(port, &packet(flow, &[0; 18]));
+        }
+    }
+    (0..100).for_each(|_| world.pass(Duration::from_ms(100)));
+    let targets = world.rack.show().spares.into_iter().map(|edge| edge.targets);
+    let in_use = targets.map(|targets| targets.iter().filter(|one| one.state() == State::InUse).count());
+    assert!(in_use.clone().count() > 0 && in_use.clone().all(|count| count == 1), "{in_use:?}");
+    let is_of_it = |one: &&Write<Name>| matches!(one, Write::Entry { table: of, .. } if of.ends_with(table));
+    let entry = app.entries.writes().iter().find(is_of_it).expect("the rack begins with one").clone();
+    let mut updates = device_control::updates(&[entry], &app.whole).expect("P4Runtime has it");
+    let begun = [Type::Delete, Type::Insert].map(|kind| {
+        updates.iter_mut().for_each(|update| update.set_type(kind));
+        let begun = world.now;
+        let written = world.call(write(updates.clone(), Atomicity::ContinueOnError));
+        assert_eq!(world.wait_for(written), Ok(()));
+        begun
+    });
+    world.now.since(begun[1])
+}
+
+/// ExoPlane's first packet, T3: all devices at once where no order is right, otherwise all spares before the device in use.
+#[test]
+fn a_write_takes_one_round_trip_or_two_however_many_spares_there_are() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let spares = rack::load(&examples.join("spares"), &[], &mut SourceMap::new())
+        .unwrap_or_else(|found| panic!("{found:#?}"));
+    let firewall = |shard_key: &str| {
+        let text = include_str!("../../../examples/pinned/replicas.toml");
+        let (before, after) = text.split_once("shard_key = ").expect("it has one");
+        let (_, after) = after.split_once('\n').expect("more follows");
+        let text = format!("{before}shard_key = {shard_key}\n{after}");
+        let text = text.replace("replicas = 2", "replicas = 3");
+        let text = text.replace("../apps", &examples.join("apps").display().to_string());
+        let entries = examples.join("pinned/connections.toml").display().to_string();
+        crate::moves::load(&text.replace("connections.toml", &entries), "insertions")
+    };
+    let of_both_directions = r#"[["hdr.ipv4.src", "hdr.ipv4.dst"], ["hdr.udp.src", "hdr.udp.dst"]]"#;
+    let cases = [
+        ("a helper with two spares", spares, "wall", 20),
+        ("ternary keys: packets of all shards", shards::racked(3, vec![]), "wall", 10),
+        ("keys fix the shard", firewall(r#"["hdr.ipv4.src", "hdr.ipv4.dst"]"#), "outbound", 20),
+        ("keys are not the fields that are hashed", firewall(of_both_directions), "outbound", 10),
+    ];
+    for (case, racked, table, expected) in cases {
+        assert_eq!(time_of_an_insertion(&racked, table), Duration::from_ms(expected), "{case}");
+    }
 }

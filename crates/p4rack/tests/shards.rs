@@ -25,7 +25,7 @@ fn replaced(text: String, was: &str, is: &str) -> String {
 }
 
 /// The example with the flows of its access list at three helpers, so many of which have each shard.
-fn racked(replicas: u32, faults: Vec<Fault>) -> Racked {
+pub(crate) fn racked(replicas: u32, faults: Vec<Fault>) -> Racked {
     changed("shards", replicas, faults, |wall, file| {
         (wall, replaced(file, "kind = \"udp\"", "kind = \"zipf\"\nflows = 64"))
     })

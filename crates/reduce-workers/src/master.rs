@@ -65,6 +65,15 @@ pub enum Event {
     Committed(String, u32, u32),
     /// A reducer's switch has restarted, so many times altogether.
     Restarted(String, u64),
+    /// At a reducer's socket, fewer bytes of packets may wait than the windows of its mappers have.
+    FewMayWait {
+        /// Bytes of the kernel's memory.
+        allowed: usize,
+        /// Bytes of the windows.
+        wanted: usize,
+        /// The limit is the kernel's, and can be raised.
+        is_kernels: bool,
+    },
     /// A reducer has the name of each key, or asks for it.
     Named(String, usize),
 }
@@ -121,7 +130,7 @@ impl Master {
             .map_err(|error| stopped(format!("no worker can connect: {error}"), "start the job again"))?;
         workers.wait_until_ready(on_event)?;
         let begun = Instant::now();
-        let hosts = Hosts::start(&settings)?;
+        let hosts = Hosts::start(&settings, on_event)?;
         let ended = loop {
             if let Some(ended) = hosts.look(on_event, Duration::from_millis(20))? {
                 break ended;

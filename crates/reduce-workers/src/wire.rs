@@ -17,7 +17,10 @@ const MOST_BYTES: usize = 1 << 16;
 pub(crate) const CAPABLE: u8 = 2;
 pub(crate) const CONGESTED: u8 = 3;
 
-/// Bytes that the kernel may keep for us: a window of packets of every mapper.
+/// Limit on the kernel's memory for packets that wait at a socket. It is taken only while they wait.
+pub(crate) const WAITING: usize = 16 << 20;
+
+/// Shortest wait for a packet.
 const QUIET: Duration = Duration::from_micros(100);
 
 /// Losses made on purpose, for tests: packets that are sent, and packets that arrive.
@@ -45,6 +48,8 @@ pub struct Wire {
     port: u16,
     loss: Loss,
     buffer: Vec<u8>,
+    /// Bytes of the kernel's memory for packets that wait.
+    allowed: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -76,7 +81,18 @@ impl Wire {
                 Medium::Interface(Box::new(Mutex::new(interface)))
             }
         };
-        Ok(Wire { medium, port, loss, buffer: vec![0; MOST_BYTES] })
+        let allowed = match &medium {
+            Medium::Kernel(socket) | Medium::Cable(socket, ..) => {
+                Some(linux_net::allow_received(socket, WAITING)?)
+            }
+            Medium::Interface(_) => None,
+        };
+        Ok(Wire { medium, port, loss, buffer: vec![0; MOST_BYTES], allowed })
+    }
+
+    /// Bytes of the kernel's memory that packets may take while they wait; `None` with AF_XDP, whose rings are fixed.
+    pub fn allowed(&self) -> Option<usize> {
+        self.allowed
     }
 
     /// Sends a payload. It may be lost, as on any network.

@@ -52,6 +52,7 @@ fn datagrams_of_the_job_pass_and_the_kernel_has_the_rest() {
     let (card_of_one, card_of_other) = (card(&one), card(&other));
     let mut direct = open(&one, by_xdp(ONE, "eth0", vec![(OTHER, card_of_other)])).unwrap();
     let mut kernel = open(&other, Attachment::Kernel { address: OTHER }).unwrap();
+    assert_eq!((direct.allowed(), kernel.allowed()), (None, Some(16 << 20)));
     // The kernel asks for the address of the card, and that of the other host answers.
     for length in [24, 100, 1472] {
         let payload: Vec<u8> = (0..length).map(|at| at as u8).collect();

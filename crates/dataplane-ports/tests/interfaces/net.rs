@@ -58,16 +58,22 @@ impl Host {
 
     /// Makes the interface.
     pub fn attach(&self, outside: &str, addresses: &[&str]) {
-        ip(&format!("link add {outside} type veth peer name eth0 netns {}", self.id));
+        self.attach_as("eth0", outside, addresses);
+    }
+
+    /// Makes an interface with a name.
+    pub fn attach_as(&self, name: &str, outside: &str, addresses: &[&str]) {
+        ip(&format!("link add {outside} type veth peer name {name} netns {}", self.id));
         ip(&format!("link set {outside} up"));
+        let name = name.to_string();
         let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
         self.run(move || {
             ip("link set lo up");
             for address in addresses {
                 let nodad = if address.contains(':') { "nodad" } else { "" };
-                ip(&format!("address add {address} dev eth0 {nodad}"));
+                ip(&format!("address add {address} dev {name} {nodad}"));
             }
-            ip("link set eth0 up");
+            ip(&format!("link set {name} up"));
         });
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Event, Link, Settings, stopped, trouble};
 use crate::control::Attachment;
-use crate::wire::{Loss, Wire};
+use crate::wire::{Loss, WAITING, Wire};
 use crate::worker::{now, until, waits};
 use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Counts, Sums, To, Trouble};
@@ -13,6 +13,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+
+/// Kernel's memory for a packet of 1,500 bytes that waits at a socket.
+const PACKET: usize = 2304;
 
 /// The reducers while they run.
 pub(super) struct Hosts<'s> {
@@ -53,7 +56,10 @@ impl Drop for Hosts<'_> {
 }
 
 impl<'s> Hosts<'s> {
-    pub fn start(settings: &'s Settings) -> Result<Hosts<'s>, Box<Diagnostic>> {
+    pub fn start(
+        settings: &'s Settings,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<Hosts<'s>, Box<Diagnostic>> {
         let (sender, news) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let mut hosts: Vec<(Attachment, u16, Vec<Running>)> = vec![];
@@ -102,6 +108,11 @@ impl<'s> Hosts<'s> {
             let wire = Wire::open(attachment, port, loss).map_err(|error| {
                 stopped(format!("no socket can be opened: {error}"), format!("the reducer's host is {what}"))
             })?;
+            let windows = reducers.iter().map(|one| one.mappers.len() * one.layout.window as usize);
+            let wanted = PACKET * windows.sum::<usize>();
+            if let Some(allowed) = wire.allowed().filter(|allowed| *allowed < wanted) {
+                on_event(Event::FewMayWait { allowed, wanted, is_kernels: allowed < WAITING });
+            }
             let (sender, stop) = (sender.clone(), Arc::clone(&stop));
             std::thread::spawn(move || serve(wire, reducers, begun, &sender, &stop));
         }

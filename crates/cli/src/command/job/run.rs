@@ -167,6 +167,14 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         Event::Gone(name) => report!("worker {name} is disconnected"),
         Event::Committed(name, rounds, all) => report!("{name}: {rounds} of {all} rounds"),
         Event::Restarted(name, times) => report!("{name}: switches have restarted {times} times"),
+        Event::FewMayWait { allowed, wanted, is_kernels } => {
+            let half = wanted.div_ceil(2);
+            let raise = format!("raise `sysctl net.core.rmem_max` to {half}, or ");
+            report!(
+                "{allowed} bytes of packets may wait at the reducer's socket, and the mappers' windows have {wanted}: packets may be lost and sent again; {}lower `window`",
+                if is_kernels { &raise } else { "" }
+            );
+        }
         Event::Named(name, keys) => report!("{name}: texts of {keys} keys received"),
     });
     finished.map_err(|problem| vec![*problem])
