@@ -214,3 +214,18 @@ fn holds(test: &Test, values: &BTreeMap<Input, Bits>) -> Option<bool> {
         Test::Or(a, b) => holds(a, values)? || holds(b, values)?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of two regions with the table, one leads packets by shard.
+    #[test]
+    fn packets_come_over_other_edges_too() {
+        let hash = Hash { algorithm: "crc16".into(), base: 0, max: 1, parts: vec![] };
+        let number = Arc::new(Number { hash, algorithm: Algorithm::by_name("crc16").unwrap() });
+        let (by_shard, others) = ([(0, [1].into())].into(), [2].into());
+        let fixed = Fixed { number, fields: BTreeMap::new(), by_shard, others };
+        assert_eq!(fixed.edges(&TableEntry::default()), Some([1, 2].into()));
+    }
+}

@@ -100,7 +100,7 @@ impl Switch {
     fn entry_mut(&mut self, of: EntryOf<'_>) -> Result<&mut table::Entry, EntryError> {
         let table = self.core.state.tables.by_name_mut(of.table)?;
         let position = table.position(of)?;
-        table.entries.get_index_mut(position).map(|(_, entry)| entry).ok_or_else(|| no_entry(of))
+        table.entries.get_index_mut(position).map(|(_, entry)| &mut **entry).ok_or_else(|| no_entry(of))
     }
 
     /// Makes, replaces or removes a member of an action profile or selector. `table` is one that uses it.

@@ -165,9 +165,11 @@ impl Table {
 
     fn change(&self, change: &Change) -> TableChange {
         match change {
-            Change::Added(key) => TableChange::Added(self.view(key, self.entries.get(key))),
+            Change::Added(key) => TableChange::Added(self.view(key, self.entries.get(key).map(Box::as_ref))),
             Change::Removed(key) => TableChange::Removed(self.view(key, None)),
-            Change::Modified(key) => TableChange::Modified(self.view(key, self.entries.get(key))),
+            Change::Modified(key) => {
+                TableChange::Modified(self.view(key, self.entries.get(key).map(Box::as_ref)))
+            }
             Change::Default => TableChange::Default(self.default_view()),
         }
     }

@@ -6,14 +6,20 @@
 //! ```
 //!
 //! State: 8 bytes a slot, slots a power of two from 8, 1.14 to 4 times the entries (grown at 7/8, shrunk below 1/4).
-//! Cost: a hit reads one or two buckets and one record, a miss two buckets; eight tags are compared at once. Insert:
-//! constant on average; a key that finds no place after `KICKS` moves makes the table take its next seed, and then
+//! A table that grows or shrinks does so a few buckets at each write, so that no write waits for all entries: meanwhile it
+//! has both arrays, and a key that is not in the new one is looked for in the old one.
+//! Cost: a hit reads one or two buckets and one record, a miss two buckets (twice that while the array changes); eight tags are
+//! compared at once. Insert: constant; a key that finds no place after `KICKS` moves makes the table take its next seed, and then
 //! double, so that no keys can make a lookup longer.
 //! Fan, Andersen, Kaminsky: MemC3 (NSDI 2013) has partial keys; Zhou et al.: CuckooSwitch (CoNEXT 2013) the use here.
 
 use crate::cpu;
 use crate::hash::Seed;
 use crate::records::{MISS, Records};
+
+/// Buckets of the old array that each write empties. The new array is full only after many times the writes that empty the
+/// old one with this number: from n buckets, it takes at least 1.5 n inserts or n removals, and n / 8 writes empty the old one.
+const EMPTIED: usize = 8;
 
 /// Moves before an insertion gives up.
 const KICKS: usize = 256;
@@ -38,10 +44,26 @@ struct Bucket {
 /// A bucketed cuckoo hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Cuckoo {
+    now: Half,
+    /// Where entries are that have not been moved to `now`.
+    old: Option<Old>,
+    len: usize,
+}
+
+/// The array that a table had before it grew or shrank.
+#[derive(Clone, Debug)]
+struct Old {
+    half: Half,
+    /// The buckets before this one are empty.
+    emptied: usize,
+}
+
+/// One array of buckets.
+#[derive(Clone, Debug)]
+struct Half {
     /// A power of two of them.
     buckets: Vec<Bucket>,
     seed: Seed,
-    len: usize,
 }
 
 /// Bucket and tag of a key.
@@ -53,27 +75,29 @@ pub(crate) struct Probe {
 
 impl Cuckoo {
     pub(crate) fn new(seed: u64) -> Cuckoo {
-        Cuckoo { buckets: vec![Bucket::default()], seed: Seed::new(seed), len: 0 }
+        Cuckoo { now: Half::new(1, Seed::new(seed)), old: None, len: 0 }
     }
 
     /// Bucket and tag of `key`.
     #[inline(always)]
     pub(crate) fn probe(&self, key: &[u64]) -> Probe {
-        let hash = self.seed.hash(key);
-        Probe { first: hash as usize & (self.buckets.len() - 1), tag: (hash >> 32) as u32 | 1 }
-    }
-
-    /// The other bucket of a tag.
-    #[inline(always)]
-    fn other(&self, bucket: usize, tag: u32) -> usize {
-        let jump = (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
-        (bucket ^ jump) & (self.buckets.len() - 1)
+        self.now.probe(key)
     }
 
     /// Asks for the first bucket of a key.
     #[inline(always)]
     pub(crate) fn prefetch(&self, key: &[u64]) {
-        cpu::prefetch(&self.buckets[self.probe(key).first]);
+        cpu::prefetch(&self.now.buckets[self.probe(key).first]);
+    }
+
+    /// Prefetches the record with the probe's tag in the first bucket, or the other bucket if there is none.
+    #[inline(always)]
+    pub(crate) fn prefetch_next(&self, probe: Probe, records: &Records) {
+        let bucket = &self.now.buckets[probe.first];
+        match cpu::equal8(&bucket.tags, probe.tag) {
+            0 => cpu::prefetch(&self.now.buckets[self.now.other(probe.first, probe.tag)]),
+            found => records.prefetch(bucket.entries[found.trailing_zeros() as usize & 7]),
+        }
     }
 
     /// The entry with this key, or [`MISS`].
@@ -84,13 +108,30 @@ impl Cuckoo {
             [a, b] => self.find_words(&[*a, *b], records),
             [a, b, c] => self.find_words(&[*a, *b, *c], records),
             [a, b, c, d] => self.find_words(&[*a, *b, *c, *d], records),
-            _ => self.find_at(self.probe(key), |entry| records.key(entry) == key),
+            _ => match self.now.find_at(self.probe(key), |entry| records.key(entry) == key) {
+                MISS => self.find_old(key, records),
+                entry => entry,
+            },
         }
     }
 
     #[inline(always)]
     fn find_words<const W: usize>(&self, key: &[u64; W], records: &Records) -> u32 {
-        self.find_at(self.probe(key), |entry| records.key_of(entry) == key)
+        match self.now.find_at(self.probe(key), |entry| records.key_of(entry) == key) {
+            MISS => self.find_old(key, records),
+            entry => entry,
+        }
+    }
+
+    /// The entry with this key in the array that is left, or [`MISS`].
+    #[inline(always)]
+    fn find_old(&self, key: &[u64], records: &Records) -> u32 {
+        #[cold]
+        #[inline(never)]
+        fn find(half: &Half, key: &[u64], records: &Records) -> u32 {
+            half.find_at(half.probe(key), |entry| records.key(entry) == key)
+        }
+        self.old.as_ref().map_or(MISS, |old| find(&old.half, key, records))
     }
 
     /// The entries with these keys of `words` words each.
@@ -107,7 +148,7 @@ impl Cuckoo {
     }
 
     fn is_far(&self) -> bool {
-        self.buckets.len() > NEAR
+        self.now.buckets.len() > NEAR
     }
 
     /// In three rounds, so that memory is asked for long before it is read: buckets, then records, then the comparison.
@@ -117,25 +158,98 @@ impl Cuckoo {
             let mut probes = [Probe::default(); AT_ONCE];
             for (probe, key) in probes.iter_mut().zip(keys) {
                 *probe = self.probe(key);
-                cpu::prefetch(&self.buckets[probe.first]);
+                cpu::prefetch(&self.now.buckets[probe.first]);
             }
             for probe in &probes[..keys.len()] {
                 self.prefetch_next(*probe, records);
             }
             for ((found, probe), key) in found.iter_mut().zip(probes).zip(keys) {
-                *found = self.find_at(probe, |entry| records.key_of(entry) == key);
+                *found = self.now.find_at(probe, |entry| records.key_of(entry) == key);
+            }
+        }
+        if self.old.is_some() {
+            for (found, key) in found.iter_mut().zip(keys).filter(|(found, _)| **found == MISS) {
+                *found = self.find_old(key, records);
             }
         }
     }
 
-    /// Prefetches the record with the probe's tag in the first bucket, or the other bucket if there is none.
-    #[inline(always)]
-    pub(crate) fn prefetch_next(&self, probe: Probe, records: &Records) {
-        let bucket = &self.buckets[probe.first];
-        match cpu::equal8(&bucket.tags, probe.tag) {
-            0 => cpu::prefetch(&self.buckets[self.other(probe.first, probe.tag)]),
-            found => records.prefetch(bucket.entries[found.trailing_zeros() as usize & 7]),
+    /// Adds an entry. Its record must have the key, which must not be in the table yet.
+    pub(crate) fn insert(&mut self, entry: u32, records: &Records) {
+        self.reserve(1, records);
+        self.len += 1;
+        self.now.insert(entry, records);
+        self.empty(EMPTIED, records);
+    }
+
+    /// Removes an entry; its key is still in its record.
+    pub(crate) fn remove(&mut self, entry: u32, records: &Records) {
+        let key = records.key(entry);
+        let old = self.old.as_mut().map(|old| &mut old.half);
+        let was_there = self.now.remove(entry, key) || old.is_some_and(|half| half.remove(entry, key));
+        self.len -= usize::from(was_there);
+        if self.now.buckets.len() > 1 && self.len * 4 < self.now.slots() {
+            self.resize(self.now.buckets.len() / 2, records);
         }
+        self.empty(EMPTIED, records);
+    }
+
+    /// Makes room for `more` entries.
+    pub(crate) fn reserve(&mut self, more: usize, records: &Records) {
+        let buckets = ((self.len + more) * 8).div_ceil(7 * 8).next_power_of_two();
+        if buckets > self.now.buckets.len() {
+            self.resize(buckets, records);
+        }
+    }
+
+    /// Begins to use `buckets` buckets.
+    fn resize(&mut self, buckets: usize, records: &Records) {
+        self.empty(usize::MAX, records);
+        let new = Half::new(buckets, self.now.seed);
+        let half = std::mem::replace(&mut self.now, new);
+        self.old = Some(Old { half, emptied: 0 });
+    }
+
+    /// Moves the entries of the next `most` buckets of the old array to the new one.
+    fn empty(&mut self, most: usize, records: &Records) {
+        let Some(old) = &mut self.old else { return };
+        let end = old.emptied.saturating_add(most).min(old.half.buckets.len());
+        for bucket in &mut old.half.buckets[old.emptied..end] {
+            for (tag, entry) in std::mem::take(&mut bucket.tags).into_iter().zip(bucket.entries) {
+                if tag != 0 {
+                    self.now.insert(entry, records);
+                }
+            }
+        }
+        old.emptied = end;
+        if end == old.half.buckets.len() {
+            self.old = None;
+        }
+    }
+
+    /// Memory in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let old = self.old.as_ref().map_or(0, |old| old.half.buckets.capacity());
+        (self.now.buckets.capacity() + old) * size_of::<Bucket>()
+    }
+}
+
+impl Half {
+    fn new(buckets: usize, seed: Seed) -> Half {
+        Half { buckets: vec![Bucket::default(); buckets], seed }
+    }
+
+    #[inline(always)]
+    fn probe(&self, key: &[u64]) -> Probe {
+        let hash = self.seed.hash(key);
+        Probe { first: hash as usize & (self.buckets.len() - 1), tag: (hash >> 32) as u32 | 1 }
+    }
+
+    /// The other bucket of a tag.
+    #[inline(always)]
+    fn other(&self, bucket: usize, tag: u32) -> usize {
+        let jump = (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        (bucket ^ jump) & (self.buckets.len() - 1)
     }
 
     #[inline(always)]
@@ -162,71 +276,60 @@ impl Cuckoo {
         MISS
     }
 
-    /// Adds an entry. Its record must have the key, which must not be in the table yet.
-    pub(crate) fn insert(&mut self, entry: u32, records: &Records) {
-        if (self.len + 1) * 8 > self.slots() * 7 {
-            self.rebuild(self.buckets.len() * 2, records);
-        }
-        self.len += 1;
-        let mut homeless = Err((entry, self.probe(records.key(entry))));
+    /// Adds an entry: under the next seed if there is no place, and with twice the buckets if seeds do not help.
+    fn insert(&mut self, entry: u32, records: &Records) {
+        let mut homeless = self.place(entry, self.probe(records.key(entry)));
         for round in 1.. {
-            match homeless {
-                Ok(()) => return,
-                Err((entry, probe)) => homeless = self.place(entry, probe),
-            }
-            if let Err((entry, _)) = homeless {
-                self.seed = self.seed.next();
-                let buckets = if round % SEEDS == 0 { self.buckets.len() * 2 } else { self.buckets.len() };
-                self.rebuild(buckets, records);
-                homeless = Err((entry, self.probe(records.key(entry))));
-            }
+            let Err(entry) = homeless else { return };
+            self.seed = self.seed.next();
+            let buckets = if round % SEEDS == 0 { self.buckets.len() * 2 } else { self.buckets.len() };
+            self.rebuild(buckets, records);
+            homeless = self.place(entry, self.probe(records.key(entry)));
         }
     }
 
     /// Puts an entry into a bucket, moving others; or gives the one that is left without a place.
-    fn place(&mut self, entry: u32, probe: Probe) -> Result<(), (u32, Probe)> {
+    fn place(&mut self, entry: u32, probe: Probe) -> Result<(), u32> {
         let (mut entry, mut tag, mut at) = (entry, probe.tag, probe.first);
+        if self.put(at, tag, entry) {
+            return Ok(());
+        }
         for kick in 0..KICKS {
-            for bucket in [at, self.other(at, tag)] {
-                let bucket = &mut self.buckets[bucket];
-                if let Some(free) = bucket.tags.iter().position(|t| *t == 0) {
-                    (bucket.tags[free], bucket.entries[free]) = (tag, entry);
-                    return Ok(());
-                }
-            }
             at = self.other(at, tag);
+            if self.put(at, tag, entry) {
+                return Ok(());
+            }
+            // Both of its buckets are full: it takes a place in this one, and the entry from there goes on to its own other bucket.
             let victim = (tag as usize >> 8).wrapping_add(kick) % 8;
             let bucket = &mut self.buckets[at];
             std::mem::swap(&mut bucket.tags[victim], &mut tag);
             std::mem::swap(&mut bucket.entries[victim], &mut entry);
-            at = self.other(at, tag);
         }
-        Err((entry, Probe { first: at, tag }))
+        Err(entry)
     }
 
-    /// Removes an entry; its key is still in its record.
-    pub(crate) fn remove(&mut self, entry: u32, records: &Records) {
-        let probe = self.probe(records.key(entry));
+    /// Puts an entry into a bucket if there is a free place.
+    fn put(&mut self, bucket: usize, tag: u32, entry: u32) -> bool {
+        let bucket = &mut self.buckets[bucket];
+        let free = bucket.tags.iter().position(|tag| *tag == 0);
+        if let Some(free) = free {
+            (bucket.tags[free], bucket.entries[free]) = (tag, entry);
+        }
+        free.is_some()
+    }
+
+    /// Removes an entry with this key. False if it is not here.
+    fn remove(&mut self, entry: u32, key: &[u64]) -> bool {
+        let probe = self.probe(key);
         for at in [probe.first, self.other(probe.first, probe.tag)] {
             let bucket = &mut self.buckets[at];
             let here = (0..8).find(|&i| bucket.entries[i] == entry && bucket.tags[i] != 0);
             if let Some(slot) = here {
                 (bucket.tags[slot], bucket.entries[slot]) = (0, MISS);
-                self.len -= 1;
-                break;
+                return true;
             }
         }
-        if self.buckets.len() > 1 && self.len * 4 < self.slots() {
-            self.rebuild(self.buckets.len() / 2, records);
-        }
-    }
-
-    /// Makes room for `more` entries.
-    pub(crate) fn reserve(&mut self, more: usize, records: &Records) {
-        let buckets = ((self.len + more) * 8).div_ceil(7 * 8).next_power_of_two();
-        if buckets > self.buckets.len() {
-            self.rebuild(buckets, records);
-        }
+        false
     }
 
     /// Puts all entries into `buckets` new buckets, or more if they do not fit.
@@ -249,11 +352,6 @@ impl Cuckoo {
 
     fn slots(&self) -> usize {
         self.buckets.len() * 8
-    }
-
-    /// Memory in bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        self.buckets.capacity() * size_of::<Bucket>()
     }
 }
 
@@ -279,7 +377,7 @@ mod tests {
         let crafted: Vec<u64> = (0..).filter(|key| seed.hash(&[*key]) % 1024 == 5).take(3000).collect();
         for secret in [7, 8] {
             let (mut cuckoo, records) = filled(secret, &crafted);
-            assert!(cuckoo.buckets.len() <= 1024);
+            assert!(cuckoo.now.buckets.len() <= 1024);
             for (entry, key) in (1..).zip(&crafted) {
                 assert_eq!(cuckoo.find(&[*key], &records), entry);
             }
@@ -287,7 +385,7 @@ mod tests {
                 cuckoo.remove(entry, &records);
                 assert_eq!(cuckoo.find(&[*key], &records), MISS);
             }
-            assert_eq!((cuckoo.len, cuckoo.buckets.len()), (0, 1));
+            assert_eq!((cuckoo.len, cuckoo.now.buckets.len()), (0, 1));
         }
         let first_buckets = |secret| {
             let seed = Seed::new(secret);
@@ -297,5 +395,57 @@ mod tests {
         };
         assert_eq!(first_buckets(7), 1);
         assert!(first_buckets(8) > 900);
+    }
+
+    /// Moves went back and forth between two buckets, so that tables were built anew from three quarters on.
+    #[test]
+    fn seven_eighths_are_filled_under_the_first_seed() {
+        for seed in 0..10 {
+            let (cuckoo, _) = filled(seed, &(0..14_336).collect::<Vec<_>>());
+            assert_eq!((cuckoo.now.buckets.len(), cuckoo.now.seed), (2048, Seed::new(seed)));
+        }
+    }
+
+    /// A write moves few entries, however many there are: the old array is empty before the next one is needed. Meanwhile all
+    /// keys are found, one at a time and in batches.
+    #[test]
+    fn it_changes_its_size_in_steps() {
+        let mut rng = base_time::Rng::new(11);
+        let (mut cuckoo, mut records) = (Cuckoo::new(3), Records::new(1, 0));
+        let mut keys: Vec<u32> = vec![];
+        let (mut next, mut changes) = (1, 0);
+        // Up and down, with some of the other kind.
+        for (until, inserts) in [(12_000, 9), (5_000, 1), (9_000, 7), (20, 2), (4_000, 9)] {
+            while (keys.len() < until) == (inserts > 5) {
+                let all =
+                    |half: &Half| half.buckets.iter().flat_map(|b| b.tags).filter(|tag| *tag != 0).count();
+                let left = |cuckoo: &Cuckoo| cuckoo.old.as_ref().map(|old| all(&old.half));
+                let before = (cuckoo.now.buckets.len(), left(&cuckoo).unwrap_or(0));
+                if keys.is_empty() || rng.below(10) < inserts {
+                    records.reach(next);
+                    records.set_key(next, &[u64::from(next)]);
+                    cuckoo.insert(next, &records);
+                    keys.push(next);
+                    next += 1;
+                } else {
+                    let at = rng.below(keys.len() as u64) as usize;
+                    cuckoo.remove(keys.swap_remove(at), &records);
+                }
+                if cuckoo.now.buckets.len() != before.0 {
+                    assert_eq!(before.1, 0, "a new array with entries in the one before the last");
+                    changes += 1;
+                }
+                if left(&cuckoo).is_some_and(|left| left % 7 == 0) {
+                    let sample: Vec<u32> = keys.iter().rev().step_by(97).copied().collect();
+                    let words: Vec<u64> = sample.iter().map(|key| u64::from(*key)).collect();
+                    let mut found = vec![MISS; words.len()];
+                    cuckoo.find_batch(&words, 1, &records, &mut found);
+                    assert_eq!(found, sample);
+                    assert!(sample.iter().all(|key| cuckoo.find(&[u64::from(*key)], &records) == *key));
+                }
+            }
+            assert_eq!(cuckoo.len, keys.len());
+        }
+        assert!(changes > 15, "{changes}");
     }
 }

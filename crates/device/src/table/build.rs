@@ -161,7 +161,7 @@ fn add_entry(
         idle: built.idle_timeouts.then(Arc::default),
     };
     built.next_handle += 1;
-    built.entries.entry(EntryKey { matches: keys.into(), priority }).or_insert(added);
+    built.entries.entry(EntryKey { matches: keys.into(), priority }).or_insert(Box::new(added));
     Ok(())
 }
 

@@ -44,8 +44,8 @@ pub(crate) struct Table {
     pub(crate) of_default: Option<DirectCells>,
     /// Default action of the source, for a reset.
     first_default: (u32, Vec<Value>),
-    /// Entries, unordered: their handles give the order of insertion.
-    pub(crate) entries: IndexMap<EntryKey, Entry, FxBuildHasher>,
+    /// Entries, unordered: their handles give the order of insertion. In boxes, so that a map that grows moves less.
+    pub(crate) entries: IndexMap<EntryKey, Box<Entry>, FxBuildHasher>,
     const_entries: bool,
     size: u64,
     rank: Rank,
@@ -112,7 +112,7 @@ impl Table {
 
     /// All entries, the oldest first.
     pub(crate) fn oldest_first(&self) -> Vec<(&EntryKey, &Entry)> {
-        let mut all: Vec<_> = self.entries.iter().collect();
+        let mut all: Vec<_> = self.entries.iter().map(|(key, entry)| (key, &**entry)).collect();
         all.sort_by_key(|(_, entry)| entry.handle);
         all
     }
@@ -133,8 +133,8 @@ impl Table {
 
     /// Constant entries in the order in which they are tried; `None` if entries may change.
     pub(crate) fn constant_entries(&self) -> Option<Vec<(&EntryKey, &Entry)>> {
-        let mut all: Vec<_> = self.const_entries.then(|| self.entries.iter())?.collect();
-        all.sort_by_key(|(key, entry)| (Reverse(self.rank_of(key)), entry.handle));
+        let mut all = self.const_entries.then(|| self.oldest_first())?;
+        all.sort_by_key(|(key, _)| Reverse(self.rank_of(key)));
         Some(all)
     }
 

@@ -31,7 +31,7 @@ impl Table {
         let handle = self.next_handle;
         self.next_handle += 1;
         let idle = self.idle_timeouts.then(Arc::default);
-        let entry = Entry { handle, run, is_const: false, direct: Default::default(), idle };
+        let entry = Box::new(Entry { handle, run, is_const: false, direct: Default::default(), idle });
         self.journal.note(|| Change::Added(slot.key().clone()));
         slot.insert(entry);
         Ok(handle)
