@@ -219,7 +219,7 @@ fn holds(test: &Test, values: &BTreeMap<Input, Bits>) -> Option<bool> {
 mod tests {
     use super::*;
 
-    /// Of two regions with the table, one leads packets by shard.
+    /// A table in two regions, one of which leads packets by shard.
     #[test]
     fn packets_come_over_other_edges_too() {
         let hash = Hash { algorithm: "crc16".into(), base: 0, max: 1, parts: vec![] };
