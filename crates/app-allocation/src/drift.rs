@@ -80,6 +80,11 @@ impl Drift {
         self.differs(&found).then_some(found)
     }
 
+    /// Shares of the plan.
+    pub fn planned(&self) -> &[u64] {
+        &self.planned
+    }
+
     /// Another plan is used from now on.
     pub fn plan(&mut self, planned: Vec<u64>) {
         self.planned = planned;

@@ -59,12 +59,21 @@ pub(crate) async fn start<P: Planner>(
 /// their old program.
 pub(crate) async fn exchange<P: Planner>(
     shared: &Shared<P>,
+    prepared: Prepared<Plans<P>>,
+) -> Result<(), Status> {
+    exchange_without(shared, prepared, &BTreeSet::new()).await
+}
+
+/// The same without devices that have failed ([`crate::edges::Edges::failed`]): they stay out of use, and repair brings them the new program.
+pub(crate) async fn exchange_without<P: Planner>(
+    shared: &Shared<P>,
     mut prepared: Prepared<Plans<P>>,
+    out: &BTreeSet<usize>,
 ) -> Result<(), Status> {
     let old = shared.state().rollout();
     let new = Arc::clone(&prepared.target().rollout);
     let mut totals = Totals::new();
-    let ended = try_exchange(shared, old.as_ref(), &new, (&mut prepared, &mut totals)).await;
+    let ended = try_exchange(shared, old.as_ref(), (&new, out), (&mut prepared, &mut totals)).await;
     let has_totals = !totals.is_empty();
     let releases = {
         let mut state = shared.state();
@@ -76,6 +85,9 @@ pub(crate) async fn exchange<P: Planner>(
                 let (span, at) = (state.timing.merge, state.merge_time());
                 state.merged.fill(&new, (totals, entries), span, at);
                 state.all_are_right(loaded);
+                for device in out {
+                    state.stale(*device, "it was out of use when the plan changed", vec![]);
+                }
             }
             Err(_) => state.server.give_back(prepared),
         }
@@ -96,19 +108,26 @@ pub(crate) async fn exchange<P: Planner>(
 async fn try_exchange<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
-    new: &Rollout,
+    (new, out): (&Rollout, &BTreeSet<usize>),
     (prepared, totals): (&mut Prepared<Plans<P>>, &mut Totals),
 ) -> Result<Mark, Status> {
     // In slices, so that other calls and messages go on between.
     while !shared.state().server.replay(prepared)? {
         shared.pause().await;
     }
-    let contents = repair::contents(shared, new, (prepared, totals)).await?;
+    let mut contents = repair::contents(shared, new, (prepared, totals)).await?;
+    contents.retain(|device, _| !out.contains(device));
+    for edge in &new.edges {
+        // Senders begin without memory: they would use the device until they notice that it does not answer.
+        if let (Some(allowed), Some(own)) = (edge.without(out), contents.get_mut(&edge.sender)) {
+            own.extend(edge.allow(allowed));
+        }
+    }
     repair::load(shared, new, contents).await?;
     // Nothing runs yet: no frame is inside, and no device has counted anything.
-    let Some(old) = old else { return commit(shared, None, new, Spread::new(), &Found::new()).await };
+    let Some(old) = old else { return commit(shared, None, (new, out), Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
-    let found = repair::gather(shared, old, everything(), &BTreeSet::new()).await?;
+    let found = repair::gather(shared, old, everything(), out).await?;
     let mut counted = Spread::new();
     let mut along = vec![];
     shared.state().server.take_along(prepared, &mut |entity| along.push(entity))?;
@@ -117,15 +136,16 @@ async fn try_exchange<P: Planner>(
         let update = Update { r#type: Type::Modify as i32, entity: Some(entity) };
         spread(new, &prepared.target().marked(&update), &mut counted);
     }
+    counted.retain(|device, _| !out.contains(device));
     repair::load_some(shared, new, &mut counted).await?;
-    commit(shared, Some(old), new, counted, &found).await
+    commit(shared, Some(old), (new, out), counted, &found).await
 }
 
 /// Runs the programs that were loaded, with these updates, at the origin last; or has those back that ran.
 async fn commit<P: Planner>(
     shared: &Shared<P>,
     old: Option<&Arc<Rollout>>,
-    new: &Rollout,
+    (new, out): (&Rollout, &BTreeSet<usize>),
     mut updates: Spread,
     found: &Found,
 ) -> Result<Mark, Status> {
@@ -134,7 +154,8 @@ async fn commit<P: Planner>(
     let mut ended = Ok(());
     for last in [false, true] {
         // If no program ran, the order of commits does not matter.
-        let is_now = |device: &usize| last == (old.is_some() && *device == new.origin);
+        let is_now =
+            |device: &usize| !out.contains(device) && last == (old.is_some() && *device == new.origin);
         let devices = new.parts().map(|(device, _)| device).filter(is_now);
         let ask = |device| (device, Ask::Commit(updates.remove(&device).unwrap_or_default()));
         let answered = shared.ask_all(devices.map(ask).collect()).await;

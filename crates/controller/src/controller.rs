@@ -353,6 +353,13 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().edges.states()
     }
 
+    /// Names of the helpers with spares that have failed or are not as they should be, and that are not in use.
+    pub fn out_of_use(&self) -> BTreeSet<String> {
+        let mut state = self.shared.state();
+        let Some(rollout) = state.rollout() else { return BTreeSet::new() };
+        state.edges.failed().into_iter().map(|device| rollout.name(device).to_string()).collect()
+    }
+
     /// True while an operator keeps frames out.
     pub fn is_stopped(&self) -> bool {
         self.shared.state().stopped

@@ -1,10 +1,11 @@
 //! An edge with spares, and its registers as P4Runtime has them.
 
 use crate::limits::Limits;
-use failover::{Allowed, Target};
+use failover::{Allowed, Target, Targets};
 use p4runtime_proto::p4::v1::{
     Entity, Index, P4Data, RegisterEntry, Update, entity::Entity as Kind, p4_data::Data, update::Type,
 };
+use std::collections::BTreeSet;
 
 /// An edge, at the device that sends. Devices are numbered by their place in [`Rollout::parts`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,6 +50,15 @@ impl Edge {
 
     pub(crate) fn device(&self, target: Target) -> Option<usize> {
         self.targets.get(usize::from(target.0)).copied()
+    }
+
+    /// Bars these devices at the sender; none if the edge leads to none of them, or to no others.
+    pub(crate) fn without(&self, out: &BTreeSet<usize>) -> Option<Allowed> {
+        let is_out = |(_, device): &(Target, usize)| out.contains(device);
+        let has_other = self.numbered().any(|one| !is_out(&one));
+        let barred =
+            self.numbered().filter(is_out).fold(Targets::NONE, |barred, (target, _)| barred.with(target));
+        (has_other && !barred.is_empty()).then_some(Allowed { forgiven: Targets::NONE, barred })
     }
 
     pub(crate) fn allow(&self, allowed: Allowed) -> [Update; 2] {

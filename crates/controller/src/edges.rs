@@ -53,6 +53,12 @@ struct Watched {
     used: Targets,
 }
 
+impl Watched {
+    fn kept(&self, target: Target) -> Option<Kept> {
+        self.keeper.as_ref()?.kept(target)
+    }
+}
+
 /// Time after which a target that does not answer is asked again.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
@@ -62,9 +68,15 @@ pub(crate) type Written = Vec<(usize, Allowed)>;
 impl Edges {
     /// Takes the edges of a rollout that was just filled. Settings of an operator stay.
     pub(crate) fn fill(&mut self, edges: &[Edge]) {
+        let held = self.held();
         let watched = |edge: &Edge| {
             let edge = Edge { limits: self.limits.unwrap_or(edge.limits), ..edge.clone() };
-            let keeper = Some(Keeper::new(edge.targets.len(), micros(edge.limits.hold_down)));
+            let mut keeper = Keeper::new(edge.targets.len(), micros(edge.limits.hold_down));
+            if edge.numbered().any(|(_, device)| !held.contains(&device)) {
+                let kept_out = edge.numbered().filter(|(_, device)| held.contains(device));
+                kept_out.for_each(|(target, _)| keeper.hold(target));
+            }
+            let keeper = Some(keeper);
             Watched { edge, keeper, generations: Generations::default(), used: Targets::NONE }
         };
         let all = edges.iter().map(watched).collect();
@@ -153,6 +165,23 @@ impl Edges {
         let mut to_it = self.all.iter().filter_map(|one| Some((one, one.edge.target(device)?))).peekable();
         to_it.peek().is_some()
             && to_it.all(|(one, target)| one.keeper.as_ref().is_some_and(|keeper| is_unused(keeper, target)))
+    }
+
+    /// Devices that an operator keeps out of use.
+    pub(crate) fn held(&self) -> BTreeSet<usize> {
+        self.devices(|one, target| one.kept(target) == Some(Kept::Held))
+    }
+
+    /// Devices that an edge is without, because they have failed there or their state is not right, and that no sender uses. An edge whose spare fails does not notice it.
+    pub(crate) fn failed(&self) -> BTreeSet<usize> {
+        let used = self.devices(|one, target| one.used.contains(target));
+        &self.devices(|one, target| one.kept(target) == Some(Kept::Out)) - &used
+    }
+
+    /// The devices that are such a target of an edge.
+    fn devices(&self, is: impl Fn(&Watched, Target) -> bool) -> BTreeSet<usize> {
+        let targets = self.all.iter().flat_map(|one| one.edge.numbered().map(move |target| (one, target)));
+        targets.filter(|(one, (target, _))| is(one, *target)).map(|(_, (_, device))| device).collect()
     }
 
     /// The place of a device in the order in which a write reaches them, where packets come to what is written over the edges `leading`, or over any. First those that no edge

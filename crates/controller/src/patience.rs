@@ -36,6 +36,11 @@ impl Patience {
         self.missed = self.missed.saturating_add(1);
     }
 
+    /// The last answer has not come.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.missed > 0
+    }
+
     /// Timeout for the next answer.
     pub(crate) fn span(&self, timing: &Timing) -> Duration {
         let usual = self.known.map_or(FIRST, |(smooth, varies)| smooth + varies * 4);

@@ -212,6 +212,12 @@ impl<P: Planner> State<P> {
         self.out.extend(messages.into_iter().map(ask));
     }
 
+    /// Devices that have failed and have not answered the last request: no frame comes from them.
+    pub(crate) fn silent(&self) -> BTreeSet<usize> {
+        let is_silent = |device: &usize| self.patience.get(device).is_some_and(Patience::is_missing);
+        self.edges.failed().into_iter().filter(is_silent).collect()
+    }
+
     /// Longest timeout for an answer, over all devices.
     pub(crate) fn longest_patience(&self) -> Duration {
         let spans = self.patience.values().map(|patience| patience.span(&self.timing));

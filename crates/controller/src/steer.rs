@@ -2,7 +2,7 @@
 
 use crate::ask::{Answer, Ask};
 use crate::call::Steer;
-use crate::config::exchange;
+use crate::config::{exchange, exchange_without};
 use crate::part::Planner;
 use crate::repair::reason;
 use crate::task::Shared;
@@ -52,7 +52,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
         Steer::Resize(sizes) => {
             keeps_cells(shared)?;
             let old = shared.state().server.builder().planner.resize(sizes)?;
-            let ended = plan_again(shared).await;
+            let ended = plan_again_without_out(shared).await;
             if ended.is_err() {
                 drop(shared.state().server.builder().planner.resize(old));
             }
@@ -105,6 +105,13 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
 async fn plan_again<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
     let prepared = shared.state().server.prepare_again(false)?;
     exchange(shared, prepared).await
+}
+
+/// The same while devices are out of use: what runs is the same program, and they get it when they are back.
+async fn plan_again_without_out<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
+    let prepared = shared.state().server.prepare_again(false)?;
+    let out = shared.state().edges.failed();
+    exchange_without(shared, prepared, &out).await
 }
 
 /// A register with cells of its own on each of several devices cannot go to another plan: one value of each cell does.

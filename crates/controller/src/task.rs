@@ -138,10 +138,11 @@ impl<P: Planner> Shared<P> {
         stopped || self.insist(attempt).await == Ok(true)
     }
 
-    /// Port counters of all devices; `None` if a device does not answer.
+    /// Port counters of all devices but those that have failed and do not answer; `None` if another one does not answer.
     async fn counts(&self, rollout: &Rollout) -> Option<Counts> {
-        let asks = rollout.parts().map(|(device, _)| (device, Ask::Ports)).collect();
-        let answers = self.ask_all(asks).await;
+        let silent = self.state().silent();
+        let devices = rollout.parts().map(|(device, _)| device).filter(|device| !silent.contains(device));
+        let answers = self.ask_all(devices.map(|device| (device, Ask::Ports)).collect()).await;
         let count = |(device, answer)| match answer {
             Answer::Ports(ports) => Some((device, ports)),
             _ => None,

@@ -80,7 +80,7 @@ pub use plan::{Splitter, make_part, wires};
 pub use popular::{Popular, Resident, Window};
 pub use rack::{Channel, Direct, Passage, RackSwitch};
 pub use remote::RemoteRack;
-pub use resizing::{Replan, Replanned, Resizing, Sizes};
+pub use resizing::{Conditions, Replan, Replanned, Resizing, Sizes};
 use running::Running;
 pub use running::{SwitchMut, SwitchRef};
 pub use served::{Answers, Event, Served};

@@ -321,7 +321,7 @@ impl RackFlows {
         let apps = &mut popular(&mut self.apps);
         let (ticket, call) = match self.prepared.take() {
             None => {
-                let call = resizing.call(now, apps);
+                let call = resizing.call(now, &controller.out_of_use(), apps);
                 self.work = self.work.take().or_else(|| resizing.take_work());
                 let (ticket, call) = call?;
                 match controller.ahead(&call) {

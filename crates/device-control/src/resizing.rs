@@ -1,8 +1,8 @@
 //! Plans of flows that are made again while a rack runs: when apps that share a switch have other shares of the traffic than their plan
-//! reckons with, another plan gives each another number of flows there.
+//! reckons with, or other helpers are in use, another plan gives each another number of flows there.
 //!
 //! ```text
-//! watching ── shares differ for long enough: another plan ──> draining ── no app has more flows than it may keep ──> changing
+//! watching ── other shares or helpers: another plan ────────> draining ── no app has more flows than it may keep ──> changing
 //!    ^  ^                                                                                                              │
 //!    │  └────── the plan is the same, or there is none                                            refused: as before   │
 //!    └─────────────────────────────────── tables have the new sizes, apps have the new room ───────────────────────────┘
@@ -21,6 +21,7 @@ use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, TableSizes, Ticket};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Ahead;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The ticket of the call.
@@ -38,18 +39,29 @@ pub struct Sizes {
     pub tables: TableSizes,
 }
 
-/// Makes a plan for shares of the traffic, in millionths, one for each app; an error says why there is none.
-pub type Replan = Arc<dyn Fn(&[u64]) -> Result<Sizes, String> + Send + Sync>;
+/// The traffic and the devices that a plan is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Conditions {
+    /// Shares of the apps in millionths.
+    pub shares: Vec<u64>,
+    /// Names of devices that are out of use.
+    pub out: BTreeSet<String>,
+    /// The shares differ from those of the plan before.
+    pub has_drifted: bool,
+}
+
+/// Makes a plan; an error says why there is none.
+pub type Replan = Arc<dyn Fn(&Conditions) -> Result<Sizes, String> + Send + Sync>;
 
 /// Outcome of a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Replanned {
-    /// Another plan is coming, for these shares in millionths: flows of each app at the switch.
-    Begun(Vec<u64>, Vec<usize>),
+    /// Another plan is coming: flows of each app at the switch.
+    Begun(Conditions, Vec<usize>),
     /// The other plan has taken over.
     Done,
-    /// The shares have changed, and the plan is good for them, too.
-    Same(Vec<u64>),
+    /// The plan is good for these conditions, too.
+    Same(Conditions),
     /// The old plan stays, for this reason.
     Stays(String),
 }
@@ -61,19 +73,35 @@ impl Replanned {
             let each = names.iter().zip(values).map(|(name, value)| format!("{name} {value}"));
             each.collect::<Vec<_>>().join(", ")
         };
-        let shares = |shares: &[u64]| each(shares.iter().copied().map(percent).collect());
+        let why = |Conditions { shares, out, has_drifted }: &Conditions| {
+            let out: Vec<String> = out.iter().map(|name| format!("`{name}`")).collect();
+            let devices = match out.as_slice() {
+                [] => "all helpers are in use".to_string(),
+                out => format!("{} out of use", out.join(", ")),
+            };
+            match has_drifted {
+                true if out.is_empty() => {
+                    format!(
+                        "shares of the traffic have changed ({})",
+                        each(shares.iter().copied().map(percent).collect())
+                    )
+                }
+                true => format!(
+                    "shares of the traffic have changed ({}), {devices}",
+                    each(shares.iter().copied().map(percent).collect())
+                ),
+                false => devices,
+            }
+        };
         match self {
-            Replanned::Begun(measured, rooms) => format!(
-                "shares of the traffic have changed ({}): another plan of flows at the switch is taking over: {}",
-                shares(measured),
+            Replanned::Begun(conditions, rooms) => format!(
+                "{}: another plan of flows at the switch is taking over: {}",
+                why(conditions),
                 each(rooms.iter().map(ToString::to_string).collect())
             ),
             Replanned::Done => "the other plan of flows has taken over".to_string(),
-            Replanned::Same(measured) => {
-                format!(
-                    "shares of the traffic have changed ({}), and the plan of flows is the same",
-                    shares(measured)
-                )
+            Replanned::Same(conditions) => {
+                format!("{}, and the plan of flows is the same", why(conditions))
             }
             Replanned::Stays(why) => format!("the plan of flows stays: {why}"),
         }
@@ -83,6 +111,7 @@ impl Replanned {
 /// The plan of the apps of one switch.
 pub struct Resizing {
     drift: Drift,
+    outage: Outage,
     replan: Replan,
     phase: Phase,
     reported: Vec<Replanned>,
@@ -94,31 +123,61 @@ pub struct Resizing {
 
 enum Phase {
     Watching,
-    /// A thread makes a plan for these shares.
+    /// A thread makes a plan.
     Planning {
-        shares: Vec<u64>,
+        conditions: Conditions,
         plan: Beside<Result<Sizes, String>>,
     },
     /// Apps give up flows, at the latest until this time. The rooms are those before.
     Draining {
         to: Sizes,
-        shares: Vec<u64>,
+        conditions: Conditions,
         before: Vec<usize>,
         until: Time,
     },
     /// The call is under way.
     Changing {
         to: Sizes,
-        shares: Vec<u64>,
+        conditions: Conditions,
         before: Vec<usize>,
     },
 }
 
+/// Devices that are out of use, and those that the plan is made without.
+struct Outage {
+    planned: BTreeSet<String>,
+    seen: BTreeSet<String>,
+    since: Time,
+    after: Duration,
+}
+
+impl Outage {
+    /// True if the devices have been others than the plan's for long enough, and once more each time that this is over without a plan for them.
+    fn has_changed(&mut self, now: Time, out: &BTreeSet<String>) -> bool {
+        if self.seen != *out {
+            self.seen = out.clone();
+            self.since = now;
+        }
+        let has_changed = self.seen != self.planned && now.since(self.since) >= self.after;
+        if has_changed {
+            self.since = now;
+        }
+        has_changed
+    }
+
+    fn next(&self) -> Option<Time> {
+        (self.seen != self.planned).then_some(self.since + self.after)
+    }
+}
+
 impl Resizing {
-    /// `planned` are the shares of the plan that runs, in millionths; another is made when one differs by `margin` for the time `after`.
+    /// `planned` are the shares of the plan that runs, in millionths; another is made when one differs by `margin`, or other devices are out of
+    /// use, for the time `after`.
     pub fn new(planned: Vec<u64>, margin: u64, after: Duration, replan: Replan) -> Resizing {
         let drift = Drift::new(planned, margin, after);
-        Resizing { drift, replan, phase: Phase::Watching, reported: vec![], is_beside: false, work: None }
+        let outage = Outage { planned: BTreeSet::new(), seen: BTreeSet::new(), since: Time::ZERO, after };
+        let (phase, reported) = (Phase::Watching, vec![]);
+        Resizing { drift, outage, replan, phase, reported, is_beside: false, work: None }
     }
 
     /// The same, with plans that threads make: see [`take_work`](Resizing::take_work).
@@ -135,7 +194,7 @@ impl Resizing {
     /// When [`call`](Resizing::call) has something to do that no flow's move brings about.
     pub fn next_time(&self) -> Option<Time> {
         match &self.phase {
-            Phase::Watching => Some(self.drift.next()),
+            Phase::Watching => self.outage.next().into_iter().chain([self.drift.next()]).min(),
             Phase::Draining { until, .. } => Some(*until),
             // Whoever runs the thread, or has the call, goes on.
             Phase::Planning { .. } | Phase::Changing { .. } => None,
@@ -152,19 +211,24 @@ impl Resizing {
         std::mem::take(&mut self.reported)
     }
 
-    /// The call that is due for the controller of these apps.
-    pub fn call(&mut self, now: Time, apps: &mut [&mut AppFlows]) -> Option<(Ticket, Call)> {
+    /// The call that is due for the controller of these apps. `out` has the names of devices that are out of use.
+    pub fn call(
+        &mut self,
+        now: Time,
+        out: &BTreeSet<String>,
+        apps: &mut [&mut AppFlows],
+    ) -> Option<(Ticket, Call)> {
         match &mut self.phase {
-            Phase::Watching => self.watch(now, apps),
-            Phase::Planning { shares, plan } => {
-                let plan = plan.over()?;
-                let shares = std::mem::take(shares);
+            Phase::Watching => self.watch(now, out, apps),
+            Phase::Planning { conditions, plan } => {
+                let plan = plan.over()?.unwrap_or_else(|why| Err(format!("no plan: {why}")));
+                let conditions = conditions.clone();
                 self.phase = Phase::Watching;
-                self.planned(now, shares, plan.unwrap_or_else(|why| Err(format!("no plan: {why}"))), apps);
+                self.planned(now, conditions, plan, apps);
             }
             Phase::Draining { .. } | Phase::Changing { .. } => {}
         }
-        let Phase::Draining { to, shares, before, until } = &self.phase else { return None };
+        let Phase::Draining { to, conditions, before, until } = &self.phase else { return None };
         let is_over = |(app, room): (&&mut AppFlows, &usize)| app.at_switch() > *room;
         if apps.iter().zip(&to.rooms).any(is_over) {
             if now >= *until {
@@ -173,15 +237,15 @@ impl Resizing {
             }
             return None;
         }
-        let (to, shares, before) = (to.clone(), shares.clone(), before.clone());
+        let (to, conditions, before) = (to.clone(), conditions.clone(), before.clone());
         let call = Call::Steer(None, Steer::Resize(to.tables.clone()));
-        self.phase = Phase::Changing { to, shares, before };
+        self.phase = Phase::Changing { to, conditions, before };
         Some((TICKET, call))
     }
 
     /// The reply to a call; false if it is somebody else's.
     pub fn replied(&mut self, ticket: Ticket, reply: &Reply, apps: &mut [&mut AppFlows]) -> bool {
-        let Phase::Changing { to, shares, before } = &self.phase else { return false };
+        let Phase::Changing { to, conditions, before } = &self.phase else { return false };
         if ticket != TICKET {
             return false;
         }
@@ -190,58 +254,70 @@ impl Resizing {
                 let (before, why) = (before.clone(), status.message.clone());
                 // The program's own reason: flows would leave the switch again and again for a plan that cannot come.
                 if status.code == Code::FailedPrecondition {
-                    let shares = shares.clone();
-                    self.drift.plan(shares);
+                    let conditions = conditions.clone();
+                    self.is_planned(conditions);
                 }
                 self.end(apps, &before, Replanned::Stays(why));
             }
             _ => {
-                let (rooms, shares) = (to.rooms.clone(), shares.clone());
-                self.drift.plan(shares);
+                let (rooms, conditions) = (to.rooms.clone(), conditions.clone());
+                self.is_planned(conditions);
                 self.end(apps, &rooms, Replanned::Done);
             }
         }
         true
     }
 
-    fn watch(&mut self, now: Time, apps: &mut [&mut AppFlows]) {
-        let packets: Vec<u64> = apps.iter().map(|app| app.packets()).collect();
-        let Some(shares) = self.drift.measured(now, &packets) else { return };
-        if !self.is_beside {
-            let plan = (self.replan)(&shares);
-            return self.planned(now, shares, plan, apps);
-        }
-        let (replan, of) = (Arc::clone(&self.replan), shares.clone());
-        let (plan, work) = Beside::new(move || replan(&of));
-        self.work = Some(work);
-        self.phase = Phase::Planning { shares, plan };
+    /// A plan for these conditions is used, or there is none for them.
+    fn is_planned(&mut self, conditions: Conditions) {
+        self.drift.plan(conditions.shares);
+        self.outage.planned = conditions.out;
     }
 
-    /// A plan for these shares has been made, or there is none.
+    fn watch(&mut self, now: Time, out: &BTreeSet<String>, apps: &mut [&mut AppFlows]) {
+        let packets: Vec<u64> = apps.iter().map(|app| app.packets()).collect();
+        let measured = self.drift.measured(now, &packets);
+        if !self.outage.has_changed(now, out) && measured.is_none() {
+            return;
+        }
+        let has_drifted = measured.is_some();
+        let shares = measured.unwrap_or_else(|| self.drift.planned().to_vec());
+        let conditions = Conditions { shares, out: out.clone(), has_drifted };
+        if !self.is_beside {
+            let plan = (self.replan)(&conditions);
+            return self.planned(now, conditions, plan, apps);
+        }
+        let (replan, of) = (Arc::clone(&self.replan), conditions.clone());
+        let (plan, work) = Beside::new(move || replan(&of));
+        self.work = Some(work);
+        self.phase = Phase::Planning { conditions, plan };
+    }
+
+    /// A plan for these conditions has been made, or there is none.
     fn planned(
         &mut self,
         now: Time,
-        shares: Vec<u64>,
+        conditions: Conditions,
         plan: Result<Sizes, String>,
         apps: &mut [&mut AppFlows],
     ) {
         let before: Vec<usize> = apps.iter().map(|app| app.room()).collect();
         let reported = match plan {
-            // There is no plan for these shares: others are planned for.
+            // There is no plan for these conditions: others are planned for.
             Err(why) => {
-                self.drift.plan(shares);
+                self.is_planned(conditions);
                 Replanned::Stays(why)
             }
             Ok(to) if to.rooms == before => {
-                self.drift.plan(shares.clone());
-                Replanned::Same(shares)
+                self.is_planned(conditions.clone());
+                Replanned::Same(conditions)
             }
             Ok(to) => {
                 for ((app, room), before) in apps.iter_mut().zip(&to.rooms).zip(&before) {
                     app.set_room(*room.min(before));
                 }
-                let reported = Replanned::Begun(shares.clone(), to.rooms.clone());
-                self.phase = Phase::Draining { to, shares, before, until: now + PATIENCE };
+                let reported = Replanned::Begun(conditions.clone(), to.rooms.clone());
+                self.phase = Phase::Draining { to, conditions, before, until: now + PATIENCE };
                 reported
             }
         };

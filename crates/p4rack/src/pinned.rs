@@ -252,6 +252,15 @@ pub fn sized(rack: &Rack, programs: &[Arc<Program>]) -> Result<Vec<Option<Pinnin
 
 /// The plan of apps that have one switch.
 pub(crate) fn plan(rack: &Rack, programs: &[(usize, Arc<Program>)]) -> Result<FlowPlan, Vec<Diagnostic>> {
+    plan_without(rack, programs, &BTreeSet::new())
+}
+
+/// The same while devices with these names are out of use: the other helpers take their flows.
+pub(crate) fn plan_without(
+    rack: &Rack,
+    programs: &[(usize, Arc<Program>)],
+    out: &BTreeSet<String>,
+) -> Result<FlowPlan, Vec<Diagnostic>> {
     let tried: Vec<Tried> =
         programs.iter().map(|(at, program)| tried(rack, *at, program)).collect::<Result<_, _>>()?;
     let apps = tried.iter().map(|tried| FlowApp {
@@ -260,7 +269,12 @@ pub(crate) fn plan(rack: &Rack, programs: &[(usize, Arc<Program>)]) -> Result<Fl
         growing: tried.growing.clone(),
     });
     let apps: Vec<FlowApp<'_>> = apps.collect();
-    fitting(rack, flow_problem(rack, &apps)?, &mut |plan| at_switch(rack, programs, plan))
+    let mut left = rack.clone();
+    for app in &mut left.apps {
+        app.helpers.retain(|helper| !out.contains(&rack.devices[helper.value.0 as usize].name.value));
+    }
+    let problem = flow_problem(&left, &apps)?;
+    fitting(rack, problem, &mut |plan| at_switch(rack, programs, plan))
 }
 
 /// The program of the switch by a plan; `None` if the apps cannot be merged, which is reported where they are read.

@@ -6,7 +6,7 @@ use app_allocation::WEIGHT;
 use base_diag::{Diagnostic, Span, codes::pin as codes};
 use base_time::Probability;
 use controller::TableSizes;
-use device_control::{AppFlows, Replan, Resizing, Sizes};
+use device_control::{AppFlows, Conditions, Replan, Resizing, Sizes};
 use ir::Program;
 use rack_model::pinning::{Affinity, Pinning};
 use rack_model::{Again, App, Rack, Spanned};
@@ -34,8 +34,8 @@ pub fn resizing(rack: &Rack, app: &SplitApp, moving: &[bool]) -> Option<Resizing
     // Among the apps whose packets are counted.
     let planned = planner.shares.iter().map(|share| share * WEIGHT / planner.together.max(1)).collect();
     let margin = u64::from(margin.ppb()) / PPB;
-    let replan: Replan = Arc::new(move |shares: &[u64]| {
-        planner.plan(shares).map_err(|found| {
+    let replan: Replan = Arc::new(move |conditions: &Conditions| {
+        planner.plan(conditions).map_err(|found| {
             let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();
             titles.join("; ")
         })
@@ -93,8 +93,8 @@ impl Planner {
         Some(Planner { rack, programs, counted, shares, together })
     }
 
-    /// The plan for other shares of the counted apps.
-    fn plan(&self, shares: &[u64]) -> Result<Sizes, Vec<Diagnostic>> {
+    /// The plan for other shares of the counted apps, without devices that are out of use.
+    fn plan(&self, Conditions { shares, out, .. }: &Conditions) -> Result<Sizes, Vec<Diagnostic>> {
         let mut rack = self.rack.clone();
         for ((at, _), share) in self.counted.iter().zip(shares) {
             let ppb = (share * self.together / WEIGHT).max(1) * PPB;
@@ -104,7 +104,7 @@ impl Planner {
                 demand.share = Some(Spanned::new(share, Span::NONE));
             }
         }
-        let plan = pinned::plan(&rack, &self.programs)?;
+        let plan = pinned::plan_without(&rack, &self.programs, out)?;
         let mut sizes = Sizes { rooms: vec![], tables: TableSizes::new() };
         for (at, app) in &self.counted {
             let Some(pinning) = &app.model.pinning else { continue };

@@ -6,7 +6,7 @@ use base_time::{Duration, Rng, Time};
 use device_control::{Direct, Served as _};
 use p4rack::rack::Racked;
 use p4rack::up;
-use rack_emulator::RunReport;
+use rack_emulator::{PinnedReport, RunReport};
 use std::path::{Path, PathBuf};
 
 fn examples() -> PathBuf {
@@ -91,6 +91,86 @@ fn shares_that_differ_for_less_time_change_nothing() {
 fn a_share_that_differs_by_less_changes_nothing() {
     let report = run(&[(r#"differs = "10%""#, r#"differs = "70%""#)]);
     assert_eq!(notes(&report), [] as [&str; 0]);
+}
+
+/// The example where each app has two helpers of its own, each a spare of the other, and the second of east's is slow. Both apps have equal shares, and
+/// the first helper of east fails.
+fn with_spares(fault: &str) -> RunReport {
+    let east = "[[app]]\nname = \"east\"";
+    let nic =
+        |name: &str| format!("[device.{name}]\nclass = \"smartnic\"\nservice = \"24us\"\nparallel = 8\n\n");
+    let devices = format!("{}{}[host.east]", nic("nic3"), nic("nic4"));
+    let link = |nic: &str, port: u32| {
+        format!(
+            "[[link]]\nends = [\"{nic}:1\", \"edge:{port}\"]\nrate = \"10Gbit/s\"\ndelay = \"500ns\"\nmtu = 2000\n\n"
+        )
+    };
+    let spares = "replicas = 2\nlong_frames = \"drop\"\nfailover = { hold_down = \"5ms\" }\n";
+    run(&[
+        ("EntryBits = \"24000\"", "EntryBits = \"60000\""),
+        (
+            "[device.nic2]\nclass = \"smartnic\"\nservice = \"4us\"",
+            "[device.nic2]\nclass = \"smartnic\"\nservice = \"30us\"",
+        ),
+        ("[host.east]", &devices),
+        (east, &format!("{}{}{fault}{east}", link("nic3", 7), link("nic4", 8))),
+        (
+            "entries = \"west.toml\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]",
+            "entries = \"west.toml\"\norigin = \"edge\"\ndevices = [\"nic3\", \"nic4\"]",
+        ),
+        ("share = \"80%\"", &format!("share = \"50%\"\n{spares}")),
+        ("share = \"20%\"", &format!("share = \"50%\"\n{spares}")),
+        ("start = \"100ms\"", "start = \"0s\""),
+        ("rate = \"160Mbit/s\"", "rate = \"80Mbit/s\""),
+        ("rate = \"40Mbit/s\"", "rate = \"20Mbit/s\""),
+    ])
+}
+
+/// A helper that fails for good is planned without, and one that comes back is planned with again.
+#[test]
+fn flows_are_planned_again_without_a_helper_that_has_failed() {
+    let fault = |lasts: &str| {
+        format!("[[fault]]\nkind = \"device-down\"\ndevice = \"nic1\"\nat = \"30ms\"\n{lasts}\n")
+    };
+    let forever = with_spares(&fault(""));
+    let reported = notes(&forever);
+    let [begun, done] = reported.as_slice() else { panic!("{:#?}", forever.notes) };
+    assert!(
+        begun.starts_with("`nic1` out of use: another plan of flows at the switch is taking over: east "),
+        "{begun}"
+    );
+    assert_eq!(*done, "the other plan of flows has taken over");
+    let without_packets = |app: &PinnedReport| app.shares.iter().any(|share| share.packets == 0);
+    assert!(
+        !forever.pinned.iter().any(without_packets),
+        "packets do not wait for the helper: {:#?}",
+        forever.pinned
+    );
+    let back = with_spares(&fault("for = \"50ms\""));
+    let reported = notes(&back);
+    let [first, _, second, last] = reported.as_slice() else { panic!("{:#?}", back.notes) };
+    assert_eq!(first, begun);
+    assert!(
+        second
+            .starts_with("all helpers are in use: another plan of flows at the switch is taking over: east "),
+        "{second}"
+    );
+    assert_eq!(*last, "the other plan of flows has taken over");
+    let short = with_spares(&fault("for = \"5ms\""));
+    assert_eq!(notes(&short), [] as [&str; 0], "it is back in time");
+    let cable =
+        with_spares("[[fault]]\nkind = \"link-down\"\nlink = [\"nic1:1\", \"edge:5\"]\nat = \"30ms\"\n\n");
+    assert_eq!(notes(&cable), [] as [&str; 0], "it answers the controller");
+    let resident = |report: &RunReport| {
+        report.pinned.iter().filter_map(|app| app.totals).map(|totals| totals.resident).collect::<Vec<u64>>()
+    };
+    let (without, with) = (resident(&forever), resident(&back));
+    assert!(
+        without[0] > with[0] && without[1] < with[1],
+        "{begun}: {without:?} {with:?}; {:#?}",
+        forever.pinned
+    );
+    assert_eq!(with, resident(&short));
 }
 
 /// Each device has cells of its own of a register with `@soft`. Another plan would have one value of each: it is refused, once.

@@ -26,6 +26,24 @@ fn edges() -> Edges {
     edges
 }
 
+/// Two edges, each of which has the other's first target as spare.
+fn shards() -> Edges {
+    let mut edges = Edges::default();
+    edges.fill(&[edge(), Edge { number: 1, targets: vec![2, 1], ..edge() }]);
+    edges
+}
+
+/// The sender has these registers for each of the two edges.
+fn reads(edges: &mut Edges, registers: [[u32; 5]; 2]) {
+    let cells = |(number, values): (u64, [u32; 5])| {
+        let of = Edge { number, ..edge() };
+        let cells = (1..).zip(values).map(|(register, value)| of.write(register, value).entity);
+        cells.collect::<Vec<_>>()
+    };
+    let found: Vec<Entity> = (0..).zip(registers).flat_map(cells).flatten().collect();
+    edges.read(0, &found);
+}
+
 /// The sender has these registers.
 fn read(edges: &mut Edges, failed: u32, forgiven: u32, barred: u32, generation: u32) {
     uses(edges, [failed, forgiven, barred, generation, 1]);
@@ -187,14 +205,8 @@ fn the_switch_comes_first_and_devices_in_use_last() {
 /// Each of the two devices is in use at one of the edges: only the edge that leads to an entry says in which order they get it.
 #[test]
 fn the_order_is_that_of_the_edges_which_lead_to_an_entry() {
-    let mut edges = Edges::default();
-    edges.fill(&[edge(), Edge { number: 1, targets: vec![2, 1], ..edge() }]);
-    let cells = |number: u64| {
-        let of = Edge { number, ..edge() };
-        [(1, 0), (2, 0), (3, 0), (4, 1), (5, 1)].map(|(register, value)| of.write(register, value).entity)
-    };
-    let found: Vec<Entity> = cells(0).into_iter().chain(cells(1)).flatten().collect();
-    edges.read(0, &found);
+    let mut edges = shards();
+    reads(&mut edges, [[0, 0, 0, 1, 1]; 2]);
     let all = |leading: &[usize]| {
         let leading = leading.iter().copied().collect();
         [0, 1, 2, 3].map(|device| edges.phase(device, Some(&leading)))
@@ -222,4 +234,37 @@ fn devices_out_of_use_are_not_believed() {
     assert_eq!(out(0, 0, 2), [2]);
     assert!(out(1, 0, 2).is_empty(), "nobody else has the entries");
     assert_eq!(left_out(&[edge()], &BTreeMap::new()), BTreeSet::new());
+}
+
+/// Another plan has the same edges: an operator need not say it again. An edge to this device only is used.
+#[test]
+fn what_an_operator_keeps_out_stays_out_with_another_plan() {
+    let mut edges = edges();
+    edges.keep_out(1, false, at(0)).expect("2 is usable");
+    written(&mut edges, at(0));
+    edges.fill(&[edge(), Edge { number: 1, targets: vec![1], ..edge() }]);
+    assert_eq!(written(&mut edges, at(1)), [edge().write(2, 0), edge().write(3, 1)]);
+    edges.keep_out(1, true, at(2)).expect("it is known");
+    edges.is_right(1, at(3));
+    edges.fill(&[edge()]);
+    assert_eq!(written(&mut edges, at(4)), [], "it is kept out no longer");
+}
+
+/// The second edge has the first one's device as spare, so its sender does not notice that it has failed.
+#[test]
+fn a_device_has_failed_where_an_edge_is_without_it_and_none_uses_it() {
+    let mut edges = shards();
+    let none = BTreeSet::new();
+    reads(&mut edges, [[0, 0, 0, 1, 1], [0, 0, 0, 1, 1]]);
+    assert_eq!(edges.failed(), none);
+    reads(&mut edges, [[1, 0, 0, 2, 2], [0, 0, 0, 1, 1]]);
+    assert_eq!(edges.failed(), BTreeSet::from([1]));
+    reads(&mut edges, [[1, 0, 0, 2, 2], [0, 0, 0, 2, 2]]);
+    assert_eq!(edges.failed(), none, "the second edge uses it");
+    reads(&mut edges, [[1, 0, 0, 2, 2], [0, 0, 0, 3, 1]]);
+    edges.is_right(1, at(0));
+    assert_eq!(edges.failed(), none, "it recovers");
+    let mut edges = shards();
+    edges.keep_out(1, false, at(0)).expect("the other one is usable");
+    assert_eq!((edges.held(), edges.failed()), (BTreeSet::from([1]), none), "an operator has a reason");
 }

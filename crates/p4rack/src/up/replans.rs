@@ -57,7 +57,8 @@ impl Replans {
         pinned: &mut [PinnedApp],
         domains: &mut [Domain],
     ) -> Vec<(usize, Output)> {
-        let call = self.resizing.call(now, &mut apps(&self.places, pinned));
+        let out = domains[self.domain].controller.out_of_use();
+        let call = self.resizing.call(now, &out, &mut apps(&self.places, pinned));
         let outputs = call
             .into_iter()
             .flat_map(|(ticket, call)| domains[self.domain].controller.call(at, ticket, call));
