@@ -21,7 +21,7 @@ pub(crate) type Waits = (base_time::Duration, base_time::Duration);
 /// Limit on the least time that a user sets, in milliseconds.
 pub const MOST_WAIT: u64 = 10_000;
 
-/// They suit machines whose processes wait for each other.
+/// Waits that suit machines whose processes wait for each other.
 const WAITS: Waits = (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
 
 /// [`WAITS`], if a job or a group sets the least time itself, in milliseconds.
