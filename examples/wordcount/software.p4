@@ -381,6 +381,7 @@ parser AggParser(packet_in packet,
 }
 
 // One lane: an array of slots, a tag and a value each. The tag 0 is an empty slot.
+// A key has two slots side by side; the pair that came later stands first.
 control Lane(inout lane_h lane, in task_t task, in bit<1> was_sent, out bit<1> sent) {
     register<tag_t, bit<32>>(SLOTS) slots_tags;
     register<bit<32>, bit<32>>(SLOTS) slots_values;
@@ -390,12 +391,14 @@ control Lane(inout lane_h lane, in task_t task, in bit<1> was_sent, out bit<1> s
     tag_t tag;
     bit<32> at;
     bit<32> held;
+    tag_t older_tag;
+    bit<32> older;
 
     apply {
         sent = 0;
         if (task.what == FOLD) {
             if (lane.isValid()) {
-                at = task.first_slot + ((bit<32>)lane.index & (ROWS - 1));
+                at = task.first_slot + ((bit<32>)lane.index & (ROWS - 2));
                 slots_tags.read(tag, at);
                 slots_values.read(held, at);
                 if (tag == 0) {
@@ -403,16 +406,28 @@ control Lane(inout lane_h lane, in task_t task, in bit<1> was_sent, out bit<1> s
                     slots_values.write(at, lane.value);
                 } else if (tag == lane.tag) {
                     if (task.op == ADD) { held = held + lane.value; }
-                    slots_tags.write(at, lane.tag);
                     slots_values.write(at, held);
                 } else {
-                    slots_tags.write(at, lane.tag);
-                    slots_values.write(at, lane.value);
-                    shadow_tags.write(task.cell, tag);
-                    shadow_values.write(task.cell, held);
-                    lane.tag = tag;
-                    lane.value = held;
-                    sent = 1;
+                    slots_tags.read(older_tag, at + 1);
+                    slots_values.read(older, at + 1);
+                    if (older_tag == lane.tag && older_tag != 0) {
+                        held = older;
+                        if (task.op == ADD) { held = held + lane.value; }
+                        slots_values.write(at + 1, held);
+                    } else {
+                        // The new pair comes first, and the older one leaves.
+                        slots_tags.write(at + 1, tag);
+                        slots_values.write(at + 1, held);
+                        slots_tags.write(at, lane.tag);
+                        slots_values.write(at, lane.value);
+                        if (older_tag != 0) {
+                            shadow_tags.write(task.cell, older_tag);
+                            shadow_values.write(task.cell, older);
+                            lane.tag = older_tag;
+                            lane.value = older;
+                            sent = 1;
+                        }
+                    }
                 }
             }
         } else if (task.what == FETCH) {

@@ -17,6 +17,7 @@
 #define PAIR (2 + TAG + 4)
 #define CELLS (CHANNELS * WINDOW)
 #define AHEAD 8
+#define WAYS (EVICT ? 2 : 1)
 
 enum { DATA = 1, ACK = 2, OPEN = 6, OPENED = 7, BOOTED = 14 };
 
@@ -109,16 +110,21 @@ static unsigned process(uint8_t *frame, unsigned length, unsigned port) {
             uint32_t value = be32(pair + 2 + TAG);
             int is_left = left >> lane & 1;
             if (is_new) {
-                struct slot *slot = &slots[lane][bank * ROWS + (be16(pair) & (ROWS - 1))];
+                struct slot *slot = &slots[lane][bank * ROWS + (be16(pair) & (ROWS - WAYS))];
                 if (slot->tag == tag) {
                     slot->value += value;
                 } else if (slot->tag == 0) {
                     *slot = (struct slot){ tag, value };
-                } else {
+                } else if (!EVICT) {
                     is_left = 1, left |= (map_t)1 << lane;
-                    if (EVICT) {
-                        struct slot before = *slot;
-                        *slot = (struct slot){ tag, value };
+                } else if (slot[1].tag == tag) {
+                    slot[1].value += value;
+                } else {
+                    // The new pair comes first, and the older one leaves.
+                    struct slot before = slot[1];
+                    slot[1] = slot[0], slot[0] = (struct slot){ tag, value };
+                    if (before.tag != 0) {
+                        is_left = 1, left |= (map_t)1 << lane;
                         shadow[lane][cell] = before;
                         tag = before.tag, value = before.value;
                     }
@@ -150,7 +156,7 @@ static inline void prefetch(const uint8_t *frame) {
     unsigned bank = be32(agg + 4) & 1;
     for (unsigned lane = 0; lane < LANES; lane++) {
         if (!(valid >> lane & 1)) continue;
-        __builtin_prefetch(&slots[lane][bank * ROWS + (be16(pair) & (ROWS - 1))], 1);
+        __builtin_prefetch(&slots[lane][bank * ROWS + (be16(pair) & (ROWS - WAYS))], 1);
         pair += PAIR;
     }
 }

@@ -95,9 +95,9 @@ fn main() {
     let rows = [
         ("pipeline, every pair folded", Layout::PIPELINE, 1),
         ("software, every pair folded", Layout::SOFTWARE, 1),
-        ("software, two of three evict", Layout::SOFTWARE, 3),
+        ("software, one of three evicts", Layout::SOFTWARE, 3),
         ("software, 256 rows, every pair folded", small, 1),
-        ("software, 256 rows, two of three evict", small, 3),
+        ("software, 256 rows, one of three evicts", small, 3),
     ];
     for (name, layout, tags) in rows {
         let program = Program::new(layout, Op::Add, 1);

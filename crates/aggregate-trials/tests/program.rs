@@ -259,10 +259,17 @@ const OF_PARENTS: [(&str, &str); 3] = [
 ];
 
 /// The same of programs that evict.
-const EVICTING: [(&str, &str); 3] = [
+const EVICTING: [(&str, &str); 10] = [
     ("shadow.read(pair, task.cell);", ""),
-    ("shadow.write(task.cell, tag ++ held);", "shadow.write(0, tag ++ held);"),
-    ("slots.write(at, lane.tag ++ lane.value);\n                    shadow", "shadow"),
+    ("shadow.write(task.cell, older_tag ++ older);", "shadow.write(0, older_tag ++ older);"),
+    ("slots.write(at, lane.tag ++ lane.value);\n                        if", "if"),
+    ("slots.write(at + 1, tag ++ held);", ""),
+    ("slots.write(at + 1, lane.tag ++ held);", ""),
+    ("older_tag == lane.tag && older_tag != 0", "false"),
+    ("older_tag == lane.tag && older_tag != 0", "older_tag == lane.tag"),
+    ("if (older_tag != 0) {", "if (true) {"),
+    ("& (ROWS - 2)", "& (ROWS - 1)"),
+    ("lane.index = (bit<16>)task.row;", "lane.index = (bit<16>)(task.row & (ROWS - 2));"),
 ];
 
 /// The same of programs for arrays, which are parents.

@@ -3,7 +3,7 @@
 //! Mappers draw words (Zipf's law, 5,105,919 words) and combine equal ones. The ideal saves all pairs but one for each distinct word.
 //! Slots are for 1 % of the distinct words. Mappers are at most 0.1 % of the hash space apart.
 //!
-//! - eviction: a pair takes the slot of another word, which travels on (software profile);
+//! - eviction: a word has a bucket of slots, and a new pair takes the place of the oldest one, which travels on (software profile);
 //! - rounds: the first word keeps a slot, and a round has a word for every fourth slot (pipeline profile). A switch with slots for
 //!   1 % of the words needs 400 of them.
 
@@ -34,15 +34,17 @@ fn stream(mappers: u64, zipf: &Zipf, words: u64, layout: &Layout) -> (Vec<Place>
 
 /// Pairs that reach the reducer where a pair evicts another one.
 fn evicting(stream: &[Place], slots: usize) -> usize {
-    let mut held: Vec<Option<Place>> = vec![None; slots];
+    let ways = Layout::SOFTWARE.ways() as usize;
+    let mut held: Vec<Vec<Option<Place>>> = vec![vec![None; ways]; slots / ways];
     let mut reached = 0;
     for place in stream {
-        let slot = &mut held[slot_of(place, slots)];
-        if *slot != Some(*place) {
-            reached += usize::from(slot.replace(*place).is_some());
+        let bucket = &mut held[slot_of(place, slots / ways)];
+        if !bucket.contains(&Some(*place)) {
+            bucket.rotate_right(1);
+            reached += usize::from(bucket[0].replace(*place).is_some());
         }
     }
-    reached + held.iter().flatten().count()
+    reached + held.iter().flatten().flatten().count()
 }
 
 /// The same where the first word keeps a slot, in rounds with barriers between them.

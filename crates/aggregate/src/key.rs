@@ -1,6 +1,6 @@
 //! The place of a key: lane, index and tag.
 //!
-//! A number is spread over places by division: `number = (tag << index_bits | index) * lanes + lane`. A place therefore proves the
+//! A number is spread over places by division: `number = (tag * buckets + bucket) * lanes + lane`. A place therefore proves the
 //! whole number, and the tag need not hold the bits that lane and index show. Numbers are either permuted keys, which come back
 //! ([`Place::of_number`], no collision), or hashes of longer keys ([`hash`]).
 
@@ -11,21 +11,21 @@ use crate::layout::Layout;
 pub struct Slot {
     /// The lane.
     pub lane: u8,
-    /// The row in the lane's bank.
+    /// The row in the lane's bank; of a key, the first one of its bucket.
     pub index: u16,
 }
 
 /// A key as switch and packets know it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Place {
-    /// The only slot that may hold the key.
+    /// The first slot of the only bucket that may hold the key.
     pub slot: Slot,
-    /// Distinguishes the keys of a slot. In a switch, 0 means empty; a pair whose tag is 0 is never folded there.
+    /// Distinguishes the keys of a bucket. In a switch, 0 means empty; a pair whose tag is 0 is never folded there.
     pub tag: u128,
 }
 
 impl Place {
-    /// The place of a number below 2^32, or below 2^48 in layouts with at least 65,536 slots in each bank; only with short tags. No
+    /// The place of a number below 2^32, or below 2^48 in layouts with at least 65,536 buckets in each bank; only with short tags. No
     /// two numbers share a place.
     pub fn of_number(number: u64, layout: &Layout) -> Option<Place> {
         let half = half_of(layout);
@@ -48,7 +48,8 @@ impl Place {
 
     /// The number whose place this is.
     pub fn number(&self, layout: &Layout) -> u64 {
-        let rest = (self.tag as u64) << layout.index_bits | u64::from(self.slot.index);
+        let bucket = u64::from(u32::from(self.slot.index) / layout.ways());
+        let rest = (self.tag as u64) << layout.buckets().trailing_zeros() | bucket;
         let spread = rest.wrapping_mul(u64::from(layout.lanes)).wrapping_add(u64::from(self.slot.lane));
         unpermute(spread, half_of(layout))
     }
@@ -58,7 +59,7 @@ impl Place {
         1 << (2 * half_of(layout))
     }
 
-    /// The place of a key of any length, by its hash. Two keys share a place with probability 1 in `lanes` * 2^(`index_bits` + 32) with
+    /// The place of a key of any length, by its hash. Two keys share a place with probability 1 in `lanes` * `buckets` * 2^32 with
     /// short tags, and 1 in 2^128 with long ones.
     pub fn of_hashed(key: &[u8], seed: u64, layout: &Layout) -> Place {
         if layout.tag_bits == Layout::LONG_TAG {
@@ -66,7 +67,7 @@ impl Place {
             let half = |part: u64| u128::from(hash(key, seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             return Place { tag: half(1) << 64 | half(2), slot };
         }
-        let most = u64::from(layout.lanes) << (u32::from(layout.index_bits) + 32);
+        let most = (u64::from(layout.lanes) * u64::from(layout.buckets())) << 32;
         spread(hash(key, seed) % most, layout)
     }
 
@@ -101,14 +102,15 @@ impl Place {
 fn spread(number: u64, layout: &Layout) -> Place {
     let lanes = u64::from(layout.lanes);
     let (lane, rest) = ((number % lanes) as u8, number / lanes);
-    let index = (rest & u64::from(layout.rows() - 1)) as u16;
-    Place { tag: u128::from((rest >> layout.index_bits) as u32), slot: Slot { lane, index } }
+    let buckets = u64::from(layout.buckets());
+    let index = (rest % buckets) as u16 * layout.ways() as u16;
+    Place { tag: u128::from((rest / buckets) as u32), slot: Slot { lane, index } }
 }
 
 /// Half the bits of numbers that have places in a layout: 16 to 24.
 fn half_of(layout: &Layout) -> u32 {
-    let slots = u64::from(layout.lanes) << layout.index_bits;
-    (slots.max(1).ilog2() / 2).min(8) + 16
+    let buckets = u64::from(layout.lanes) * u64::from(layout.buckets());
+    (buckets.max(1).ilog2() / 2).min(8) + 16
 }
 
 /// One round of a Feistel network over two halves.
@@ -189,11 +191,18 @@ mod tests {
     #[test]
     fn numbers_come_back_from_their_places() {
         let small = Layout { lanes: 3, index_bits: 1, ..Layout::PIPELINE };
-        let cases = [(Layout::PIPELINE, 48), (Layout { lanes: 7, index_bits: 15, ..small }, 48), (small, 34)];
+        let evicting = Layout { evict: true, ..Layout::PIPELINE };
+        let cases = [
+            (Layout::PIPELINE, 48),
+            (evicting, 48),
+            (Layout { lanes: 7, index_bits: 15, ..small }, 48),
+            (small, 34),
+        ];
         for (layout, bits) in cases {
             for number in (0..200).chain([1 << (bits - 1), (1 << bits) - 1, 0x1_2345_6789]) {
                 let place = Place::of_number(number, &layout).expect("it has a place");
                 assert!(place.slot.lane < layout.lanes && u32::from(place.slot.index) < layout.rows());
+                assert_eq!(place.slot.index, layout.bucket_of(place.slot.index));
                 assert_eq!(place.number(&layout), number);
             }
             assert_eq!(Place::of_number(1 << bits, &layout), None);

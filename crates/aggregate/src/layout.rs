@@ -14,7 +14,7 @@ pub struct Layout {
     pub index_bits: u8,
     /// Packets that a channel may have in flight: a power of two, at most [`Layout::MOST_WINDOW`].
     pub window: u32,
-    /// A pair that meets another key takes its slot, and the other key leaves; otherwise the pair leaves.
+    /// A pair that meets other keys takes the place of the oldest one, which leaves; otherwise the pair leaves.
     pub evict: bool,
 }
 
@@ -73,6 +73,13 @@ impl Layout {
         if self.index_bits > 16 {
             return fail(format!("an index has at most 16 bits, not {}", self.index_bits));
         }
+        if self.rows() < self.ways() {
+            return fail(format!(
+                "a lane with eviction has at least {} rows, not {}",
+                self.ways(),
+                self.rows()
+            ));
+        }
         if !self.window.is_power_of_two() || self.window > Layout::MOST_WINDOW {
             let most = Layout::MOST_WINDOW;
             return fail(format!("a window is a power of two of at most {most}, not {}", self.window));
@@ -83,6 +90,21 @@ impl Layout {
     /// Rows of each lane in each bank.
     pub fn rows(&self) -> u32 {
         1 << self.index_bits
+    }
+
+    /// Rows in a lane that may hold a key: its bucket, rows that stand side by side. The first one is the key's index.
+    pub fn ways(&self) -> u32 {
+        if self.evict { 2 } else { 1 }
+    }
+
+    /// Buckets of each lane in each bank, a power of two.
+    pub fn buckets(&self) -> u32 {
+        self.rows() / self.ways()
+    }
+
+    /// The first row of the bucket that has a row, for any number.
+    pub fn bucket_of(&self, row: u16) -> u16 {
+        (u32::from(row) & (self.rows() - self.ways())) as u16
     }
 
     /// True for arrays: pairs have no tags.

@@ -3,7 +3,7 @@
 //! ```text
 //! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
 //! valid:96                                         lanes 32 to 127, in layouts with more than 32 lanes
-//! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order
+//! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order; the index is a row of the key's bucket
 //! valid:32 or 128                                  further blocks of READREPLY and of a mapper's OVERFLOW: a map, and its pairs
 //! index:16  tag:32 or 128  value:32
 //! ```

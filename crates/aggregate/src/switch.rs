@@ -165,29 +165,32 @@ impl Switch {
         Some((Direction::On, Packet { kind: Kind::Overflow, ..packet }))
     }
 
-    fn slot(&mut self, generation: u32, slot: Slot) -> &mut (u128, u32) {
-        let rows = self.layout.rows();
+    /// So many slots of a lane, from one on.
+    fn slots(&mut self, generation: u32, slot: Slot, count: u32) -> &mut [(u128, u32)] {
         let bank = (generation & 1) * u32::from(self.layout.lanes) + u32::from(slot.lane);
-        &mut self.slots[(bank * rows + (u32::from(slot.index) & (rows - 1))) as usize]
+        let first = (bank * self.layout.rows() + u32::from(slot.index)) as usize;
+        &mut self.slots[first..first + count as usize]
     }
 
-    /// Folds a pair; gives the pair that has to travel on.
+    /// Folds a pair; gives the pair that has to travel on. A bucket holds its pairs in the order in which they came, the last one first.
     fn fold(&mut self, pair: Pair, packet: &Packet) -> Option<Pair> {
-        let evict = self.layout.evict;
+        let Layout { evict, .. } = self.layout;
         let Place { slot, tag } = pair.place;
-        let held = self.slot(packet.generation, slot);
-        if held.0 == tag && tag != 0 {
+        let first = Slot { index: self.layout.bucket_of(slot.index), ..slot };
+        let bucket = self.slots(packet.generation, first, self.layout.ways());
+        let end = bucket.iter().position(|held| held.0 == tag || held.0 == 0);
+        if let Some(held) = end.map(|at| &mut bucket[at]).filter(|held| held.0 != 0) {
             held.1 = packet.op.fold(held.1, pair.value);
-            None
-        } else if held.0 == 0 {
-            *held = (tag, pair.value);
-            None
-        } else if evict {
-            let (tag, value) = std::mem::replace(held, (tag, pair.value));
-            Some(Pair { place: Place { slot, tag }, value })
-        } else {
-            Some(pair)
+            return None;
         }
+        if end.is_none() && !evict {
+            return Some(pair);
+        }
+        let count = end.map_or(bucket.len(), |hole| hole + 1);
+        let moved = &mut bucket[..count];
+        moved.rotate_right(1);
+        let (left, value) = std::mem::replace(&mut moved[0], (tag, pair.value));
+        end.is_none().then_some(Pair { place: Place { slot, tag: left }, value })
     }
 
     fn control(&mut self, packet: Packet) -> Option<Packet> {
@@ -241,7 +244,7 @@ impl Switch {
         for lane in 0..self.layout.lanes {
             let slot = Slot { lane, index };
             let is_dense = self.layout.is_dense();
-            let held = self.slot(generation, slot);
+            let held = &mut self.slots(generation, slot, 1)[0];
             if empties {
                 *held = (0, 0);
             } else if held.0 != 0 || is_dense {
@@ -253,5 +256,30 @@ impl Switch {
             }
         }
         pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Op;
+
+    #[test]
+    fn the_oldest_pair_of_a_bucket_leaves() {
+        let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 1, window: 4, evict: true };
+        let mut switch = Switch::new(layout, 0, 1, 1, 1);
+        let packet = Packet::new(Kind::Data, 1, Op::Add);
+        let mut fold = |tag| {
+            let place = Place { slot: Slot { lane: 2, index: 0 }, tag };
+            switch.fold(Pair { place, value: 1 }, &packet).map(|left| (left.place.tag, left.value))
+        };
+        // Use does not make a pair young again.
+        let left = [7, 8, 7, 9, 8, 7, 7].map(&mut fold);
+        assert_eq!(left, [None, None, None, Some((7, 2)), None, Some((8, 2)), None]);
+        let held = [0, 1].map(|row| switch.row(0, row, false)[0]);
+        assert_eq!(
+            held.map(|pair| (pair.place.tag, pair.place.slot.index, pair.value)),
+            [(7, 0, 2), (9, 1, 1)]
+        );
     }
 }

@@ -43,10 +43,11 @@ fn saved(keys: &[Vec<u32>], base: Layout) -> f64 {
     (sum as u64 - traffic.pairs) as f64 / (sum - distinct) as f64
 }
 
-/// With mappers that have sent the same share of their pairs, not of their packets, it would be 0.829 and 0.660.
+/// With one slot for each key, the software profile would save 0.842. With mappers that have sent the same share of their pairs, not of their packets, the
+/// pipeline profile would save 0.660.
 #[test]
 fn mappers_in_step_save_what_they_can() {
     let keys = keys();
     let (software, pipeline) = (saved(&keys, Layout::SOFTWARE), saved(&keys, Layout::PIPELINE));
-    assert!(software > 0.838 && pipeline > 0.72, "{software}, {pipeline}");
+    assert!(software > 0.91 && pipeline > 0.72, "{software}, {pipeline}");
 }

@@ -63,7 +63,8 @@ fn calls_are_exact_though_a_switch_is_killed() {
     let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
     let done = AtomicU64::new(0);
     let program = |rank: usize| {
-        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None };
+        let joining =
+            Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         let (mut restarts, mut saved) = (0, 0);
         for call in 0..CALLS {
@@ -121,7 +122,8 @@ fn arrays_travel_without_keys() {
     assert_eq!(plan.operators, ["add", "max", "or"]);
     let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
     let program = |rank: usize| {
-        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None };
+        let joining =
+            Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         for call in 0..4 {
             let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call).collect();

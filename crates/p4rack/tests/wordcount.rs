@@ -41,7 +41,7 @@ fn a_restart_of_the_switch_changes_nothing() {
 fn eviction_saves_most_with_few_slots() {
     let words = measures("software.toml", None);
     let [best, saved] = ["saved at best, permille", "saved, permille"].map(|name| words[name]);
-    assert!(saved * 10 > best * 7, "{saved} of {best}");
+    assert!(saved * 10 > best * 9, "{saved} of {best}");
 }
 
 /// `trimmed.toml`: without folding, through a queue of 8 packets before the master's link. Measures, time to the commit in picoseconds, packets dropped and trimmed there.

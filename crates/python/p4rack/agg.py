@@ -44,10 +44,11 @@ class Group:
 
     At rank 0, `after` is the `generation` of an earlier group with the same switches, whatever became of it: without it, these refuse smaller
     numbers. `going` is a function that is asked from time to time; when it returns false, a call that waits ends with an `Error`.
+    `wait` is the least time before a packet is sent again, in milliseconds (default 5): a larger one saves packets where processes wait for a processor.
     """
 
-    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0, after=None, going=None):
-        self._group = _Group(plan, rank, root, timeout, loss, after, going)
+    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0, after=None, going=None, wait=None):
+        self._group = _Group(plan, rank, root, timeout, loss, after, going, wait)
         self.report = None
 
     @property

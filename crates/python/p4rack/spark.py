@@ -37,11 +37,12 @@ _generations = {}
 _lock = threading.Lock()
 
 
-def reduce_by_key(rdd, op="add", plan=None, host=None, timeout=60.0):
+def reduce_by_key(rdd, op="add", plan=None, host=None, timeout=60.0, wait=None):
     """Folds the values of equal keys of an RDD of pairs: an RDD of distinct keys and their values. Runs at once, not when the result is used.
 
     `op` is "add", "max", "min", "or", or the function of that meaning (`operator.add`, `max`, `min`, `operator.or_`). `plan` is the file
-    REDUCER.group.json; without it, all tasks run on this machine and no switch reduces. `host` is the driver's address for tasks. Keys are
+    REDUCER.group.json; without it, all tasks run on this machine and no switch reduces. `host` is the driver's address for tasks. `wait` is
+    that of `p4rack.agg.Group`. Keys are
     all `str`, all `bytes`, or all numbers from 0 to 2^64 - 1; values are integers of 64 bits. The attribute `p4rack` of the result is a report:
     of the call (`p4rack.agg`), with `attempts`, or with `fallback`, why Spark's own shuffle was used.
     """
@@ -58,10 +59,10 @@ def reduce_by_key(rdd, op="add", plan=None, host=None, timeout=60.0):
     if rdd.getNumPartitions() != tasks:
         rdd = rdd.coalesce(tasks) if rdd.getNumPartitions() > tasks else rdd.repartition(tasks)
     address = host or sc.getConf().get("spark.driver.host", "127.0.0.1")
-    with _Driver(name, plan, tasks, address, timeout) as driver:
+    with _Driver(name, plan, tasks, address, (timeout, wait)) as driver:
         rdd = rdd.cache()
         # Spark runs a barrier stage again only if another stage reads its result, over a shuffle: it ends a job whose last stage loses a task.
-        stage = rdd.barrier().mapPartitions(_Task(name, driver.address, driver.token, tasks, timeout)).coalesce(1, shuffle=True)
+        stage = rdd.barrier().mapPartitions(_Task(name, driver.address, driver.token, tasks, (timeout, wait))).coalesce(1, shuffle=True)
         try:
             sent = stage.collect()
         except Exception as error:
@@ -130,8 +131,9 @@ def _fall_back(rdd, function, reason):
 class _Task:
     """The function of a task. It travels to the executors."""
 
-    def __init__(self, op, address, token, tasks, timeout):
-        self.op, self.address, self.token, self.tasks, self.timeout = op, address, token, tasks, timeout
+    def __init__(self, op, address, token, tasks, times):
+        self.op, self.address, self.token, self.tasks = op, address, token, tasks
+        self.timeout, self.wait = times
 
     def __call__(self, pairs):
         from pyspark import BarrierTaskContext
@@ -153,7 +155,7 @@ class _Task:
             keys = array("Q", folded.keys()) if kind == "number" else list(folded.keys())
             values = array("q" if is_signed else "Q", folded.values())
             plan, rank = answer["plan"], places[context.partitionId()]
-            with _plan_file(plan) as path, agg.Group(path, rank, answer["root"], timeout=self.timeout) as group:
+            with _plan_file(plan) as path, agg.Group(path, rank, answer["root"], timeout=self.timeout, wait=self.wait) as group:
                 _reduce(group, kind, keys, values, self.op)
         yield {"attempt": attempt, "reason": reason, "pairs": len(folded)}
 
@@ -291,7 +293,7 @@ class _Attempt:
         after = _generations.get(driver.plan) if driver.plan is not None else None
         try:
             with _plan_file(driver.text) as path, agg.Group(
-                path, 0, self.root, timeout=driver.timeout, after=after, going=lambda: self.is_wanted
+                path, 0, self.root, timeout=driver.timeout, after=after, going=lambda: self.is_wanted, wait=driver.wait
             ) as group:
                 try:
                     kind, is_signed = driver.shape[self.number]
@@ -318,8 +320,9 @@ def _free(host):
 class _Driver:
     """Tells tasks where the root of their attempt is. A later attempt ends the earlier ones."""
 
-    def __init__(self, op, plan, tasks, host, timeout):
-        self.op, self.plan, self.host, self.timeout = op, plan, host, timeout
+    def __init__(self, op, plan, tasks, host, times):
+        self.op, self.plan, self.host = op, plan, host
+        self.timeout, self.wait = times
         self.token = secrets.token_hex(16)
         self.text = tasks + 1
         if plan is not None:

@@ -18,6 +18,7 @@ mod root;
 mod stock;
 
 use crate::wire::{Loss, Wire};
+use crate::worker::{MOST_WAIT, waits};
 use aggregate::Op;
 use link::{Call, Message};
 use member::Member;
@@ -226,13 +227,20 @@ pub struct Joining {
     pub loss: u32,
     /// At rank 0, [`Group::generation`] of an earlier group with the same switches, whatever became of it.
     pub after: Option<u32>,
+    /// Least time before a packet is sent again, in milliseconds, at most [`MOST_WAIT`]; 5 if not set.
+    pub wait: Option<u64>,
 }
 
 impl Group {
     /// Joins, and waits until all programs have.
     pub fn join(plan: GroupPlan, joining: &Joining, pulse: Pulse) -> Result<Group, GroupError> {
         plan.check()?;
-        let Joining { rank, root, patience, loss, after } = joining.clone();
+        let Joining { rank, root, patience, loss, after, wait } = joining.clone();
+        if let Some(wait) = wait.filter(|wait| !(1..=MOST_WAIT).contains(wait)) {
+            let title = format!("`wait` is not {wait} milliseconds");
+            return Err(problem(title, format!("use 1 to {MOST_WAIT}")));
+        }
+        let waits = waits(wait);
         let Some(attachment) = plan.members.get(rank) else {
             let title = format!("no rank {rank} in a group of {}", plan.members.len());
             return Err(problem(title, "ranks are numbered from 0"));
@@ -243,8 +251,8 @@ impl Group {
                 problem(title, "each rank runs on its own host, once")
             })?;
         let place = match rank {
-            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, (patience, after), pulse)?)),
-            _ => Place::Member(Box::new(Member::join(&plan, rank, root, wire, patience, pulse)?)),
+            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, (patience, after, waits), pulse)?)),
+            _ => Place::Member(Box::new(Member::join(&plan, rank, root, wire, (patience, waits), pulse)?)),
         };
         Ok(Group { plan, rank, place, patience, calls: 0, ended: None })
     }

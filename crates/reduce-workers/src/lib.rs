@@ -30,4 +30,4 @@ pub use group::{
 pub use local::{Local, SwitchEvent};
 pub use master::{Event, Finished, Link, Master, Row, Seat, Settings};
 pub use wire::{Loss, Wire};
-pub use worker::work;
+pub use worker::{MOST_WAIT, work};

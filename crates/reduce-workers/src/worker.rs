@@ -15,12 +15,17 @@ use std::path::Path;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Least and longest time before a packet is sent again, on machines whose processes wait for each other.
-pub(crate) const WAITS: (base_time::Duration, base_time::Duration) =
-    (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
+/// Least and longest time before a packet is sent again.
+pub(crate) type Waits = (base_time::Duration, base_time::Duration);
 
-/// [`WAITS`], if a job sets the least time itself, in milliseconds.
-pub(crate) fn waits(least: Option<u64>) -> (base_time::Duration, base_time::Duration) {
+/// Limit on the least time that a user sets, in milliseconds.
+pub const MOST_WAIT: u64 = 10_000;
+
+/// Waits that suit machines whose processes wait for each other.
+const WAITS: Waits = (base_time::Duration::from_ms(5), base_time::Duration::from_ms(200));
+
+/// [`WAITS`], if a job or a group sets the least time itself, in milliseconds.
+pub(crate) fn waits(least: Option<u64>) -> Waits {
     let least = least.map_or(WAITS.0, base_time::Duration::from_ms);
     (least, WAITS.1.max(least))
 }

@@ -3,7 +3,7 @@
 use aggregate::Op;
 use base_time::Rng;
 use reduce_workers::{
-    Attachment, Group, GroupError, GroupPlan, Joining, Keys, Reduced, ReducedKeys, Report, Values,
+    Attachment, Group, GroupError, GroupPlan, Joining, Keys, MOST_WAIT, Reduced, ReducedKeys, Report, Values,
 };
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -20,7 +20,7 @@ fn free() -> SocketAddr {
 }
 
 fn joining(rank: usize, root: SocketAddr) -> Joining {
-    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000, after: None }
+    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000, after: None, wait: None }
 }
 
 /// Runs a program at each rank; what each has returned.
@@ -177,6 +177,37 @@ fn calls_that_do_not_fit_end_the_group_at_every_rank() {
     }
 }
 
+/// Rank 0 rests between packets, as a process that waits for the processor. Its partner sends nothing twice with a long `wait`. No packet is lost before its
+/// receiver is ready: the next one would come after the patience.
+#[test]
+fn a_long_wait_saves_what_a_slow_root_would_get_twice() {
+    let plan = plan(9, 2);
+    let bytes = |wait| {
+        let root = free();
+        let patience = Duration::from_secs(6);
+        let join = |rank| Joining { loss: 0, wait, patience, ..joining(rank, root) };
+        let run = |rank: usize| {
+            let mut group = Group::join(plan.clone(), &join(rank), &mut || true).unwrap();
+            let keys: Vec<u64> = (0..10_000).collect();
+            let values = vec![1; keys.len()];
+            let mut slow = || {
+                std::thread::sleep(Duration::from_millis(if rank == 0 { 60 } else { 0 }));
+                true
+            };
+            let keys = Keys::Numbers(Values::U64(&keys));
+            group.reduce_by_key(&keys, Values::U64(&values), Op::Add, &mut slow).unwrap().1.bytes_to
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| run(1));
+            let bytes = run(0);
+            other.join().unwrap();
+            bytes
+        })
+    };
+    let (short, long, longer) = (bytes(Some(1)), bytes(Some(9_000)), bytes(Some(10_000)));
+    assert!(long == longer && short > long, "{short}, {long}, {longer}");
+}
+
 #[test]
 fn a_program_that_leaves_or_does_not_come_is_named() {
     let done = run(&plan(3, 3), |mut group| match group.rank() {
@@ -197,6 +228,11 @@ fn a_program_that_leaves_or_does_not_come_is_named() {
     assert_eq!(stopped.title, "the call was interrupted");
     let strange = Group::join(plan(4, 3), &joining(7, free()), &mut || true).err().unwrap();
     assert_eq!(strange.title, "no rank 7 in a group of 3");
+    for wait in [0, MOST_WAIT + 1] {
+        let hasty = Joining { wait: Some(wait), ..joining(0, free()) };
+        let refused = Group::join(plan(4, 3), &hasty, &mut || true).err().unwrap();
+        assert_eq!(refused.title, format!("`wait` is not {wait} milliseconds"));
+    }
 }
 
 #[test]

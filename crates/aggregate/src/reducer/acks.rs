@@ -10,8 +10,10 @@ const MOST: usize = 16;
 /// Acknowledgements of a channel that wait to be sent.
 const MOST_READY: usize = 256;
 
-/// An acknowledgement waits for others for this part of the least time before a mapper sends again.
+/// An acknowledgement waits for others for this part of the least time before a mapper sends again, and at most so long: a user may set a long time because
+/// processes are slow, but a window that is full waits for it.
 const PART: u64 = 32;
+const MOST_DELAY: Duration = Duration::from_us(200);
 
 /// Acknowledgements that wait to be sent.
 #[derive(Debug)]
@@ -34,7 +36,7 @@ struct Waiting {
 impl Acks {
     /// For mappers that wait at least so long.
     pub fn new(least_wait: Duration) -> Acks {
-        Acks { delay: least_wait.scaled(1, PART), channels: BTreeMap::new() }
+        Acks { delay: least_wait.scaled(1, PART).min(MOST_DELAY), channels: BTreeMap::new() }
     }
 
     /// A packet of a channel is to be acknowledged.
@@ -124,6 +126,13 @@ mod tests {
             std::iter::from_fn(|| acks.poll(due)).map(|(at, p)| (at, p.seq, p.map, p.aux)).collect();
         assert_eq!(sent, [(2, 7, 3, STORED), (2, 90, 0, STORED)]);
         assert_eq!(acks.deadline(), None);
+    }
+
+    #[test]
+    fn mappers_that_wait_long_are_answered_soon() {
+        let mut acks = Acks::new(Duration::from_s(10));
+        acks.add(&overflow(3), false, Time::ZERO);
+        assert_eq!(acks.deadline(), Some(Time::ZERO + MOST_DELAY));
     }
 
     #[test]

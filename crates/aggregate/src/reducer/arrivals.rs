@@ -2,7 +2,7 @@
 
 use super::attempt::{Attempt, Phase};
 use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
-use crate::key::Place;
+use crate::key::{Place, Slot};
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
@@ -188,10 +188,12 @@ impl Reducer {
     }
 }
 
-/// A pair with its tag. Packets of arrays do not carry the round, which is the tag; a last row may be longer than the array.
+/// A pair with its key's place. Pairs that are read have the row as their index. Packets of arrays do not carry the round, which is the tag; a last row may be longer than the array.
 fn in_round(pair: Pair, round: u32, layout: &Layout, array: Option<(u32, u64)>) -> Option<Pair> {
     if !layout.is_dense() {
-        return Some(pair);
+        let index = layout.bucket_of(pair.place.slot.index);
+        let place = Place { slot: Slot { index, ..pair.place.slot }, ..pair.place };
+        return Some(Pair { place, ..pair });
     }
     let (first, elements) = array.unwrap_or((0, u64::MAX));
     let place = Place { tag: 1 + u128::from(round.saturating_sub(first)), ..pair.place };

@@ -73,6 +73,8 @@ pub(super) enum Message {
     Welcome,
     Call(Call, Stock),
     Go(Go),
+    /// To the root: the program has the packets of the call and waits for a START.
+    Ready,
     /// Asks for the keys at these places: lane, index, tag.
     Name,
     /// For each place the length of a key and its bytes.

@@ -4,7 +4,7 @@ use super::link::{Go, Link, Message};
 use super::stock::{Key, Names};
 use super::{Answer, GroupError, GroupPlan, Pulse, Work, problem};
 use crate::wire::Wire;
-use crate::worker::{WAITS, now, until};
+use crate::worker::{Waits, now, until};
 use aggregate::pack::pack;
 use aggregate::{Mapper, Packet, Place, Slot, mapper};
 use std::net::{SocketAddr, TcpStream};
@@ -29,7 +29,7 @@ impl Member {
         rank: usize,
         root: SocketAddr,
         wire: Wire,
-        patience: Duration,
+        (patience, (least_wait, most_wait)): (Duration, Waits),
         pulse: Pulse,
     ) -> Result<Member, GroupError> {
         let since = Instant::now();
@@ -61,8 +61,8 @@ impl Member {
             layout: plan.layout(),
             channel: rank as u16 - 1,
             incarnation: 1,
-            least_wait: WAITS.0,
-            most_wait: WAITS.1,
+            least_wait,
+            most_wait,
         };
         let mapper = Mapper::new(config, [].into());
         Ok(Member { link, wire, mapper, begun: Instant::now() })
@@ -91,6 +91,7 @@ impl Member {
         let rounds = rounds.map_err(|error| problem(error.to_string(), "report it"))?;
         let op = call.operator().unwrap_or(aggregate::Op::Add);
         self.mapper.extend(rounds.into(), op);
+        self.link.send(&Message::Ready, &[])?;
         let to = plan.members[0].address();
         let mut looked = Instant::now();
         loop {

@@ -7,7 +7,7 @@ use super::member::{NOBODY, place_bytes};
 use super::stock::{Key, Names, fold};
 use super::{Answer, GroupError, GroupPlan, Pulse, Report, Work, problem};
 use crate::wire::Wire;
-use crate::worker::{WAITS, now, until};
+use crate::worker::{Waits, now, until};
 use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Sums, To, Trouble};
 use aggregate::{Op, Packet, Place, Reducer};
@@ -34,7 +34,7 @@ impl Root {
         plan: &GroupPlan,
         address: SocketAddr,
         wire: Wire,
-        (patience, after): (Duration, Option<u32>),
+        (patience, after, (least_wait, most_wait)): (Duration, Option<u32>, Waits),
         pulse: Pulse,
     ) -> Result<Root, GroupError> {
         let others = plan.members.len() - 1;
@@ -106,8 +106,8 @@ impl Root {
             parents: plan.parents,
             rounds: 0,
             banks: 2,
-            least_wait: WAITS.0,
-            most_wait: WAITS.1,
+            least_wait,
+            most_wait,
             patience: base_time::Duration::from_ms(patience.as_millis() as u64),
         };
         let mappers = plan.members[1..].iter().map(|member| member.address()).collect();
@@ -159,6 +159,12 @@ impl Root {
         let mut values = std::collections::BTreeMap::new();
         if !self.links.is_empty() {
             self.links.iter_mut().try_for_each(|link| link.send(&Message::Go(go.clone()), &[]))?;
+            // A mapper drops a START of rounds that it does not have yet, and the next one comes after a wait.
+            for link in &mut self.links {
+                if link.receive(patience, pulse)?.0 != Message::Ready {
+                    return Err(problem(format!("{} is not ready", link.peer), "start the group again"));
+                }
+            }
             self.reducer.extend(go.rounds, op, go.most_value.is_some());
             if let Some(length) = call.array.filter(|_| plan.layout().is_dense()) {
                 self.reducer.set_elements(length * u64::from(go.form.chunks()));

@@ -31,13 +31,21 @@ impl Array {
         format!("    register<bit<64>, bit<32>>({size}) {name};\n")
     }
 
-    /// Into `tag` and `held`.
-    fn read(&self, at: &str, indent: usize) -> String {
+    /// Into two variables.
+    fn read(&self, at: &str, (tag, value): (&str, &str), indent: usize) -> String {
         let (name, indent) = (self.name, " ".repeat(indent));
         if self.is_split {
-            return format!("{name}_tags.read(tag, {at});\n{indent}{name}_values.read(held, {at});");
+            return format!("{name}_tags.read({tag}, {at});\n{indent}{name}_values.read({value}, {at});");
         }
-        format!("{name}.read(pair, {at});\n{indent}tag = pair[63:32];\n{indent}held = pair[31:0];")
+        format!("{name}.read(pair, {at});\n{indent}{tag} = pair[63:32];\n{indent}{value} = pair[31:0];")
+    }
+
+    /// The value of a slot with the lane's tag.
+    fn write_value(&self, at: &str, value: &str) -> String {
+        match self.is_split {
+            true => format!("{}_values.write({at}, {value});", self.name),
+            false => self.write(at, "lane.tag", value, 0),
+        }
     }
 
     fn write(&self, at: &str, tag: &str, value: &str, indent: usize) -> String {
@@ -72,12 +80,26 @@ pub(super) fn controls(program: &Program) -> String {
             "in bit<1> was_sent, ",
             format!(
                 "{}
-                    {}
-                    lane.tag = tag;
-                    lane.value = held;
-                    sent = 1;",
-                slots.write("at", "lane.tag", "lane.value", 20),
-                shadow.write("task.cell", "tag", "held", 20)
+                    if (older_tag == lane.tag && older_tag != 0) {{
+                        held = older;
+                        {folds}
+                        {}
+                    }} else {{
+                        // The new pair comes first, and the older one leaves.
+                        {}
+                        {}
+                        if (older_tag != 0) {{
+                            {}
+                            lane.tag = older_tag;
+                            lane.value = older;
+                            sent = 1;
+                        }}
+                    }}",
+                slots.read("at + 1", ("older_tag", "older"), 20),
+                slots.write_value("at + 1", "held"),
+                slots.write("at + 1", "tag", "held", 24),
+                slots.write("at", "lane.tag", "lane.value", 24),
+                shadow.write("task.cell", "older_tag", "older", 28)
             ),
             format!(
                 "
@@ -85,25 +107,33 @@ pub(super) fn controls(program: &Program) -> String {
             {}
             lane.tag = tag;
             lane.value = held;",
-                shadow.read("task.cell", 12)
+                shadow.read("task.cell", ("tag", "held"), 12)
             ),
         )
     } else {
         (String::new(), "", "sent = 1;".into(), String::new())
     };
     let pair = if is_split { "" } else { "    bit<64> pair;\n" };
+    let (buckets, older) = if program.layout.evict {
+        (
+            "\n// A key has two slots side by side; the pair that came later stands first.",
+            "    tag_t older_tag;\n    bit<32> older;\n",
+        )
+    } else {
+        ("", "")
+    };
     format!(
-        "// One lane: an array of slots, a tag and a value each. The tag 0 is an empty slot.
+        "// One lane: an array of slots, a tag and a value each. The tag 0 is an empty slot.{buckets}
 control Lane(inout lane_h lane, in task_t task, {signature}out bit<1> sent) {{
 {}{declared}{pair}    tag_t tag;
     bit<32> at;
     bit<32> held;
-
+{older}
     apply {{
         sent = 0;
         if (task.what == FOLD) {{
             if (lane.isValid()) {{
-                at = task.first_slot + ((bit<32>)lane.index & (ROWS - 1));
+                at = task.first_slot + ((bit<32>)lane.index & (ROWS - {ways}));
                 {}
                 if (tag == 0) {{
                     {}
@@ -131,12 +161,13 @@ control Lane(inout lane_h lane, in task_t task, {signature}out bit<1> sent) {{
 
 {}",
         slots.declare("SLOTS"),
-        slots.read("at", 16),
+        slots.read("at", ("tag", "held"), 16),
         slots.write("at", "lane.tag", "lane.value", 20),
-        slots.write("at", "lane.tag", "held", 20),
-        slots.read("task.first_slot + task.row", 12),
+        slots.write_value("at", "held"),
+        slots.read("task.first_slot + task.row", ("tag", "held"), 12),
         slots.write("task.first_slot + task.row", zero, "32w0", 12),
-        quad()
+        quad(),
+        ways = program.layout.ways(),
     )
 }
 

@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86400))]
     patience: u64,
     /// Least time before a packet is sent again, in milliseconds; for hosts whose processes wait long for a processor [default: 5]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=reduce_workers::MOST_WAIT))]
     wait: Option<u64>,
     /// For tests: percentage of packets that each host drops
     #[arg(long, value_name = "PERCENT", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
