@@ -4,8 +4,10 @@ use super::gateway::{APPS, BLOCKS, TRAFFIC, failed, gateway, offloaded, solved, 
 use crate::bench::Scratch;
 use crate::reproduce::{Experiment, Lab, Shown};
 use app_allocation::Distribution;
+use app_trials::vpn::{Tunnel, outer};
 use base_diag::Diagnostic;
-use base_time::{Duration, Time};
+use base_pcap::{Frame, Writer};
+use base_time::{Duration, Rng, Time, Zipf};
 use p4rack::rack::Racked;
 use p4rack::up::bring_up;
 use rack_emulator::{RunReport, Table};
@@ -14,10 +16,11 @@ use std::path::Path;
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "ensembles",
-    about: "Line rate of each app and of two to four apps with four cards in the emulator, and of all four with two cards, which is enough with the memory of UnivMon's flow manager (T1, T2).",
-    set: "1 firewall, 2 NAT of virtual machines, 3 access list and 4 UnivMon on one switch, 98.68 Mbit/s each in packets of 1,500 bytes (a thousandth of the paper's rates), 4,000 flows by Zipf's law with 1; a card takes 39.47 Mbit/s. \
-          The most popular flows are at the switch, as many as have the share that the model's plan gives the app. A run of 2 s, of which the second half is measured.",
-    leaves_out: "the paper's programs: a firewall takes the place of its VPN gateway, and machines have public addresses of their own, because no controller writes entries of new flows here (`app-trials` has the controllers).",
+    about: "Line rate of each app and of two to four apps with four cards in the emulator, of all four with two cards, which is enough with the memory of UnivMon's flow manager (T1, T2), and of all four where one of four cards fails, each shard has two, and the others are not overloaded (T4).",
+    set: "1 VPN gateway, 2 NAT of virtual machines, 3 access list and 4 UnivMon on one switch, 98.68 Mbit/s each in packets of 1,500 bytes (a thousandth of the paper's rates), 4,000 flows by Zipf's law with 1; a card takes 39.47 Mbit/s. \
+          The most popular flows are at the switch, as many as have the share that the model's plan gives the app. A run of 2 s, of which the second half is measured. \
+          A card that fails does so after 0.2 s of it; the switch asks the cards for a report every 50 ms, which is 50 us at the paper's rates.",
+    leaves_out: "the paper's programs: all entries of the VPN gateway's tunnels are there from the beginning, and machines have public addresses of their own, because no controller writes entries of new flows here (`app-trials` has the controllers).",
     run,
 };
 
@@ -27,7 +30,7 @@ const FLOWS: u64 = 4000;
 const STARTS: Duration = Duration::from_ms(500);
 /// Program and affinity of each app, by its port.
 const PROGRAMS: [(&str, &str); 4] =
-    [("firewall", "medium"), ("vm-nat", "medium"), ("acl", "medium"), ("univmon", "high")];
+    [("vpn", "medium"), ("vm-nat", "medium"), ("acl", "medium"), ("univmon", "high")];
 
 /// A run.
 #[derive(Clone, Copy)]
@@ -37,23 +40,26 @@ struct Case {
     cards: u64,
     /// SRAM blocks for flow managers.
     blocks: u64,
+    /// Each shard has two cards, and the first card fails before the part of the run that is measured.
+    fails: bool,
     paper: &'static str,
 }
 
 /// SRAM blocks of the flow managers of the apps that need one.
 const OWN: u64 = BLOCKS * APPS.len() as u64;
 
-const CASES: [Case; 10] = [
-    Case { apps: &[1], cards: 4, blocks: BLOCKS, paper: "98.6" },
-    Case { apps: &[2], cards: 4, blocks: BLOCKS, paper: "" },
-    Case { apps: &[3], cards: 4, blocks: BLOCKS, paper: "" },
-    Case { apps: &[4], cards: 4, blocks: 0, paper: "" },
-    Case { apps: &[1, 2], cards: 4, blocks: 2 * BLOCKS, paper: "197.2" },
-    Case { apps: &[1, 2, 3], cards: 4, blocks: OWN, paper: "295.6" },
-    Case { apps: &[1, 2, 3, 4], cards: 4, blocks: OWN, paper: "394.1" },
-    Case { apps: &[1, 2, 3, 4], cards: 2, blocks: OWN + BLOCKS, paper: "" },
-    Case { apps: &[1, 2, 3, 4], cards: 2, blocks: OWN, paper: "" },
-    Case { apps: &[1, 2, 3, 4], cards: 1, blocks: OWN, paper: "about 352 (fig10)" },
+const CASES: [Case; 11] = [
+    Case { apps: &[1], cards: 4, blocks: BLOCKS, fails: false, paper: "98.6" },
+    Case { apps: &[2], cards: 4, blocks: BLOCKS, fails: false, paper: "" },
+    Case { apps: &[3], cards: 4, blocks: BLOCKS, fails: false, paper: "" },
+    Case { apps: &[4], cards: 4, blocks: 0, fails: false, paper: "" },
+    Case { apps: &[1, 2], cards: 4, blocks: 2 * BLOCKS, fails: false, paper: "197.2" },
+    Case { apps: &[1, 2, 3], cards: 4, blocks: OWN, fails: false, paper: "295.6" },
+    Case { apps: &[1, 2, 3, 4], cards: 4, blocks: OWN, fails: false, paper: "394.1" },
+    Case { apps: &[1, 2, 3, 4], cards: 2, blocks: OWN + BLOCKS, fails: false, paper: "" },
+    Case { apps: &[1, 2, 3, 4], cards: 2, blocks: OWN, fails: false, paper: "" },
+    Case { apps: &[1, 2, 3, 4], cards: 1, blocks: OWN, fails: false, paper: "about 352 (fig10)" },
+    Case { apps: &[1, 2, 3, 4], cards: 4, blocks: OWN, fails: true, paper: "" },
 ];
 
 /// Flows at the switch of each app, and what the model says of the rates, in Gbit/s.
@@ -64,7 +70,7 @@ struct Planned {
 }
 
 fn planned(case: Case) -> Result<Planned, Vec<Diagnostic>> {
-    let mut problem = gateway(PROGRAMS.len(), case.cards, 0, case.blocks)?;
+    let mut problem = gateway(PROGRAMS.len(), case.cards, u64::from(case.fails), case.blocks)?;
     let all = problem.apps.len() as u64;
     problem.traffic = problem.traffic.map(|traffic| traffic / all * case.apps.len() as u64);
     problem.apps = case.apps.iter().map(|app| problem.apps[app - 1].clone()).collect();
@@ -78,19 +84,47 @@ fn planned(case: Case) -> Result<Planned, Vec<Diagnostic>> {
     })
 }
 
-/// Entries of an app: its side, and the way to its receiver.
+/// The peer of a tunnel.
+fn peer(rank: u32) -> u32 {
+    0xcb00_7100 + rank
+}
+
+/// The gateway's address, and the number of all tunnels at their peers.
+const GATEWAY: u32 = 0xc000_0201;
+const KEY: u32 = 7;
+
+fn address(number: u32) -> String {
+    std::net::Ipv4Addr::from(number).to_string()
+}
+
+/// Packets of the gateway's tunnels by the ranks of their flows, at the rate of the other apps: a tunnel is no flow of a host.
+fn tunnels(count: u64) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    let wrong = |why: std::io::Error| failed(&why.to_string());
+    let (zipf, mut rng) = (Zipf::new(FLOWS as u32, 1000), Rng::new(1).split("ensembles"));
+    let mut writer = Writer::new(vec![]).map_err(wrong)?;
+    for number in 0..count {
+        let tunnel = Tunnel { outside: (peer(zipf.draw(&mut rng) as u32), GATEWAY, KEY), inside: (0, 0, 0) };
+        let frame = outer(&tunnel, &[0; SIZE as usize]);
+        // 11,664 bits at 95.917 Mbit/s.
+        writer.frame(Frame::whole(number * 121_605, &frame)).map_err(wrong)?;
+    }
+    Ok(writer.into_inner())
+}
+
+/// Entries of an app: its tunnels or its side, and the way to its receiver.
 fn entries(app: usize) -> String {
+    let tunnel = |rank| {
+        let (peer, gateway) = (address(peer(rank)), address(GATEWAY));
+        format!(
+            "[[table.tunnels]]\nkey = [47, \"{peer}\", \"{gateway}\", {KEY}]\naction = \"inward\"\n\
+             args = [1, \"10.1.0.9\", \"198.51.1.1\", {rank}, 5000, 2000]\n"
+        )
+    };
     let own = match app {
-        1 => {
-            "[[table.sides]]\nkey = [1]\naction = \"is_inside\"\n[[table.sources]]\nkey = [\"10.1.0.1\"]\naction = \"known\"\n"
-        }
-        2 => {
-            "[[table.sides]]\nkey = [2]\naction = \"is_inside\"\n[[table.own_outbound]]\nkey = [\"10.2.0.1\"]\naction = \"source_address\"\nargs = [\"192.0.2.2\"]\n"
-        }
-        3 => {
-            "[[table.tenants]]\nkey = [\"198.51.3.0/24\"]\naction = \"tenant_is\"\nargs = { tenant = 3, deny = 0 }\n"
-        }
-        _ => "",
+        1 => (0..FLOWS as u32).map(tunnel).collect(),
+        2 => "[[table.sides]]\nkey = [2]\naction = \"is_inside\"\n[[table.own_outbound]]\nkey = [\"10.2.0.1\"]\naction = \"source_address\"\nargs = [\"192.0.2.2\"]\n".to_string(),
+        3 => "[[table.tenants]]\nkey = [\"198.51.3.0/24\"]\naction = \"tenant_is\"\nargs = { tenant = 3, deny = 0 }\n".to_string(),
+        _ => String::new(),
     };
     format!(
         "{own}[[table.routes]]\nkey = [\"198.51.{app}.0/24\"]\naction = \"forward\"\n\
@@ -109,9 +143,13 @@ fn text(case: Case, resident: &[u64], run: Duration, programs: &Path) -> String 
         let _ = write!(
             text,
             "[device.card{card}]\nclass = \"smartnic\"\nservice = \"304030ns\"\nparallel = 1\nbacklog = 64\n\
-             [[link]]\nends = [\"card{card}:1\", \"edge:{}\"]\nrate = \"10Gbit/s\"\ndelay = \"500ns\"\nmtu = 2000\n",
+             [[link]]\nends = [\"card{card}:1\", \"edge:{}\"]\nrate = \"10Gbit/s\"\ndelay = \"500ns\"\nmtu = 2200\n",
             20 + card
         );
+    }
+    if case.fails {
+        let at = STARTS + Duration::from_ps(run.as_ps() / 10);
+        let _ = write!(text, "[[fault]]\nkind = \"device-down\"\ndevice = \"card1\"\nat = \"{at}\"\n");
     }
     let cards: Vec<String> = (1..=case.cards).map(|card| format!("\"card{card}\"")).collect();
     let cards = cards.join(", ");
@@ -123,7 +161,7 @@ fn text(case: Case, resident: &[u64], run: Duration, programs: &Path) -> String 
             let _ = write!(
                 text,
                 "[host.{host}{app}]\nmac = \"02:00:00:00:0{kind}:0{app}\"\nip = \"{ip}/24\"\ngateway = \"02:00:00:00:01:0{app}\"\n\
-                 [[link]]\nends = [\"{host}{app}\", \"edge:{port}\"]\nrate = \"1Gbit/s\"\ndelay = \"1us\"\n"
+                 [[link]]\nends = [\"{host}{app}\", \"edge:{port}\"]\nrate = \"1Gbit/s\"\ndelay = \"1us\"\nmtu = 2000\n"
             );
         }
         let _ = write!(
@@ -134,40 +172,70 @@ fn text(case: Case, resident: &[u64], run: Duration, programs: &Path) -> String 
         if case.apps.len() > 1 {
             let _ = writeln!(text, "class = \"port == {app}\"");
         }
-        if affinity == "medium" {
-            let _ = write!(
-                text,
-                "devices = [{cards}]\nflows = {flows}\n\
-                 shard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"], [\"hdr.udp.src\", \"hdr.udp.dst\"], [\"hdr.tcp.src\", \"hdr.tcp.dst\"]]\n\
-                 [app.objects]\nroutes = {{ resident = \"all\" }}\n"
-            );
-            // A table whose entries have counters is copied whole.
-            if program == "firewall" {
-                text += "sources = { resident = \"all\" }\n";
+        let shards = match program {
+            "vpn" => "",
+            _ => {
+                "shard_key = [[\"hdr.ipv4.src\", \"hdr.ipv4.dst\"], [\"hdr.udp.src\", \"hdr.udp.dst\"], [\"hdr.tcp.src\", \"hdr.tcp.dst\"]]\n"
             }
+        };
+        if affinity == "medium" {
+            let _ = writeln!(text, "devices = [{cards}]\nflows = {flows}\n{shards}");
+            if case.fails {
+                text += "replicas = 2\nlong_frames = \"drop\"\nfailover = { tick = \"10ms\", ask_after = \"50ms\", patience = \"50ms\" }\n";
+            }
+            text += "[app.objects]\nroutes = { resident = \"all\" }\n";
         }
-        // Bits of payload: 1,458 bytes of a frame of 1,500.
-        let count = 8223 * (run.as_ps() / 1_000_000_000 + 500) / 1000;
         let _ = write!(
             text,
-            "[[workload]]\nkind = \"zipf\"\nname = \"w{app}\"\nfrom = \"s{app}\"\nto = \"r{app}\"\nstart = \"{STARTS}\"\nflows = {FLOWS}\n\
-             count = {count}\nrate = \"95917kbit/s\"\nsize = 1458\nport = 5000\n"
+            "[[workload]]\nname = \"w{app}\"\nfrom = \"s{app}\"\nto = \"r{app}\"\nstart = \"{STARTS}\"\n"
         );
-        for rank in 0..*flows {
+        let _ = match program {
+            "vpn" => writeln!(text, "kind = \"pcap\"\nfile = \"tunnels.pcap\""),
+            _ => writeln!(
+                text,
+                "kind = \"zipf\"\nflows = {FLOWS}\ncount = {}\nrate = \"95917kbit/s\"\nsize = {SIZE}\nport = 5000",
+                packets(run)
+            ),
+        };
+        for rank in 0..*flows as u32 {
             let _ = write!(
                 text,
-                "[[move]]\napp = \"{program}\"\nat = \"0s\"\nto = \"switch\"\n[move.flow]\n\"hdr.ipv4.src\" = \"10.{app}.0.1\"\n\
-                 \"hdr.ipv4.dst\" = \"198.51.{app}.1\"\n\"hdr.ipv4.protocol\" = 17\n\"hdr.udp.src\" = {}\n\"hdr.udp.dst\" = 5000\n\
-                 \"hdr.tcp.src\" = 0\n\"hdr.tcp.dst\" = 0\n",
-                4096 + rank
+                "[[move]]\napp = \"{program}\"\nat = \"0s\"\nto = \"switch\"\n[move.flow]\n{}",
+                key(app, rank)
             );
-            // The access list does not look at the port that a packet comes by.
-            if program != "acl" {
-                let _ = writeln!(text, "\"standard_metadata.ingress_port\" = {app}");
-            }
         }
     }
     text
+}
+
+/// Bytes of payload: a frame has 1,500, or those of a tunnel.
+const SIZE: u64 = 1458;
+
+/// Packets of an app in a run, and a few more.
+fn packets(run: Duration) -> u64 {
+    8223 * (run.as_ps() / 1_000_000_000 + 500) / 1000
+}
+
+/// The flow of an app with this rank.
+fn key(app: usize, rank: u32) -> String {
+    let (program, _) = PROGRAMS[app - 1];
+    if program == "vpn" {
+        let (peer, gateway) = (address(peer(rank)), address(GATEWAY));
+        return format!(
+            "\"hdr.ipv4.src\" = \"{peer}\"\n\"hdr.ipv4.dst\" = \"{gateway}\"\n\"hdr.ipv4.protocol\" = 47\n\
+             \"hdr.gre.key\" = {KEY}\n\"hdr.vxlan.vni\" = 0\n"
+        );
+    }
+    let udp = format!(
+        "\"hdr.ipv4.src\" = \"10.{app}.0.1\"\n\"hdr.ipv4.dst\" = \"198.51.{app}.1\"\n\"hdr.ipv4.protocol\" = 17\n\
+         \"hdr.udp.src\" = {}\n\"hdr.udp.dst\" = 5000\n\"hdr.tcp.src\" = 0\n\"hdr.tcp.dst\" = 0\n",
+        4096 + rank
+    );
+    // The access list does not look at the port that a packet comes by.
+    match program {
+        "acl" => udp,
+        _ => format!("{udp}\"standard_metadata.ingress_port\" = {app}\n"),
+    }
 }
 
 fn rack(lab: &mut Lab<'_>, case: Case, resident: &[u64], run: Duration) -> Result<Racked, Vec<Diagnostic>> {
@@ -177,6 +245,7 @@ fn rack(lab: &mut Lab<'_>, case: Case, resident: &[u64], run: Duration) -> Resul
     for (app, (program, _)) in (1..).zip(PROGRAMS) {
         scratch.write(&format!("{program}.toml"), entries(app).as_bytes()).map_err(wrong)?;
     }
+    scratch.write("tunnels.pcap", &tunnels(packets(run))?).map_err(wrong)?;
     scratch.write("RACK.toml", text(case, resident, run, &programs).as_bytes()).map_err(wrong)?;
     let mut own = Lab {
         racks: scratch.path().to_path_buf(),
@@ -231,7 +300,7 @@ fn measured(
     resident: &[u64],
     run: Duration,
 ) -> Result<(f64, f64), Vec<Diagnostic>> {
-    (lab.show_progress)(&format!("apps {}, {} cards", names(case), case.cards));
+    (lab.show_progress)(&format!("apps {}, cards {}", names(case), cards(case)));
     let racked = rack(lab, case, resident, run)?;
     let mut running = bring_up(&racked)?;
     let mut at = |after: Duration| {
@@ -252,20 +321,27 @@ fn names(case: Case) -> String {
     numbers.join(", ")
 }
 
+fn cards(case: Case) -> String {
+    if case.fails { format!("{}, one fails", case.cards) } else { case.cards.to_string() }
+}
+
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
     let mut rows = vec![];
     for case in CASES {
         let plan = planned(case)?;
         let (total, away) = measured(lab, case, &plan.resident, Duration::from_ms(2000))?;
+        let line = TRAFFIC * case.apps.len() as f64;
+        let share = |part: f64| format!("{:.2} %", 100.0 * part / line);
         rows.push([
             names(case),
-            case.cards.to_string(),
+            cards(case),
             case.blocks.to_string(),
-            format!("{:.1}", plan.away),
-            format!("{away:.1}"),
+            share(line - plan.away),
+            // Frames to cards are not packets only where each shard has two cards: some ask for reports.
+            if case.fails { String::new() } else { share(line - away) },
             format!("{:.1}", plan.total),
             format!("{total:.1}"),
-            format!("{:.2} %", 100.0 * total / (TRAFFIC * case.apps.len() as f64)),
+            share(total),
             case.paper.to_string(),
         ]);
     }
@@ -273,7 +349,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         "<apps",
         "cards",
         "SRAM blocks",
-        "to cards, model",
+        "at the switch, model",
         "emulated",
         "total, model",
         "emulated, Gbit/s",
@@ -302,6 +378,19 @@ mod tests {
             assert!((away / plan.away - 1.0).abs() < 0.05, "to cards: {away}, predicted {}", plan.away);
             assert!((total / plan.total - 1.0).abs() < 0.02, "{total}, predicted {}", plan.total);
         }
+    }
+
+    /// The others have room for what the failed card had.
+    #[test]
+    fn one_of_four_cards_fails_and_line_rate_stays() {
+        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
+        let mut map = SourceMap::new();
+        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let case = CASES[10];
+        let plan = planned(case).unwrap();
+        let (total, _) = measured(&mut lab, case, &plan.resident, Duration::from_ms(1000)).unwrap();
+        let line = TRAFFIC * 4.0;
+        assert!(total > line * 0.999, "{total} of {line}");
     }
 
     #[test]
