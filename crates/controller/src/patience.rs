@@ -2,6 +2,13 @@
 //!
 //! Asks have numbers, so that the answer to one that was given up says how long it took, too (the RFC's section 3 has to leave
 //! those out): where answers take longer than expected, the first ones are lost and those that follow are not.
+//!
+//! ```text
+//! timeout = smooth + max(4 * varies, smooth / 4)
+//! ```
+//!
+//! The RFC's least margin is the granularity of the clock. Here it is a quarter of the time: the variation of answers that always take the same time goes to 0,
+//! and a device that is given up has to be repaired.
 
 use crate::timing::Timing;
 use base_time::Duration;
@@ -43,7 +50,8 @@ impl Patience {
 
     /// Timeout for the next answer.
     pub(crate) fn span(&self, timing: &Timing) -> Duration {
-        let usual = self.known.map_or(FIRST, |(smooth, varies)| smooth + varies * 4);
+        let usual =
+            self.known.map_or(FIRST, |(smooth, varies)| smooth + (varies * 4).max(smooth.scaled(1, 4)));
         let usual = usual.max(timing.patience_least);
         // An overflow is longer than any wait.
         let longer = usual.as_ps().checked_mul(1 << self.missed.min(32)).map(Duration::from_ps);
@@ -77,9 +85,21 @@ mod tests {
         // 100 ms, and four times half of that.
         assert_eq!(patience.span(&TIMING), ms(300));
         (0..100).for_each(|_| patience.learn(ms(100)));
-        assert!(patience.span(&TIMING) < ms(101), "{:?}", patience.span(&TIMING));
+        let span = patience.span(&TIMING);
+        assert!(span > ms(120) && span < ms(126), "{span:?}");
         (0..100).for_each(|_| patience.learn(ms(1)));
         assert_eq!(patience.span(&TIMING), TIMING.patience_least);
+    }
+
+    /// Means are rounded down.
+    #[test]
+    fn who_always_takes_the_same_time_is_in_time() {
+        let timing = Timing { patience_least: Duration::ZERO, ..TIMING };
+        for took in (1..200).map(|number| Duration::from_us(97 * number)) {
+            let mut patience = Patience::default();
+            (0..200).for_each(|_| patience.learn(took));
+            assert!(patience.span(&timing) > took, "{took:?}: {:?}", patience.span(&timing));
+        }
     }
 
     #[test]
