@@ -18,7 +18,7 @@ use ir_footprint::nearest;
 use ir_split::{Part, Placement, Traced};
 use rack_model::{App, Rack, Regions, Runtime};
 use rack_plan::{RackProblem, RuleText, Wishes, by_hand, check_limits, check_memory, split_lightest};
-pub use racked::{Placed, Racked, SplitApp, Step, is_hot, left_to_up};
+pub use racked::{Placed, Racked, SplitApp, Step, left_to_up};
 pub use read::app_programs;
 use read::{Read, ReadApp, rack_file, read};
 pub(crate) use read::{directory, model};

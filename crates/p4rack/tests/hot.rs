@@ -23,54 +23,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The word after the addresses, a destination port, finds an entry, whose mark takes the place of the source port.
-const PROGRAM: &str = r#"
-#include <core.p4>
-#include <v1model.p4>
-header packet_t { bit<272> before; bit<16> src; bit<16> dst; }
-struct headers_t { packet_t packet; }
-struct metadata_t { }
-struct request_t { bit<16> port; }
-struct response_t { bit<16> mark; }
-@remote(handler = "look", group = "nat", key = { q.port }, keeps = "0s")
-extern bool look(in request_t q, out response_t r);
-parser P(packet_in p, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
-    state start { p.extract(hdr.packet); transition accept; }
-}
-control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
-control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
-    request_t q;
-    response_t r;
-    action mark(bit<16> mark) { hdr.packet.src = mark; }
-    action none() { mark_to_drop(std); }
-    @mirror("look") @hot(top = 4, period = "2ms", sketch = "count_min(2, 256)") table t {
-        key = { hdr.packet.dst : exact; }
-        actions = { mark; none; }
-        default_action = none();
-        size = 64;
-    }
-    apply {
-        std.egress_spec = 2;
-        if (!t.apply().hit) {
-            q.port = hdr.packet.dst;
-            if (look(q, r)) { std.egress_spec = 2; hdr.packet.src = r.mark; } else { mark_to_drop(std); }
-        }
-    }
-}
-control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) { apply { } }
-control D(packet_out p, in headers_t hdr) { apply { p.emit(hdr.packet); } }
-V1Switch(P(), V(), I(), E(), V(), D()) main;
-"#;
+const PROGRAM: &str = include_str!("support/look.p4");
 
-const SOURCE: &str = r#"#include "look.h"
-int look(p4r_ctx *ctx, const request_t *q, response_t *r) {
-    t_key key;
-    t_entry entry;
-    t_key_set_hdr_packet_dst(&key, request_t_port(q));
-    if (!t_look_up(ctx, &key, &entry) || t_entry_action(&entry) != t_entry_action_mark) return P4R_DROP;
-    response_t_set_mark(r, t_entry_mark_mark(&entry));
-    return P4R_OK;
-}
-"#;
+const SOURCE: &str = include_str!("support/look.c");
 
 /// A rack of three servers; `entries` are those of its table.
 fn place(name: &str, program: &str, entries: &str) -> PathBuf {

@@ -105,14 +105,19 @@ struct Group {
 
 impl Group {
     fn new(hosts: &Hosts) -> Group {
+        Group::of(hosts, &example("group.toml"), &example("snat.c"))
+    }
+
+    /// A group of another rack with the same devices, and its handler.
+    fn of(hosts: &Hosts, rack: &str, source: &str) -> Group {
         let inner: Vec<[SocketAddr; 2]> = (0..3).map(|_| [free_udp(), free_udp()]).collect();
         let of_tor = (3..).zip(&inner).map(|(port, [here, there])| format!("{port}@udp:{here},{there}"));
         let of_tor: Vec<String> = hosts.ports.iter().cloned().chain(of_tor).collect();
         let of_servers = inner.iter().map(|[here, there]| vec![format!("1@udp:{there},{here}")]);
         let agent = |ports: Vec<String>| {
             // One that starts again is found there.
-            let (source, address) = (example("snat.c"), free_tcp());
-            let mut args = vec!["--grpc-server-addr", &address, "--handlers", &source];
+            let address = free_tcp();
+            let mut args = vec!["--grpc-server-addr", &address, "--handlers", source];
             args.extend(ports.iter().flat_map(|port| ["-i", port]));
             Switch::start(&args)
         };
@@ -122,8 +127,7 @@ impl Group {
             .zip(&agents)
             .map(|(name, one)| format!("{name}={}", one.address))
             .collect();
-        let rack = example("group.toml");
-        let mut args = vec![rack.as_str(), "--grpc-server-addr", "127.0.0.1:0"];
+        let mut args = vec![rack, "--grpc-server-addr", "127.0.0.1:0"];
         args.extend(named.iter().flat_map(|agent| ["--agent", agent]));
         Group { controller: Switch::start(&args), agents }
     }
@@ -224,4 +228,71 @@ fn an_agent_without_the_handler_says_what_is_missing() {
     let ended = command.args(["switch", &rack, "--handlers", &source]).output().unwrap();
     let why = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(!ended.status.success() && why.contains("a RACK.toml names its own"), "{why}");
+}
+
+/// A group whose handler looks up a table with hot entries; a second is between two reports of the switch.
+fn hot() -> PathBuf {
+    let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hot-entries");
+    std::fs::create_dir_all(&place).unwrap();
+    let program = include_str!("../../../p4rack/tests/support/look.p4").replace("\"2ms\"", "\"1s\"");
+    std::fs::write(place.join("look.p4"), program).unwrap();
+    std::fs::write(place.join("look.c"), include_str!("../../../p4rack/tests/support/look.c")).unwrap();
+    // The mark is the port that packets have: their checksums stay right. A packet without an entry is dropped.
+    let entry = |port: u16| format!("[[table.t]]\nkey = [{port}]\naction = \"mark\"\nargs = [40000]\n");
+    std::fs::write(place.join("entries.toml"), (7000..7003).map(entry).collect::<String>()).unwrap();
+    let rack = std::fs::read_to_string(example("group.toml")).unwrap();
+    let rack = rack
+        .replace("\"snat.p4\"", "\"look.p4\"\nentries = \"entries.toml\"")
+        .replace("snat.c", "look.c")
+        .replace("{ snat =", "{ look =")
+        .replace("idle = \"130s\"", "variant = \"pin\"");
+    std::fs::write(place.join("RACK.toml"), rack).unwrap();
+    place
+}
+
+/// The entry with many packets comes to the switch, which then needs no server for them, and goes back when no packet looks it up.
+#[test]
+fn a_busy_entry_comes_to_the_switch_of_a_group() {
+    let (hosts, place) = (Hosts::new(), hot());
+    let file = |name: &str| place.join(name).display().to_string();
+    let group = Group::of(&hosts, &file("RACK.toml"), &file("look.c"));
+    let inside = |port: u16| Flow { protocol: UDP, src: (0x0a00_0001, 40_000), dst: (0xcb00_7102, port) };
+    let pass = |port: u16| {
+        Hosts::pass(&hosts.client, &hosts.net, inside(port), |came| came == inside(port));
+    };
+    let resident = || {
+        let shown = text(&crate::setup::ctl(&group.controller.address, &["show", "--json"]));
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        shown["pinnedApps"][0]["resident"].as_str().map_or(0, |count| count.parse::<u64>().unwrap())
+    };
+    let wait = |wanted: u64, port: Option<u16>| {
+        let begun = Instant::now();
+        while resident() != wanted {
+            port.map_or_else(|| std::thread::sleep(Duration::from_millis(50)), pass);
+            assert!(begun.elapsed() < PATIENCE, "{}", resident());
+        }
+    };
+    (7000..7003).for_each(pass);
+    wait(1, Some(7001));
+    let handed_over = || {
+        let shown = text(&crate::setup::ctl(&group.agents[0].address, &["show", "--json"]));
+        let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        let metrics = shown["metrics"].as_array().unwrap().iter();
+        let of = metrics.filter(|one| {
+            one["name"] == "port_frames_sent_total"
+                && ["3", "4", "5"].iter().any(|port| one["labels"]["port"] == *port)
+        });
+        of.filter_map(|one| one["value"].as_str()?.parse::<u64>().ok()).sum::<u64>()
+    };
+    let begun = Instant::now();
+    loop {
+        let before = handed_over();
+        pass(7001);
+        if handed_over() == before {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "servers have its packets");
+    }
+    wait(0, None);
+    (7000..7003).for_each(pass);
 }

@@ -185,13 +185,8 @@ impl Racked {
     }
 }
 
-/// True for an app whose hot entries come to the switch: its handler has the others.
-pub fn is_hot(app: &PinnedApp) -> bool {
-    app.pinned.flow_manager.is_none() && !app.pinned.tables.is_empty()
-}
-
-/// The parts of a rack's file that `p4rack switch` does not run; `has_agents` if the devices are separate processes.
-pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
+/// The parts of a rack's file that `p4rack switch` does not run.
+pub fn left_to_up(racked: &Racked) -> Option<String> {
     let rack = &racked.rack;
     let all = [
         ("workload", rack.workloads.len()),
@@ -200,10 +195,7 @@ pub fn left_to_up(racked: &Racked, has_agents: bool) -> Option<String> {
         ("membership", rack.memberships.len()),
     ];
     let sections = all.into_iter().filter(|(_, count)| *count > 0);
-    let mut left: Vec<String> = sections.map(|(name, count)| format!("{count} [[{name}]]")).collect();
-    if has_agents && racked.apps.iter().flat_map(|app| &app.pinned).any(is_hot) {
-        left.push("`@hot`".to_string());
-    }
+    let left: Vec<String> = sections.map(|(name, count)| format!("{count} [[{name}]]")).collect();
     let message = format!("left to `p4rack up`, which emulates the rack: {}", left.join(", "));
     (!left.is_empty()).then_some(message)
 }

@@ -342,22 +342,16 @@ fn switch(args: &Args) -> Result<(Switch, Registry), ExitCode> {
         }
         let updates =
             device_control::updates(app.entries.writes(), &app.whole).map_err(|found| wrong(&found, &map))?;
-        let mut flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
-        if !args.agent.is_empty() {
-            let is_hot = |name: &str| {
-                app.pinned.iter().any(|app| app.model.name.value == name && p4rack::rack::is_hot(app))
-            };
-            flows.retain(|flows| !is_hot(&flows.name));
-            if flows.iter().any(device_control::AppFlows::holds) {
-                report!("p4rack: `hold`: packets of new flows do not wait in a rack of separate processes");
-            }
+        let flows = p4rack::flows::app_flows(&racked, 0).map_err(|found| wrong(&found, &map))?;
+        if !args.agent.is_empty() && flows.iter().any(device_control::AppFlows::holds) {
+            report!("p4rack: `hold`: packets of new flows do not wait in a rack of separate processes");
         }
         let resizing = p4rack::replan::resizing_of(&racked.rack, app, &flows);
         let views = p4rack::views::views(&racked, 0, args.device_id).map_err(|found| wrong(&found, &map))?;
         for view in &views {
             report!("p4rack: device {} is the app `{}`", view.device, view.name);
         }
-        if let Some(left) = p4rack::rack::left_to_up(&racked, !args.agent.is_empty()) {
+        if let Some(left) = p4rack::rack::left_to_up(&racked) {
             report!("p4rack: {left}");
         }
         let program = Box::new(SplitProgram {
