@@ -65,7 +65,11 @@ struct World<'r> {
     hand_overs: u64,
     /// The switch's agent reports frames.
     reports: bool,
-    samples: Vec<Sample>,
+    /// One frame of so many; the ports whose frames do not count.
+    sampling: (u64, Vec<u32>),
+    report: SampleResponse,
+    /// Frames in each of its reports.
+    sizes: Vec<usize>,
     /// Changes that the rack has made by itself.
     reported: Vec<String>,
 }
@@ -106,7 +110,9 @@ impl<'r> World<'r> {
             breaks: 0,
             hand_overs: 0,
             reports: false,
-            samples: vec![],
+            sampling: (0, vec![]),
+            report: SampleResponse::default(),
+            sizes: vec![],
             reported: vec![],
         };
         world.begin();
@@ -252,10 +258,11 @@ impl<'r> World<'r> {
                     lost.into_iter().for_each(|mail| self.later(device, Duration::ZERO, mail));
                     return self.shut(device);
                 }
-                if matches!(ask, Ask::Sample { .. }) {
+                if let Ask::Sample { every, uncounted } = ask {
                     if self.reports {
-                        let samples = std::mem::take(&mut self.samples);
-                        let report = SampleResponse { frames: samples.len() as u64, samples };
+                        self.sampling = (every, uncounted);
+                        let report = std::mem::take(&mut self.report);
+                        self.sizes.push(report.samples.len());
                         let delay = self.delay();
                         self.later(device, delay, Mail::ToController(Heard::Sampled(report)));
                     }
@@ -338,9 +345,13 @@ impl<'r> World<'r> {
             assert!(hops < MOST_HOPS, "a loop");
             let Some(target) = self.agents[device].target() else { continue };
             let outputs = target.process(port, &frame, self.now);
-            if device == 0 && self.reports {
-                let left = outputs.iter().map(|out| out.port).collect();
-                self.samples.push(Sample { port, frame, left });
+            let (every, uncounted) = &self.sampling;
+            if device == 0 && self.reports && !uncounted.contains(&port) {
+                self.report.frames += 1;
+                if *every > 0 && self.rng.chance(1, *every) {
+                    let left = outputs.iter().map(|out| out.port).collect();
+                    self.report.samples.push(Sample { port, frame, left });
+                }
             }
             for out in outputs {
                 match self.wires.get(&(device, out.port)) {
@@ -587,16 +598,20 @@ fn a_new_controller_takes_flows_from_the_switch() {
     assert_eq!((world.app().resident, residents(&mut world)), (0, 0));
 }
 
+/// A firewall with packets, whose popular flows come to the switch.
+fn popular(name: &str, rng: &mut Rng) -> Scene {
+    // Some of the texts have a promotion by themselves.
+    let text = crate::moves::text(1, 2, rng)
+        .replace("promote = \"auto\"\nwindow = \"20ms\"\nidle = \"100ms\"\n", "")
+        .replace("affinity = \"medium\"", "affinity = \"medium\"\npromote = \"auto\"\nwindow = \"100ms\"");
+    Scene::of(1, crate::moves::load(&text, &format!("remote-{}-{name}", APPS[1].0)), rng)
+}
+
 /// The agent of the switch reports frames; here it is the test.
 #[test]
 fn flows_with_many_packets_come_to_the_switch_by_reports() {
     let mut rng = Rng::new(4);
-    let name = APPS[1].0;
-    // Some of the texts have a promotion by themselves.
-    let text = crate::moves::text(1, 2, &mut rng)
-        .replace("promote = \"auto\"\nwindow = \"20ms\"\nidle = \"100ms\"\n", "")
-        .replace("affinity = \"medium\"", "affinity = \"medium\"\npromote = \"auto\"\nwindow = \"100ms\"");
-    let scene = Scene::of(1, crate::moves::load(&text, &format!("remote-{name}-popular")), &mut rng);
+    let scene = popular("popular", &mut rng);
     let mut world = World::new(&scene.racked, 1);
     let goes = |at: &usize| {
         let (hops, (port, frame)) = (world.hand_overs, &scene.known[*at]);
@@ -623,11 +638,40 @@ fn flows_with_many_packets_come_to_the_switch_by_reports() {
     let (port, frame) = &scene.known[popular];
     world.frame(*port, frame);
     assert!(world.hand_overs > hops, "the most popular flow was that of most packets");
-    // Without reports nothing moves.
-    let before = world.app();
+    // Without reports nothing moves, once what is under way has come.
     world.reports = false;
+    let until = world.now + Duration::from_s(1);
+    while world.now < until {
+        world.pass(until.since(world.now));
+    }
+    let before = world.app();
     (0..200).for_each(|_| world.pass(Duration::from_ms(100)));
     assert_eq!((world.app().promoted, world.app().demoted), (before.promoted, before.demoted));
+}
+
+/// One frame of several is reported, which counts for all of them.
+#[test]
+fn packets_of_a_busy_switch_are_counted_by_some_of_them() {
+    let mut rng = Rng::new(4);
+    let scene = popular("busy", &mut rng);
+    let mut world = World::new(&scene.racked, 1);
+    world.reports = true;
+    // 2,500 packets in a window, 1,875 of them of one flow.
+    let end = world.now + Duration::from_s(1);
+    while world.now < end {
+        let until = world.now + Duration::from_us(40);
+        while world.now < until {
+            world.pass(until.since(world.now));
+        }
+        let at = if rng.chance(1, 4) { rng.index(scene.known.len()) } else { 0 };
+        let (port, frame) = &scene.known[at];
+        world.frame(*port, frame);
+    }
+    let sizes = &world.sizes[world.sizes.len() - 4..];
+    assert!(sizes.iter().all(|size| (300..800).contains(size)), "{sizes:?}");
+    // Up to twice as many: half of each window before counts, too.
+    let most = &world.app().flows[0];
+    assert!((1200..5000).contains(&most.packets), "{most:?}");
 }
 
 /// `examples/pinned/shares.toml` with its devices in processes of their own.

@@ -94,8 +94,8 @@ fn a_share_that_differs_by_less_changes_nothing() {
 }
 
 /// The example where each app has two helpers of its own, each a spare of the other, and the second of east's is slow. Both apps have equal shares, and
-/// the first helper of east fails.
-fn with_spares(fault: &str) -> RunReport {
+/// the first helper of east fails. Flows are planned again after this time.
+fn with_spares_after(after: &str, fault: &str) -> RunReport {
     let east = "[[app]]\nname = \"east\"";
     let nic =
         |name: &str| format!("[device.{name}]\nclass = \"smartnic\"\nservice = \"24us\"\nparallel = 8\n\n");
@@ -107,6 +107,7 @@ fn with_spares(fault: &str) -> RunReport {
     };
     let spares = "replicas = 2\nlong_frames = \"drop\"\nfailover = { hold_down = \"5ms\" }\n";
     run(&[
+        ("after = \"20ms\"", &format!("after = \"{after}\"")),
         ("EntryBits = \"24000\"", "EntryBits = \"60000\""),
         (
             "[device.nic2]\nclass = \"smartnic\"\nservice = \"4us\"",
@@ -124,6 +125,10 @@ fn with_spares(fault: &str) -> RunReport {
         ("rate = \"160Mbit/s\"", "rate = \"80Mbit/s\""),
         ("rate = \"40Mbit/s\"", "rate = \"20Mbit/s\""),
     ])
+}
+
+fn with_spares(fault: &str) -> RunReport {
+    with_spares_after("20ms", fault)
 }
 
 /// A helper that fails for good is planned without, and one that comes back is planned with again.
@@ -146,6 +151,11 @@ fn flows_are_planned_again_without_a_helper_that_has_failed() {
         "packets do not wait for the helper: {:#?}",
         forever.pinned
     );
+    let lost = |report: &RunReport| report.workloads.iter().map(|load| load.lost).collect::<Vec<u64>>();
+    let kept = with_spares_after("100s", &fault(""));
+    assert_eq!(notes(&kept), [] as [&str; 0]);
+    assert!(lost(&kept).iter().any(|lost| *lost > 0), "packets are lost when the helper fails");
+    assert_eq!(lost(&forever), lost(&kept), "and none for the other plan");
     let back = with_spares(&fault("for = \"50ms\""));
     let reported = notes(&back);
     let [first, _, second, last] = reported.as_slice() else { panic!("{:#?}", back.notes) };
