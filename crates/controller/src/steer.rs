@@ -9,6 +9,7 @@ use crate::task::Shared;
 use crate::thresholds;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::{Status, StreamId};
+use std::collections::BTreeSet;
 
 pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Result<(), Status> {
     match steer {
@@ -42,7 +43,7 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
         }
         Steer::Replace(map) => {
             let old = shared.state().server.builder().planner.replace(map)?;
-            let ended = plan_again(shared).await;
+            let ended = plan_again(shared, &BTreeSet::new()).await;
             if ended.is_err() {
                 // The map was that of the plan that runs.
                 drop(shared.state().server.builder().planner.replace(old));
@@ -52,7 +53,8 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
         Steer::Resize(sizes) => {
             keeps_cells(shared)?;
             let old = shared.state().server.builder().planner.resize(sizes)?;
-            let ended = plan_again_without_out(shared).await;
+            let out = shared.state().edges.failed();
+            let ended = plan_again(shared, &out).await;
             if ended.is_err() {
                 drop(shared.state().server.builder().planner.resize(old));
             }
@@ -101,17 +103,10 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
 }
 
 /// A plan is replaced like a program: every device has its part of the new plan, and its desired entities, before the
-/// first device runs it, and hand-overs carry a new epoch.
-async fn plan_again<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
+/// first device runs it, and hand-overs carry a new epoch. Devices that are `out` of use get it when they are back.
+async fn plan_again<P: Planner>(shared: &Shared<P>, out: &BTreeSet<usize>) -> Result<(), Status> {
     let prepared = shared.state().server.prepare_again(false)?;
-    exchange(shared, prepared).await
-}
-
-/// The same while devices are out of use: what runs is the same program, and they get it when they are back.
-async fn plan_again_without_out<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
-    let prepared = shared.state().server.prepare_again(false)?;
-    let out = shared.state().edges.failed();
-    exchange_without(shared, prepared, &out).await
+    exchange_without(shared, prepared, out).await
 }
 
 /// A register with cells of its own on each of several devices cannot go to another plan: one value of each cell does.

@@ -79,19 +79,12 @@ impl Replanned {
                 [] => "all helpers are in use".to_string(),
                 out => format!("{} out of use", out.join(", ")),
             };
-            match has_drifted {
-                true if out.is_empty() => {
-                    format!(
-                        "shares of the traffic have changed ({})",
-                        each(shares.iter().copied().map(percent).collect())
-                    )
-                }
-                true => format!(
-                    "shares of the traffic have changed ({}), {devices}",
-                    each(shares.iter().copied().map(percent).collect())
-                ),
-                false => devices,
+            if !has_drifted {
+                return devices;
             }
+            let shares = each(shares.iter().copied().map(percent).collect());
+            let changed = format!("shares of the traffic have changed ({shares})");
+            if out.is_empty() { changed } else { format!("{changed}, {devices}") }
         };
         match self {
             Replanned::Begun(conditions, rooms) => format!(
