@@ -46,7 +46,7 @@ impl Core {
 
     /// True if, moreover, clock and randomness are as they are.
     pub fn is_unwatched(&self) -> bool {
-        self.is_unobserved() && self.state.environment.is_transparent()
+        self.is_unobserved() && self.state.is_transparent
     }
 
     /// Packet budget of a new frame.

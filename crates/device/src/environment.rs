@@ -48,7 +48,7 @@ pub trait Environment: Send {
     /// Reads `source`, whose real value is `value`. Returns the value that the program sees.
     fn read(&mut self, source: &Source, value: u128) -> u128;
 
-    /// True if every read returns the real value and is not recorded: then compiled code need not ask.
+    /// True if every read returns the real value and is not recorded: then compiled code need not ask. The answer never changes.
     fn is_transparent(&self) -> bool {
         false
     }

@@ -24,6 +24,8 @@ pub struct State {
     /// Value extern of each extern function of the program; `None` for other functions.
     pub(crate) functions: Vec<Option<ValueObject>>,
     pub(crate) environment: Box<dyn Environment>,
+    /// See [`Environment::is_transparent`]. Asked once: calls of value externs look at it.
+    pub(crate) is_transparent: bool,
     pub(crate) rng: Rng,
     pub(crate) accesses: AccessLog,
     /// Trace of packets.
@@ -46,6 +48,7 @@ impl State {
             value_sets,
             objects,
             functions,
+            is_transparent: environment.is_transparent(),
             environment,
             rng,
             accesses: AccessLog::default(),

@@ -29,8 +29,9 @@ impl State {
         Ok(())
     }
 
-    /// The same with packed numbers; `Ok(false)`, and nothing has happened, if the extern takes only lists of numbers. See
+    /// The same with packed numbers; false, and nothing has happened, if the call needs lists of numbers. See
     /// [`ValueExtern::call_packed`](dataplane_api::ValueExtern::call_packed).
+    #[inline]
     pub fn call_packed(
         &mut self,
         program: &Program,
@@ -38,9 +39,9 @@ impl State {
         inputs: &[u8],
         outputs: &mut [u8],
         now: Time,
-    ) -> Result<bool, Stop> {
-        if !self.environment.is_transparent() || self.accesses.on {
-            return Ok(false);
+    ) -> bool {
+        if !self.is_transparent || self.accesses.on {
+            return false;
         }
         // Nobody takes notes and the time is the packet's: instances need none of what `callee` does for them.
         if let ValueCallee::Method(id, method) = callee
@@ -48,10 +49,23 @@ impl State {
             && let Some(method) = object.methods.get(method as usize).copied()
         {
             let now = if method.effect == CallEffect::Pure { Time::ZERO } else { now };
-            return Ok(object.call_packed(method, inputs, outputs, &self.tables, now));
+            return object.call_packed(method, inputs, outputs, &self.tables, now);
         }
-        let (object, method, tables, now) = self.callee(program, callee, now)?;
-        Ok(object.call_packed(method, inputs, outputs, tables, now))
+        self.call_function_packed(program, callee, inputs, outputs, now)
+    }
+
+    /// Not inlined with the other calls: few programs have functions.
+    #[inline(never)]
+    fn call_function_packed(
+        &mut self,
+        program: &Program,
+        callee: ValueCallee,
+        inputs: &[u8],
+        outputs: &mut [u8],
+        now: Time,
+    ) -> bool {
+        let Ok((object, method, tables, now)) = self.callee(program, callee, now) else { return false };
+        object.call_packed(method, inputs, outputs, tables, now)
     }
 
     /// For each instance of an extern with one method, its calls by several threads and the method's number.
@@ -131,7 +145,7 @@ impl State {
     /// Notes that an instance is used, and gives the time that it sees.
     fn seen(&mut self, program: &Program, id: InstanceId, kind: AccessKind, now: Time) -> Time {
         self.accessed(program, id, kind);
-        if self.environment.is_transparent() {
+        if self.is_transparent {
             return now;
         }
         let name = program.instance(id).control_plane_name.to_string();

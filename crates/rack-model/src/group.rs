@@ -365,7 +365,8 @@ fn check_members(
         );
     }
     let mut found = vec![];
-    for member in &members.value {
+    // A list of servers that is empty is refused itself.
+    for member in members.value.iter().filter(|_| !servers.is_empty()) {
         let name = names.name(NodeId::Device(member.value));
         if !servers.iter().any(|server| server.value == member.value) {
             let title = format!("`{name}` is no server of this group");
@@ -384,12 +385,13 @@ pub(crate) fn read_membership(
     item: Item<'_>,
     names: &Names,
     groups: &[Group],
+    has_all: bool,
 ) -> Option<Membership> {
     let mut s = Section::new(r, "this change".to_string(), item.span, item)?;
     let group = s.required(r, "group", "\"nat\"", |r, i| {
         let name = value::string(r, i)?;
         let at = groups.iter().position(|group| group.name.value == name);
-        if at.is_none() {
+        if at.is_none() && has_all {
             let known = groups.iter().map(|group| group.name.value.as_str());
             let title = format!("unknown group `{}`", name.escape_debug());
             r.push(unknown_name(title, Spanned::new(name.as_str(), i.span), known));

@@ -114,12 +114,15 @@ fn read_file(r: &mut Reader, table: &DeTable<'_>) -> Draft {
         failover::merged(r, Some(entry.key_span), &keys, &FailoverKeys::default());
         keys
     });
+    let described = groups.len();
     for item in groups {
         let group = group::read(r, item, &names, &rack.groups);
         rack.groups.extend(group);
     }
+    // Where a group is refused, its changes do not have to name another one.
+    let has_all = rack.groups.len() == described;
     for item in memberships {
-        rack.memberships.extend(group::read_membership(r, item, &names, &rack.groups));
+        rack.memberships.extend(group::read_membership(r, item, &names, &rack.groups, has_all));
     }
     group::check(r, &rack.groups, &rack.memberships, &names);
     for item in apps {

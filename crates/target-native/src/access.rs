@@ -50,7 +50,10 @@ impl Access<'_> {
 
     /// State of the device.
     pub(crate) fn core(&mut self) -> &mut Core {
-        self.parts().0
+        match self {
+            Access::Own(core, _) => core,
+            Access::Shared { switch, guard, .. } => guard.get_or_insert_with(|| switch.lock()).parts().0,
+        }
     }
 
     /// The switch, of a device that threads share.

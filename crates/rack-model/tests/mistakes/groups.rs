@@ -30,6 +30,19 @@ fn a_group_has_servers_and_members() {
            = help: name the devices that may be members: `servers = ["s1", "s2"]`
     "#]],
     );
+    // Its members and changes are not refused once more.
+    check(
+        "[[group]]\nname = \"nat\"\nservers = []\nmembers = [\"s1\"]\nidle = \"10s\"\n[[membership]]\ngroup = \"nat\"\nat = \"5ms\"\nremove = \"s1\"\n",
+        expect![[r#"
+        error[P4R0605]: the group has no servers
+          --> RACK.toml:24:11
+           |
+        24 | servers = []
+           |           ^^ no server would get its packets
+           |
+           = help: name the devices that may be members: `servers = ["s1", "s2"]`
+    "#]],
+    );
     check(
         "[[group]]\nname = \"nat\"\nservers = [\"s1\", \"s9\"]\nidle = \"10s\"\n",
         expect![[r#"
