@@ -473,7 +473,7 @@ pub fn random_and(seed: u64, deaths: bool, and: &dyn Fn(&mut Rack)) -> Racked {
 }
 
 /// Other changes of the members and, with `deaths`, deaths. One rack that was loaded once runs with any number of seeds.
-fn vary(rack: &mut Rack, seed: u64, deaths: bool) {
+pub fn vary(rack: &mut Rack, seed: u64, deaths: bool) {
     let mut rng = Rng::new(seed).split("changes");
     rack.seed = seed;
     rack.faults.clear();

@@ -1,6 +1,6 @@
 //! Tables of which the switch has the busy entries: `@hot` on tables that are mirrored to a handler.
 
-use crate::groups::{load, run, variant};
+use crate::groups::{CLIENT, NET, load, run, variant};
 use crate::running_flows::{Rig, move_flow, write};
 use crate::support::text;
 use base_bits::Bits;
@@ -9,11 +9,12 @@ use base_time::{Duration, Rng, Time};
 use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use controller::{Ask, DeviceId, Ticket};
 use device::{Options, Switch};
-use device_control::{Channel, Direct, Passage};
+use device_control::{Channel, Direct, Passage, Side};
 use flow_control::sketch::Shape;
 use ir::Name;
 use ir_prove::{Effort, prove};
-use p4rack::{Racked, proof, rack};
+use p4rack::flows::FlowMove;
+use p4rack::{Racked, proof, rack, up};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::update::Type;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -98,58 +99,135 @@ fn entries_move_by_what_the_annotation_says() {
     );
 }
 
-/// Servers come and go at random, and with `deaths` they die and return.
-fn changes(rack: &mut Rack, seed: u64, deaths: bool) {
+/// Other changes of the members and, with `deaths`, deaths; moves of entries at random moments beside those that the packets cause. One rack that was
+/// loaded once runs with any number of seeds.
+fn vary(racked: &mut Racked, seed: u64, deaths: bool) {
     let mut rng = Rng::new(seed).split("changes");
+    let Racked { rack, moves, .. } = racked;
     rack.seed = seed;
+    rack.faults.clear();
+    rack.memberships.clear();
+    moves.clear();
     let mut taking = BTreeSet::from([0, 1]);
     let mut at = 2_000;
     while at < 80_000 {
         let server = rng.below(3);
         let spanned = Spanned::new(rack_model::DeviceId(1 + server as u32), Default::default());
-        let at_time = Time::ZERO + Duration::from_us(at);
         if deaths && rng.chance(1, 4) {
             let lasts = Some(Duration::from_us(1_000 + rng.below(4_000)));
             let kind = FaultKind::DeviceDown(spanned.value);
-            rack.faults.push(Fault { kind, at: at_time, lasts, span: Default::default() });
+            rack.faults.push(Fault { kind, at: us(at), lasts, span: Default::default() });
             at += 8_000;
         } else if taking.insert(server) {
             let change = MemberChange::Add { weight: 1 + rng.below(3) as u32 };
-            rack.memberships.push(Membership { group: 0, at: at_time, server: spanned, change });
+            rack.memberships.push(Membership { group: 0, at: us(at), server: spanned, change });
         } else if taking.len() > 1 {
             taking.remove(&server);
             let change = MemberChange::Remove;
-            rack.memberships.push(Membership { group: 0, at: at_time, server: spanned, change });
+            rack.memberships.push(Membership { group: 0, at: us(at), server: spanned, change });
         }
         at += 200 + rng.below(8_000);
     }
+    let mut rng = Rng::new(seed).split("moves");
+    let mut at = 1_000;
+    while at < 80_000 {
+        let flow = vec![Bits::new(16, u128::from(u64::from(FIRST_PORT) + rng.below(PORTS.into())))];
+        let to = if rng.next_bool() { Side::Switch } else { Side::Helper };
+        moves.push(FlowMove { app: rack.apps[0].name.value.clone(), at: us(at), flow, to });
+        at += rng.below(3_000);
+    }
+}
+
+const FIRST_PORT: u16 = 7000;
+const PORTS: u16 = 48;
+
+/// Two of three ports have an entry, and their packets get a mark.
+fn mark_of(port: u16) -> Option<u16> {
+    (port % 3 != 2).then_some(port ^ 0x5555)
+}
+
+fn us(count: u64) -> Time {
+    Time::ZERO + Duration::from_us(count)
+}
+
+/// Numbered packets to all ports; in each fifth of the time other ports are busier.
+fn numbered(rng: &mut Rng) -> Vec<(Time, Vec<u8>)> {
+    let mut last = vec![0; usize::from(PORTS)];
+    let mut all = vec![];
+    for number in 0..4_000u32 {
+        let at = 500 + u64::from(number) * 20 + rng.below(20);
+        let busy = rng.below(PORTS.into()).min(rng.below(PORTS.into())).min(rng.below(PORTS.into()));
+        let port = (busy + at / 16_000 * 7) % u64::from(PORTS);
+        // A packet at the switch does not overtake one at a server.
+        let last = &mut last[port as usize];
+        if at >= *last + 60 {
+            *last = at;
+            let mut frame = packet(FIRST_PORT + port as u16);
+            frame.extend(number.to_be_bytes());
+            // The least that a link carries without padding.
+            frame.resize(60, 0);
+            all.push((us(at), frame));
+        }
+    }
+    all
+}
+
+/// Frames by port.
+fn by_port(frames: impl Iterator<Item = Vec<u8>>) -> BTreeMap<u16, Vec<Vec<u8>>> {
+    let mut ports = BTreeMap::<u16, Vec<Vec<u8>>>::new();
+    frames.for_each(|frame| ports.entry(u16::from_be_bytes([frame[36], frame[37]])).or_default().push(frame));
+    ports
 }
 
 #[test]
 fn entries_move_while_servers_come_and_go() {
-    let allowed = |number: u16| number % 3 != 2;
-    let ports = (0..12).filter(|number| allowed(*number)).map(|number| 7000 + number);
-    let place = place("changes", &unmarked(), &entries(ports));
-    for seed in features::seeds(2, 100) {
-        for deaths in [false, true] {
-            let mut map = SourceMap::new();
-            let change = |rack: &mut Rack| changes(rack, seed, deaths);
-            let racked = rack::load_as(&place, &[], &mut map, &change, &mut |_| ());
-            let racked = racked.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
-            let report = run(&racked);
-            let group = &report.groups[0];
-            let mut missing = 0;
-            let uploads = report.workloads.iter().filter(|load| load.name.starts_with("upload"));
-            for (number, load) in (0..).zip(uploads) {
-                let wanted = if allowed(number) { load.sent } else { 0 };
-                assert!(load.received <= wanted, "seed {seed}: {load:?}");
-                missing += wanted - load.received;
-            }
-            assert!(missing <= group.lost, "seed {seed}: {missing} are missing: {group:?}");
-            assert!(deaths || group.lost == 0 && group.changes > 4, "seed {seed}: {group:?}");
-            let totals = report.pinned[0].totals.expect("entries move");
-            assert!(totals.promoted > 2 && totals.resident <= 4, "seed {seed}: {totals:?}");
+    let ports = FIRST_PORT..FIRST_PORT + PORTS;
+    let entry = |(port, mark): (u16, u16)| {
+        format!("[[table.t]]\nkey = [{port}]\naction = \"mark\"\nargs = [{mark}]\n")
+    };
+    let entries: String = ports.clone().filter_map(|port| Some((port, mark_of(port)?))).map(entry).collect();
+    let mut map = SourceMap::new();
+    let quiet = |rack: &mut Rack| {
+        rack.workloads.clear();
+        rack.until = Some(us(120_000));
+    };
+    let racked = rack::load_as(&place("changes", PROGRAM, &entries), &[], &mut map, &quiet, &mut |_| ());
+    let mut racked = racked.unwrap_or_else(|found| panic!("{}", text(&found, &map)));
+    let mut whole = alone(&racked);
+    for port in ports {
+        if let Some(mark) = mark_of(port) {
+            whole.write(&change(port, Some(mark)), Time::ZERO).expect("it fits");
         }
+    }
+    for (seed, deaths) in features::seeds(2, 100).flat_map(|seed| [(seed, false), (seed, true)]) {
+        vary(&mut racked, seed, deaths);
+        let sent = numbered(&mut Rng::new(seed));
+        let expected = by_port(sent.iter().flat_map(|(_, frame)| {
+            whole.process(1, frame, Time::ZERO).into_iter().map(|out| out.frame).collect::<Vec<_>>()
+        }));
+        let mut running = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}"));
+        running.emulator.listen(NET);
+        sent.into_iter().for_each(|(at, frame)| assert!(running.emulator.send(CLIENT, frame, at)));
+        let report = running.run().unwrap_or_else(|found| panic!("{found:#?}"));
+        let came = by_port(running.emulator.take_received(NET).into_iter().map(|received| received.frame));
+        let group = &report.groups[0];
+        let mut missing = 0;
+        for (port, frames) in &expected {
+            let none = vec![];
+            let came = came.get(port).unwrap_or(&none);
+            let mut rest = frames.iter();
+            assert!(
+                came.iter().all(|frame| rest.any(|other| other == frame)),
+                "seed {seed}: packets to {port} are others, or in another order"
+            );
+            missing += (frames.len() - came.len()) as u64;
+        }
+        assert!(came.keys().all(|port| expected.contains_key(port)), "seed {seed}: packets without an entry");
+        assert!(missing <= group.lost, "seed {seed}: {missing} are missing: {group:?}");
+        assert!(deaths || group.lost == 0 && group.changes > 4, "seed {seed}: {group:?}");
+        let totals = report.pinned[0].totals.expect("entries move");
+        assert!(totals.promoted > 10 && totals.demoted > 4, "seed {seed}: {totals:?}");
+        assert!(totals.resident <= 4, "seed {seed}: {totals:?}");
     }
 }
 

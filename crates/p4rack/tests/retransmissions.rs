@@ -1,14 +1,20 @@
 //! `examples/retransmissions` against senders that know what became of each of their segments.
 
+use crate::groups::{self, CLIENT, NET, ms};
 use crate::support::text;
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
+use dataplane_api::Device as _;
 use device::{Options, Switch};
 use ir_prove::Effort;
 use p4rack::proof::{Trial, prove_app};
-use p4rack::{handlers as offers, rack};
+use p4rack::{Racked, handlers as offers, rack, up};
+use rack_emulator::RunReport;
+use rack_model::Rack;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/retransmissions")
@@ -88,19 +94,32 @@ const BEFORE: u64 = 3;
 /// Segments of a flow with these fates, 0.2 ms from one to the next.
 fn arrivals(flow: u16, first: u32, fates: &[Fate], rng: &mut Rng) -> Vec<Arrival> {
     let start = rng.below(1000);
+    let segments: Vec<(u64, Fate)> =
+        (1..).map(|number| start + number * 200).zip(fates.iter().copied()).collect();
+    sent(flow, first, start, &segments, 5000, rng)
+}
+
+/// Segments of a flow that begins at `start`, with their times and fates. What is lost is sent again after 10 ms, and at most `late` more.
+fn sent(
+    flow: u16,
+    first: u32,
+    start: u64,
+    segments: &[(u64, Fate)],
+    late: u64,
+    rng: &mut Rng,
+) -> Vec<Arrival> {
     let mut all = vec![Arrival { at_us: start, flow, seq: first, length: 0, flags: SYN, is: SEEN }];
     let mut seq = first.wrapping_add(1);
-    for (number, fate) in (1..).zip(fates) {
+    for (at_us, fate) in segments.iter().copied() {
         let length = 1 + rng.below(1200) as usize;
-        let at_us = start + number * 200;
         let sent = |at_us, is| Arrival { at_us, flow, seq, length: length.max(2), flags: ACK, is };
         match fate {
             Fate::Fine => all.push(sent(at_us, OVERTAKEN)),
             Fate::Overtaken => all.push(sent(at_us + 210 + rng.below(1200), OVERTAKEN)),
-            Fate::LostBefore => all.push(sent(at_us + 10_000 + rng.below(5000), BEFORE)),
+            Fate::LostBefore => all.push(sent(at_us + 10_000 + rng.below(late), BEFORE)),
             Fate::LostAfter => {
                 all.push(sent(at_us, OVERTAKEN));
-                all.push(sent(at_us + 10_000 + rng.below(5000), SEEN));
+                all.push(sent(at_us + 10_000 + rng.below(late), SEEN));
             }
         }
         seq = seq.wrapping_add(length.max(2) as u32);
@@ -110,7 +129,7 @@ fn arrivals(flow: u16, first: u32, fates: &[Fate], rng: &mut Rng) -> Vec<Arrival
 
 /// Counts of the cells of `verdicts` that are right.
 fn wanted(arrivals: &[Arrival]) -> [u64; 5] {
-    let mut highest = std::collections::BTreeMap::new();
+    let mut highest = BTreeMap::new();
     let mut counts = [0; 5];
     for arrival in arrivals {
         let size = arrival.length as u32 + u32::from(arrival.flags & SYN != 0);
@@ -272,4 +291,138 @@ fn a_call_over_a_cut_is_the_call_inline() {
             Err(failure) => panic!("seed {seed}: {}", failure.describe()),
         }
     }
+}
+
+/// The program on a group of three servers. Each segment carries its verdict, and a flow is kept for a second after its last segment.
+fn group() -> Racked {
+    let place = groups::variant("retransmissions-group", "idle = \"3s\"");
+    let text = std::fs::read_to_string(example().join("trd.p4")).expect("the program");
+    let changes = [
+        ("group = \"trd\"", "group = \"nat\""),
+        (
+            "keeps = \"61s\", config = \"reorder=3000 keeps=60\"",
+            "keeps = \"2s\", config = \"reorder=3000 keeps=1\"",
+        ),
+        (
+            "verdicts.count((bit<8>) r.verdict);",
+            "verdicts.count((bit<8>) r.verdict); hdr.outer_ipv4.tos = (bit<8>) r.verdict;",
+        ),
+    ];
+    let changed = |text: String, (from, to): &(&str, &str)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    };
+    std::fs::write(place.join("trd.p4"), changes.iter().fold(text, changed)).expect("a file");
+    std::fs::copy(example().join("trd.c"), place.join("trd.c")).expect("a copy");
+    let text = std::fs::read_to_string(place.join("RACK.toml")).expect("the rack");
+    let text = text.replace("snat.p4", "trd.p4").replace("snat.c", "trd.c").replace("{ snat =", "{ trd =");
+    std::fs::write(place.join("RACK.toml"), text).expect("a file");
+    let change = |rack: &mut Rack| {
+        rack.until = Some(ms(15_000));
+        rack.workloads.clear();
+    };
+    let mut map = SourceMap::new();
+    rack::load_as(&place, &[], &mut map, &change, &mut |_| ())
+        .unwrap_or_else(|found| panic!("{}", crate::support::text(&found, &map)))
+}
+
+/// Flows that begin at any time and pause now and then, so that their gaps meet changes of the members.
+fn flows(rng: &mut Rng) -> Vec<Arrival> {
+    let mut all = vec![];
+    for flow in 0..60 {
+        let start = rng.below(8_000_000);
+        let mut at = start;
+        let segments: Vec<(u64, Fate)> = (0..60)
+            .map(|_| {
+                let fate = match rng.below(20) {
+                    0 => Fate::Overtaken,
+                    1 => Fate::LostBefore,
+                    2 => Fate::LostAfter,
+                    _ => Fate::Fine,
+                };
+                at += 200;
+                let segment = (at, fate);
+                // After a lost segment another one shows the gap soon, long before the lost one comes again.
+                if fate == Fate::Fine && rng.chance(1, 8) {
+                    at += rng.below(400_000);
+                }
+                segment
+            })
+            .collect();
+        all.extend(sent(flow, rng.below(1 << 32) as u32, start, &segments, 300_000, rng));
+    }
+    all.sort_by_key(|arrival| arrival.at_us);
+    all
+}
+
+fn frame(arrival: &Arrival) -> Vec<u8> {
+    segment(arrival.flow, arrival.seq, arrival.length, arrival.flags)
+}
+
+/// Frames by flow. Segments that ask no server pass those that do, so each flow's are in the order of their bytes.
+fn by_flow(frames: impl IntoIterator<Item = Vec<u8>>) -> BTreeMap<u16, Vec<Vec<u8>>> {
+    let mut flows = BTreeMap::<u16, Vec<Vec<u8>>>::new();
+    for frame in frames {
+        // Ethernet, IPv4, UDP, VXLAN, Ethernet, IPv4.
+        let port = u16::from_be_bytes([frame[84], frame[85]]);
+        flows.entry(port - 1000).or_default().push(frame);
+    }
+    flows.values_mut().for_each(|frames| frames.sort());
+    flows
+}
+
+/// Outputs of one device with the handler inline.
+fn whole(racked: &Racked, sent: &[Arrival]) -> BTreeMap<u16, Vec<Vec<u8>>> {
+    let app = &racked.apps[0];
+    let options = Options { registry: app.offers.registry.clone(), ..Options::default() };
+    let mut device = ir_interp::switch(Arc::clone(&app.whole), options).expect("it runs");
+    let out = sent.iter().flat_map(|arrival| {
+        device.tick(at(arrival.at_us));
+        device.process(1, &frame(arrival), at(arrival.at_us))
+    });
+    by_flow(out.map(|output| output.frame).collect::<Vec<_>>())
+}
+
+/// Outputs of the rack.
+fn in_rack(racked: &Racked, sent: &[Arrival]) -> (BTreeMap<u16, Vec<Vec<u8>>>, RunReport) {
+    let mut running = up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}"));
+    running.emulator.listen(NET);
+    for arrival in sent {
+        assert!(running.emulator.send(CLIENT, frame(arrival), at(arrival.at_us)));
+    }
+    let report = running.run().unwrap_or_else(|found| panic!("{found:#?}"));
+    let received = running.emulator.take_received(NET);
+    (by_flow(received.into_iter().map(|received| received.frame)), report)
+}
+
+/// Members come and go at random while flows have gaps: each segment gets the verdict of one device, which is the one that its sender knows.
+#[test]
+fn a_group_that_changes_is_the_one_device() {
+    let (mut racked, mut extra_hops) = (group(), 0);
+    for seed in features::seeds(2, 100) {
+        groups::vary(&mut racked.rack, seed, false);
+        let sent = flows(&mut Rng::new(seed));
+        let (came, report) = in_rack(&racked, &sent);
+        let expected = whole(&racked, &sent);
+        assert_eq!(came.len(), 60, "seed {seed}");
+        for (flow, frames) in &expected {
+            let came = &came[flow];
+            assert!(
+                came == frames,
+                "seed {seed}: flow {flow}: {} of {} frames, or others",
+                came.len(),
+                frames.len()
+            );
+            let own: Vec<Arrival> = sent.iter().filter(|arrival| arrival.flow == *flow).copied().collect();
+            let mut counts = [0; 5];
+            came.iter().for_each(|frame| counts[usize::from(frame[15])] += 1);
+            counts[0] = 0;
+            assert_eq!(counts, wanted(&own), "seed {seed}: flow {flow}");
+        }
+        let [group] = report.groups.as_slice() else { panic!("seed {seed}: {:?}", report.groups) };
+        assert!(group.changes > 2 && group.lost == 0, "seed {seed}: {group:?}");
+        assert!(group.servers.iter().all(|server| server.dropped == 0), "seed {seed}: {group:?}");
+        extra_hops += group.servers.iter().map(|server| server.extra_hops).sum::<u64>();
+    }
+    assert!(extra_hops > 1, "{extra_hops}");
 }

@@ -445,3 +445,59 @@ fn a_member_gets_flows_when_it_has_a_block() {
     group.poll(1_059 + limits.patience);
     assert_eq!(group.leased(), entries);
 }
+
+/// A bucket moves while it has a flow, which gets a pin; then the flow ends, and its pin moves in the same steps. Each instruction is lost once.
+#[test]
+fn instructions_about_buckets_and_pins_are_repeated() {
+    let limits = Limits { settle_after: 5, patience: 10, ..Limits::default() };
+    let mut group: Group<Flow> = Group::new(&[(Member(0), 1), (Member(1), 1)], 1, limits);
+    for member in [0, 1] {
+        group.report(Member(member), Report::Members { version: 1 }, 0);
+    }
+    let before = group.rows()[0].current;
+    let after = Member(1 - before.0);
+    group.drain(before, false, 0).expect("the other one stays");
+    let instructions = |group: &mut Group<Flow>| -> Vec<(Member, Instruction<Flow>)> {
+        let commands = std::iter::from_fn(|| group.command());
+        let sent = commands.filter_map(|command| match command {
+            Command::Instruction { to, instruction } => Some((to, instruction)),
+            Command::Write(_) => None,
+        });
+        sent.collect()
+    };
+    instructions(&mut group);
+    let polled = |group: &mut Group<Flow>, now: u64| {
+        group.poll(now);
+        instructions(group)
+    };
+    let bucket = RowId::bucket(0);
+    let pin = RowId { bucket: 0, pin: Some(9) };
+    // The row, when it moves, and the flows that the server keeps.
+    for (row, moved, kept) in [(bucket, 0, vec![(0, 9)]), (pin, 100, vec![])] {
+        if row.pin.is_some() {
+            group.report(before, Report::Ended { bucket: 0, flow: 9 }, moved);
+        }
+        assert_eq!(polled(&mut group, moved + 4), []);
+        let asked = polled(&mut group, moved + 5);
+        let [(to, Instruction::Settle { row: of, epoch, .. })] = asked.as_slice() else {
+            panic!("{asked:?}")
+        };
+        let epoch = *epoch;
+        assert_eq!((*to, of), (before, &row));
+        assert_eq!(polled(&mut group, moved + 14), []);
+        assert_eq!(polled(&mut group, moved + 15), asked);
+        group.report(before, Report::Settled { row, epoch, kept }, moved + 20);
+        let closes = instructions(&mut group);
+        let [(to, Instruction::Close { row: of, epoch, .. })] = closes.as_slice() else {
+            panic!("{closes:?}")
+        };
+        let epoch = *epoch;
+        assert_eq!((*to, of), (after, &row));
+        assert_eq!(polled(&mut group, moved + 29), []);
+        assert_eq!(polled(&mut group, moved + 30), closes);
+        group.report(after, Report::Closed { row, epoch }, moved + 31);
+        assert_eq!(polled(&mut group, moved + 50), []);
+        assert_eq!(group.pins().count(), usize::from(row.pin.is_none()));
+    }
+    assert!(group.is_steady());
+}
