@@ -326,7 +326,7 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
 
 /// Writes under way at one time, at most 248: one after the other, answers bound the rate to about a hundred a second.
 fn at_once() -> u8 {
-    u8::try_from(features::setting("P4RACK_AT_ONCE", 64)).unwrap_or(u8::MAX).clamp(1, 248)
+    u8::try_from(features::setting("P4RACK_AT_ONCE", 32)).unwrap_or(u8::MAX).clamp(1, 248)
 }
 
 /// The ports that are written.
