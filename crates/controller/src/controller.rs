@@ -16,6 +16,7 @@ use crate::task::{Shared, Task, go_on};
 use crate::timing::Timing;
 use crate::trial::tried;
 use crate::work::Work;
+use crate::write::within_reach;
 use base_time::{Duration, Time};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::{
@@ -172,6 +173,13 @@ impl<P: Planner + 'static> Controller<P> {
         updates: &[Update],
     ) -> Result<Vec<p4runtime_store::Result<Vec<Change>>>, Status> {
         tried(&mut self.shared.state().server, role, updates)
+    }
+
+    /// Refuses updates that concern a device which is out of sync and in use: a write of them would be refused now.
+    pub fn may_reach(&self, updates: &[Update]) -> Result<(), Status> {
+        let Some(rollout) = self.shared.state().rollout() else { return Ok(()) };
+        let lowered = self.shared.state().server.lower(updates);
+        within_reach(&self.shared, &rollout, &lowered).map(drop)
     }
 
     /// True if a program is saved and not committed yet: reads and writes are of that one.

@@ -313,10 +313,12 @@ impl Merged {
         message.round <= self.round && message.hub == self.hub && message.objects.iter().all(holds)
     }
 
-    /// A device restarts, with zeros.
+    /// A device has restarted, with zeros. Its program of before may have answered the present round already, so this round is another one from now
+    /// on: whoever is asked in it, is asked after the restart.
     pub(crate) fn restarted(&mut self, device: usize) {
         if let Some(heard) = self.heard.get_mut(&device) {
             *heard = 0;
+            self.round += 1;
             self.clean = None;
         }
     }
@@ -427,3 +429,6 @@ impl<P: Planner> State<P> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -230,7 +230,7 @@ async fn transfer<P: Planner>(
 }
 
 /// Refuses writes that concern a stale device, unless it is out of use: it gets the desired state when it is repaired. Returns the devices that the write leaves out.
-fn within_reach<P: Planner>(
+pub(crate) fn within_reach<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
     updates: &[Lowered<'_>],

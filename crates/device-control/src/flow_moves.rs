@@ -28,7 +28,7 @@ use p4runtime_proto::p4::v1::{Entity, FieldMatch, Update, WriteRequest, update::
 use p4runtime_server::Status;
 use p4runtime_store::{Change, Described, Store};
 use pinned_flows::{Ended, Flow, MovedTo, PinnedFlows, Refusal, Step, StepId, Work, WriteNumber};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Tickets of steps begin here: other calls have lower ones. Those of one program have its number in the bits above [`TICKET_BITS`].
@@ -117,6 +117,10 @@ pub struct FlowMoves {
     asked: BTreeMap<Flow, Vec<Asked>>,
     count: usize,
     ended: Vec<Moved>,
+    /// Writes that can be done together now, with the updates of copies that belong to them.
+    ready: VecDeque<(WriteNumber, Option<Vec<Update>>)>,
+    /// The steps of writes that are done together.
+    together: BTreeMap<WriteNumber, StepId>,
 }
 
 /// Steps as one call.
@@ -173,6 +177,8 @@ impl FlowMoves {
             asked: BTreeMap::new(),
             count: 0,
             ended: vec![],
+            ready: VecDeque::new(),
+            together: BTreeMap::new(),
         })
     }
 
@@ -212,14 +218,36 @@ impl FlowMoves {
     ///
     /// Why nothing is begun.
     pub fn write(&mut self, now: Time, change: &Change) -> Result<WriteNumber, Refusal> {
-        let unknown = || EntryError {
-            message: "the program lacks an object that it refers to".to_string(),
-            help: None,
-        };
-        let write = self.named(change).ok_or_else(|| Refusal::Write(unknown()))?;
+        let write = self.named(change).ok_or_else(unknown)?;
         let number = self.flows.write(write)?;
         self.hear(now);
         Ok(number)
+    }
+
+    /// Writes to copied tables of which no packet is to see a part: see [`PinnedFlows::write_together`]. [`next_together`](FlowMoves::next_together)
+    /// gives the number when the caller can do them, and the caller says how that has ended.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing is begun.
+    pub fn write_together(&mut self, now: Time, changes: &[Change]) -> Result<WriteNumber, Refusal> {
+        let writes = changes.iter().map(|change| self.named(change).ok_or_else(unknown));
+        let number = self.flows.write_together(writes.collect::<Result<_, _>>()?)?;
+        self.hear(now);
+        Ok(number)
+    }
+
+    /// Writes that can be done together now, with the updates of copies that are to be done with them; without, if P4Runtime cannot express these.
+    pub fn next_together(&mut self) -> Option<(WriteNumber, Option<Vec<Update>>)> {
+        self.ready.pop_front()
+    }
+
+    /// Writes that could be done together are done, or none of them.
+    pub fn end_together(&mut self, now: Time, number: WriteNumber, is_done: bool) {
+        if let Some(step) = self.together.remove(&number) {
+            self.flows.ended(step, if is_done { Ended::Done } else { Ended::Full });
+            self.hear(now);
+        }
     }
 
     /// Id of the device that the controller presents.
@@ -319,6 +347,11 @@ impl FlowMoves {
                 // A packet passes ingress, where all copies are, at one moment, and none comes to ingress again.
                 Work::Flush => Some(vec![]),
                 Work::Write(writes) => self.updates(writes, desired),
+                Work::Together(number, writes) => {
+                    self.together.insert(*number, step.id);
+                    self.ready.push_back((*number, self.updates(last_of_each(writes), desired)));
+                    continue;
+                }
             };
             match updates {
                 Some(updates) if updates.is_empty() => self.flows.ended(step.id, Ended::Done),
@@ -429,8 +462,12 @@ impl FlowMoves {
     }
 
     /// Updates by which all of it is written, without what the devices are to have already; none if P4Runtime cannot express them.
-    fn updates(&self, writes: &[Write<Name>], desired: &Store) -> Option<Vec<Update>> {
-        let updates = writes.iter().filter_map(|write| self.update(write, desired).transpose());
+    fn updates<'w>(
+        &self,
+        writes: impl IntoIterator<Item = &'w Write<Name>>,
+        desired: &Store,
+    ) -> Option<Vec<Update>> {
+        let updates = writes.into_iter().filter_map(|write| self.update(write, desired).transpose());
         updates.collect::<Result<_, ()>>().ok()
     }
 
@@ -470,6 +507,23 @@ impl FlowMoves {
             _ => None,
         }
     }
+}
+
+/// The last one of several writes to one entry.
+fn last_of_each(writes: &[Write<Name>]) -> impl Iterator<Item = &Write<Name>> {
+    let mut seen = BTreeSet::new();
+    let of = |write: &'_ Write<Name>| match write {
+        Write::Entry { table, key, .. } => Some((table.clone(), Some(key.clone()))),
+        Write::Default { table, .. } => Some((table.clone(), None)),
+        _ => None,
+    };
+    let last: Vec<_> = writes.iter().rev().filter(|write| seen.insert(of(write))).collect();
+    last.into_iter().rev()
+}
+
+fn unknown() -> Refusal {
+    let message = "the program lacks an object that it refers to".to_string();
+    Refusal::Write(EntryError { message, help: None })
 }
 
 /// True if a table is full.

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! Write ──> tried on the desired state ──> updates that no copy is of, as they are ──> the others, through FlowMoves ──> reply
+//! DATAPLANE_ATOMIC ──> tried ──> flows that look its entries up leave the switch ──> all updates, with those of copies, as one call ──> reply
 //! ```
 
 use super::{AppFlows, FlowMoves, Splitter};
@@ -42,12 +43,18 @@ impl Asked {
 #[derive(Default)]
 pub(super) struct FlowWrites {
     waiting: VecDeque<Asked>,
-    current: Option<Current>,
+    current: Option<InProgress>,
     /// Writes that all copies have, by app.
     done: BTreeMap<usize, u64>,
 }
 
 /// A request in progress.
+enum InProgress {
+    Each(Box<Current>),
+    AtOnce(Box<AtOnce>),
+}
+
+/// A request whose updates are done one by one.
 struct Current {
     ticket: Ticket,
     all_or_nothing: bool,
@@ -59,6 +66,17 @@ struct Current {
     left: VecDeque<(usize, usize, Change)>,
     /// Updates in progress with their places, by app.
     open: BTreeMap<(usize, WriteNumber), (usize, Change)>,
+}
+
+/// A request of whose updates no packet sees a part.
+struct AtOnce {
+    ticket: Ticket,
+    request: Box<WriteRequest>,
+    /// The writes of each app whose copies they concern, with the updates of copies once its flows have left.
+    apps: BTreeMap<usize, (WriteNumber, Option<Vec<Update>>)>,
+    /// The call that does all updates.
+    call: Option<Ticket>,
+    ended: Option<std::result::Result<(), Status>>,
 }
 
 impl FlowWrites {
@@ -83,9 +101,12 @@ impl FlowWrites {
 
     /// The program is gone. The reply to the request in progress.
     pub fn end(&mut self) -> Option<(Ticket, Reply)> {
-        let current = self.current.take()?;
+        let ticket = match self.current.take()? {
+            InProgress::Each(current) => current.ticket,
+            InProgress::AtOnce(batch) => batch.ticket,
+        };
         let why = "another program has taken over meanwhile: some of the updates may be done";
-        Some((current.ticket, Reply::Done(Err(Status::new(Code::Aborted, why)))))
+        Some((ticket, Reply::Done(Err(Status::new(Code::Aborted, why)))))
     }
 
     /// Goes on: calls to make; replies to give are appended. `tickets` makes tickets for calls.
@@ -99,38 +120,69 @@ impl FlowWrites {
     ) -> Vec<(Ticket, Call)> {
         let mut calls = vec![];
         loop {
-            if let Some(current) = &mut self.current {
-                for (of, app) in apps.iter_mut().enumerate() {
-                    while let Some(number) = app.moves_mut().next_written() {
-                        *self.done.entry(of).or_default() += 1;
-                        if let Some((at, _)) = current.open.remove(&(of, number)) {
-                            current.ended[at] = Some(Error::default());
-                        }
+            for (of, app) in apps.iter_mut().enumerate() {
+                while let Some(number) = app.moves_mut().next_written() {
+                    *self.done.entry(of).or_default() += 1;
+                    if let Some(InProgress::Each(current)) = &mut self.current
+                        && let Some((at, _)) = current.open.remove(&(of, number))
+                    {
+                        current.ended[at] = Some(Error::default());
                     }
                 }
-                current.begin_more(now, apps);
-                if current.is_over() {
-                    replies.extend(self.current.take().map(Current::reply));
-                    continue;
-                }
-                break;
             }
-            let Some(asked) = self.waiting.pop_front() else { break };
-            match begin(asked, apps, controller, tickets) {
-                Begun::Pass(asked) => calls.push(asked.call()),
-                Begun::Refused(ticket, status) => replies.push((ticket, Reply::Done(Err(status)))),
-                Begun::Current(current, call) => {
-                    calls.extend(call);
-                    self.current = Some(*current);
+            match self.current.take() {
+                Some(InProgress::Each(mut current)) => {
+                    current.begin_more(now, apps);
+                    if !current.is_over() {
+                        self.current = Some(InProgress::Each(current));
+                        break;
+                    }
+                    replies.push(current.reply());
+                }
+                Some(InProgress::AtOnce(mut batch)) => {
+                    calls.extend(batch.go_on(apps, tickets));
+                    if !batch.is_over() {
+                        self.current = Some(InProgress::AtOnce(batch));
+                        break;
+                    }
+                    replies.push(batch.reply(now, apps));
+                }
+                None => {
+                    let Some(asked) = self.waiting.pop_front() else { break };
+                    match begin(now, asked, apps, controller, tickets) {
+                        Begun::Pass(asked) => calls.push(asked.call()),
+                        Begun::Refused(ticket, status) => replies.push((ticket, Reply::Done(Err(status)))),
+                        Begun::Current(current, call) => {
+                            calls.extend(call);
+                            self.current = Some(InProgress::Each(current));
+                        }
+                        Begun::AtOnce(batch) => self.current = Some(InProgress::AtOnce(batch)),
+                    }
                 }
             }
         }
         calls
     }
 
+    /// The call of a request that is done at once, if the flows have left that were in its way.
+    pub fn call_at_once(
+        &mut self,
+        apps: &mut [AppFlows],
+        tickets: &mut impl FnMut() -> Ticket,
+    ) -> Option<(Ticket, Call)> {
+        match &mut self.current {
+            Some(InProgress::AtOnce(batch)) => batch.go_on(apps, tickets),
+            _ => None,
+        }
+    }
+
     /// The reply to a call; false if it is somebody else's.
     pub fn replied(&mut self, ticket: Ticket, reply: &Reply) -> bool {
-        let Some(current) = &mut self.current else { return false };
+        let current = match &mut self.current {
+            Some(InProgress::Each(current)) => current,
+            Some(InProgress::AtOnce(batch)) => return batch.replied(ticket, reply),
+            None => return false,
+        };
         let Some((_, at)) = current.plain.take_if(|(plain, _)| *plain == ticket) else { return false };
         let status = match reply {
             Reply::Done(Err(status)) => Some(status),
@@ -169,12 +221,8 @@ impl Current {
                 Ok(number) => drop(self.open.insert((*of, number), (*at, change.clone()))),
                 Err(Refusal::TooManyWrites) => return,
                 Err(refusal) => {
-                    let why = match refusal {
-                        Refusal::Write(error) => error.message,
-                        other => format!("{other:?}"),
-                    };
-                    let code = Code::FailedPrecondition as i32;
-                    self.ended[*at] = Some(Error { canonical_code: code, message: why, ..Error::default() });
+                    let (code, message) = (Code::FailedPrecondition as i32, why(refusal));
+                    self.ended[*at] = Some(Error { canonical_code: code, message, ..Error::default() });
                 }
             }
             self.left.pop_front();
@@ -199,11 +247,87 @@ impl Current {
     }
 }
 
+impl AtOnce {
+    /// The call, when the flows of all apps have left that were in its way.
+    fn go_on(
+        &mut self,
+        apps: &mut [AppFlows],
+        tickets: &mut impl FnMut() -> Ticket,
+    ) -> Option<(Ticket, Call)> {
+        for (of, (number, copies)) in &mut self.apps {
+            while let Some((ready, updates)) = apps[*of].moves_mut().next_together() {
+                if ready != *number {
+                    continue;
+                }
+                if updates.is_none() {
+                    let why = "P4Runtime cannot express an update of a copy";
+                    self.ended = Some(Err(Status::new(Code::Internal, why)));
+                }
+                *copies = Some(updates.unwrap_or_default());
+            }
+        }
+        if self.call.is_some() || self.ended.is_some() || !self.have_left() {
+            return None;
+        }
+        let copies = self.apps.values().filter_map(|(_, copies)| copies.as_ref()).flatten();
+        let updates = self.request.updates.iter().chain(copies).cloned().collect();
+        // The role may not write copies; whether it may write the others was tried.
+        let request =
+            WriteRequest { updates, election_id: None, role: String::new(), ..(*self.request).clone() };
+        let ticket = tickets();
+        self.call = Some(ticket);
+        Some((ticket, Call::Operate(Box::new(request))))
+    }
+
+    fn have_left(&self) -> bool {
+        self.apps.values().all(|(_, copies)| copies.is_some())
+    }
+
+    fn replied(&mut self, ticket: Ticket, reply: &Reply) -> bool {
+        let is_own = self.call.take_if(|call| *call == ticket).is_some();
+        if is_own {
+            self.ended = Some(match reply {
+                Reply::Done(ended) => ended.clone(),
+                _ => Ok(()),
+            });
+        }
+        is_own
+    }
+
+    fn is_over(&self) -> bool {
+        self.ended.is_some() && self.have_left()
+    }
+
+    /// The updates are done; with [`Code::DeadlineExceeded`], a device does not show the written value of a merged cell yet.
+    fn is_done(&self) -> bool {
+        match &self.ended {
+            Some(Err(status)) => status.code == Code::DeadlineExceeded,
+            Some(Ok(())) => true,
+            None => false,
+        }
+    }
+
+    /// The flows that have left come back.
+    fn reply(self, now: Time, apps: &mut [AppFlows]) -> (Ticket, Reply) {
+        let is_done = self.is_done();
+        for (of, (number, _)) in self.apps {
+            apps[of].moves_mut().end_together(now, number, is_done);
+        }
+        let mut ended = self.ended.unwrap_or(Ok(()));
+        if let Err(status) = &mut ended {
+            // Those of copies are not the client's.
+            status.details.truncate(self.request.updates.len());
+        }
+        (self.ticket, Reply::Done(ended))
+    }
+}
+
 fn is_of_one_entry(a: &Change, b: &Change) -> bool {
     match (a, b) {
         (Change::Entry { table, key, .. }, Change::Entry { table: other, key: known, .. }) => {
             (table, key) == (other, known)
         }
+        (Change::Default { table, .. }, Change::Default { table: other, .. }) => table == other,
         _ => false,
     }
 }
@@ -213,11 +337,13 @@ enum Begun {
     Pass(Asked),
     Refused(Ticket, Status),
     Current(Box<Current>, Option<(Ticket, Call)>),
+    AtOnce(Box<AtOnce>),
 }
 
 fn begin(
+    now: Time,
     asked: Asked,
-    apps: &[AppFlows],
+    apps: &mut [AppFlows],
     controller: &Controller<Splitter>,
     tickets: &mut impl FnMut() -> Ticket,
 ) -> Begun {
@@ -239,8 +365,7 @@ fn begin(
     }
     let is_at_once = request.atomicity() == Atomicity::DataplaneAtomic && request.updates.len() > 1;
     if is_at_once {
-        let why = "several updates at once, of tables that have copies at the switch: write them one by one, or without DATAPLANE_ATOMIC";
-        return Begun::Refused(asked.ticket, Status::new(Code::Unimplemented, why));
+        return begin_at_once(now, asked, kinds, apps, controller);
     }
     // Other updates are tried where they are done.
     let all = 0..request.updates.len();
@@ -255,6 +380,10 @@ fn begin(
     };
     if all_or_nothing && tried.iter().any(std::result::Result::is_err) {
         return Begun::Pass(asked);
+    }
+    // A write that has begun waits for a device that is away, and later requests wait for it.
+    if let Err(status) = controller.may_reach(&pick(&copied)) {
+        return Begun::Refused(asked.ticket, status);
     }
     let mut ended: Vec<Option<Error>> =
         kinds.into_iter().map(|kind| kind.err().map(|fault| error(&fault))).collect();
@@ -276,6 +405,52 @@ fn begin(
     Begun::Current(Box::new(current), call)
 }
 
+/// Begins a request whose updates can all be done.
+fn begin_at_once(
+    now: Time,
+    asked: Asked,
+    kinds: Vec<Result<Option<usize>>>,
+    apps: &mut [AppFlows],
+    controller: &Controller<Splitter>,
+) -> Begun {
+    let tried = match controller.tried(&asked.request.role, &asked.request.updates) {
+        Ok(tried) => tried,
+        Err(status) => return Begun::Refused(asked.ticket, status),
+    };
+    if let Err(status) = controller.may_reach(&asked.request.updates) {
+        return Begun::Refused(asked.ticket, status);
+    }
+    let mut by_app: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
+    for (kind, tried) in kinds.into_iter().zip(tried) {
+        match (kind, tried) {
+            (Ok(Some(of)), Ok(changes)) => by_app.entry(of).or_default().extend(changes),
+            (Ok(None), Ok(_)) => {}
+            _ => return Begun::Pass(asked),
+        }
+    }
+    let Asked { ticket, request, .. } = asked;
+    let mut batch = AtOnce { ticket, request, apps: BTreeMap::new(), call: None, ended: None };
+    for (of, changes) in by_app {
+        match apps[of].moves_mut().write_together(now, &changes) {
+            Ok(number) => drop(batch.apps.insert(of, (number, None))),
+            // Those that have begun end without being done.
+            Err(refusal) => {
+                let status = Status::new(Code::FailedPrecondition, why(refusal));
+                batch.ended = Some(Err(status));
+                break;
+            }
+        }
+    }
+    Begun::AtOnce(Box::new(batch))
+}
+
+fn why(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::Write(error) => error.message,
+        other => format!("{other:?}"),
+    }
+}
+
 /// The app in whose copy packets look up the entry that the update writes; none if there is no copy.
 fn goes_through_moves(update: &Update, apps: &[AppFlows]) -> Result<Option<usize>> {
     for (of, app) in apps.iter().enumerate() {
@@ -289,14 +464,10 @@ fn goes_through_moves(update: &Update, apps: &[AppFlows]) -> Result<Option<usize
 /// The same for one app.
 fn goes_through(update: &Update, moves: &FlowMoves) -> Result<bool> {
     let entity = update.entity.as_ref().and_then(|entity| entity.entity.as_ref());
-    let (table, is_default) = match entity {
-        Some(Kind::TableEntry(entry)) => (entry.table_id, entry.is_default_action),
-        Some(Kind::DirectCounterEntry(entry)) => {
-            (entry.table_entry.as_ref().map_or(0, |entry| entry.table_id), false)
-        }
-        Some(Kind::DirectMeterEntry(entry)) => {
-            (entry.table_entry.as_ref().map_or(0, |entry| entry.table_id), false)
-        }
+    let table = match entity {
+        Some(Kind::TableEntry(entry)) => entry.table_id,
+        Some(Kind::DirectCounterEntry(entry)) => entry.table_entry.as_ref().map_or(0, |entry| entry.table_id),
+        Some(Kind::DirectMeterEntry(entry)) => entry.table_entry.as_ref().map_or(0, |entry| entry.table_id),
         Some(Kind::ValueSetEntry(entry)) if moves.is_value_set(entry.value_set_id) => {
             let why = "the parser decides by it which entries packets look up";
             return fault("value sets cannot change while flows move", why).code(Code::Unimplemented);
@@ -314,15 +485,14 @@ fn goes_through(update: &Update, moves: &FlowMoves) -> Result<bool> {
         }
         return refused.code(Code::PermissionDenied);
     }
-    if !moves.flows().is_copied(name) {
-        return Ok(false);
-    }
-    if is_default {
-        let why = "packets of resident flows look up a copy of the table".to_string();
-        return fault(format!("the default action of `{name}` cannot change while flows move"), why)
+    let Some(Kind::TableEntry(entry)) = entity else { return Ok(false) };
+    let is_copied = moves.flows().is_copied(name);
+    if is_copied && entry.is_default_action && moves.flows().is_hot() {
+        let why = "packets that miss at the switch run it, though the handler may have an entry for them";
+        return fault(format!("the default action of `{name}` cannot change while the rack runs"), why)
             .code(Code::Unimplemented);
     }
-    Ok(matches!(entity, Some(Kind::TableEntry(_))))
+    Ok(is_copied)
 }
 
 fn refused(kinds: Vec<Result<Option<usize>>>, first: usize) -> Status {

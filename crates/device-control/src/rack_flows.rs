@@ -303,10 +303,11 @@ impl RackFlows {
             Phase::Running => {
                 let apps = &mut self.apps;
                 let mut calls = self.writes.go_on(now, apps, controller, &mut next, &mut self.replies);
-                for app in apps {
+                for app in apps.iter_mut() {
                     calls
                         .extend(controller.with_store(|desired| app.calls(now, desired)).unwrap_or_default());
                 }
+                calls.extend(self.writes.call_at_once(apps, &mut next));
                 self.hear();
                 calls.extend(self.plan_again(now, controller));
                 self.hear_plans();

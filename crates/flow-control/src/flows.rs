@@ -240,6 +240,21 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         Some(id)
     }
 
+    /// Writes that are done together, so that no packet sees a part: see [`Moves::write_together`]. `None` if too many are in progress.
+    pub fn write_together(
+        &mut self,
+        writes: Vec<Write<K>>,
+        tables: &mut impl FullTables<F, K>,
+    ) -> Option<WriteId> {
+        if !self.has_room_for(1) {
+            return None;
+        }
+        let id = self.number();
+        self.moves.write_together(id, writes, tables);
+        self.collect(tables);
+        Some(id)
+    }
+
     /// An operation has ended.
     pub fn answer(
         &mut self,
@@ -347,10 +362,8 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
 
     /// The switch has lost all it held. Answers to operations on it from before are to be dropped.
     pub fn restart(&mut self, room: usize, tables: &mut impl FullTables<F, K>) {
-        let is_at_switch = |output: &Output<F, K, P>| {
-            let Output::Do(operation) = output else { return false };
-            !matches!(operation, Operation::Backups(..) | Operation::Primaries(..))
-        };
+        let is_at_switch =
+            |output: &Output<F, K, P>| matches!(output, Output::Do(operation) if operation.is_at_switch());
         self.outputs.retain(|output| !is_at_switch(output));
         self.room = room;
         self.moves.restart(tables);

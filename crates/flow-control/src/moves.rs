@@ -8,6 +8,7 @@
 //! promote:  copies of all entries it looks up ── all there ──> into the flow table
 //! evict:    out of the flow table ──> packets in flight are out (flush) ──> copies that no other flow needs are removed
 //! write:    switch, if some flow there looks the key up ──> backups ──> primaries ──> done
+//! together: flows that look a key up are evicted ──> all devices at one moment ──> done, the flows come back
 //! ```
 //!
 //! A move shares the keys it touches with other moves; a write has its key alone ([`locks`](crate::locks)). Copies are counted by flow
@@ -67,6 +68,15 @@ pub enum Operation<F, K> {
     Backups(WriteId, Write<K>),
     /// Write to all devices that serve the key.
     Primaries(WriteId, Write<K>),
+    /// Write all of it to all devices, so that no packet sees a part. No flow at the switch looks one of the keys up.
+    Together(WriteId, Vec<Write<K>>),
+}
+
+impl<F, K> Operation<F, K> {
+    /// True for an operation that a switch loses when it starts anew.
+    pub fn is_at_switch(&self) -> bool {
+        !matches!(self, Operation::Backups(..) | Operation::Primaries(..) | Operation::Together(..))
+    }
 }
 
 /// How an operation ended.
@@ -74,7 +84,8 @@ pub enum Operation<F, K> {
 pub enum Answer {
     /// The step is carried out.
     Done,
-    /// The switch has no room, and nothing has changed: for [`Operation::Put`] and [`Operation::Admit`].
+    /// The switch has no room, and nothing has changed: for [`Operation::Put`] and [`Operation::Admit`]. Nothing is written: for
+    /// [`Operation::Together`].
     Full,
 }
 
@@ -87,7 +98,7 @@ pub enum News<F> {
     Out(F),
     /// As [`News::Out`], since the switch had no room.
     Refused(F),
-    /// The write is on all devices.
+    /// The write is on all devices, or it was one of [`Moves::write_together`] and is on none.
     Written(WriteId),
 }
 
@@ -128,6 +139,14 @@ struct Writing<K> {
     at_switch: bool,
 }
 
+/// Writes that are done together.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Together<F, K> {
+    writes: Vec<Write<K>>,
+    /// Flows that have left for them, and come back when they are done: earlier, they would be in the way again.
+    back: BTreeSet<F>,
+}
+
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Holder<F> {
     Flow(F),
@@ -145,6 +164,7 @@ pub struct Moves<F, K> {
     /// Flows that are promoted once another one is out.
     successors: BTreeMap<F, F>,
     writes: BTreeMap<WriteId, Writing<K>>,
+    together: BTreeMap<WriteId, Together<F, K>>,
     operations: VecDeque<Operation<F, K>>,
     news: VecDeque<News<F>>,
 }
@@ -165,6 +185,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
             settling: BTreeSet::new(),
             successors: BTreeMap::new(),
             writes: BTreeMap::new(),
+            together: BTreeMap::new(),
             operations: VecDeque::new(),
             news: VecDeque::new(),
         }
@@ -189,7 +210,11 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
 
     /// Moves the flow to its helper; does nothing if it is there or moving there.
     pub fn evict(&mut self, flow: &F, tables: &mut impl FullTables<F, K>) {
-        if self.successors.remove(flow).is_some() && !self.flows.contains_key(flow) {
+        let mut was_to_come = self.successors.remove(flow).is_some();
+        for of in self.together.values_mut() {
+            was_to_come |= of.back.remove(flow);
+        }
+        if was_to_come && !self.flows.contains_key(flow) {
             self.news.push_back(News::Out(flow.clone()));
         }
         self.leave(flow);
@@ -210,6 +235,14 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
     pub fn write(&mut self, id: WriteId, write: Write<K>, tables: &mut impl FullTables<F, K>) {
         self.writes.insert(id, Writing { write, at_switch: false });
         self.queue_write(id, tables);
+        self.advance(tables);
+    }
+
+    /// Begins writes of which no packet sees a part. Flows at the switch that look one of the keys up leave it, and come back afterwards.
+    /// A write to one of the keys that begins later may be done earlier.
+    pub fn write_together(&mut self, id: WriteId, writes: Vec<Write<K>>, tables: &mut impl FullTables<F, K>) {
+        self.together.insert(id, Together { writes, back: BTreeSet::new() });
+        self.queue_together(id);
         self.advance(tables);
     }
 
@@ -241,6 +274,18 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
                 self.locks.release(&Holder::Write(*id));
                 self.news.push_back(News::Written(*id));
             }
+            Operation::Together(id, writes) => {
+                if answer == Answer::Done {
+                    writes.iter().for_each(|write| tables.apply(write));
+                }
+                self.locks.release(&Holder::Write(*id));
+                self.news.push_back(News::Written(*id));
+                for flow in self.together.remove(id).map(|of| of.back).unwrap_or_default() {
+                    if !self.flows.contains_key(&flow) {
+                        self.enter(flow, tables);
+                    }
+                }
+            }
         }
         self.advance(tables);
     }
@@ -249,9 +294,11 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
     pub fn restart(&mut self, tables: &mut impl FullTables<F, K>) {
         self.copies = Copies::new();
         self.settling.clear();
-        self.operations
-            .retain(|operation| matches!(operation, Operation::Backups(..) | Operation::Primaries(..)));
+        self.operations.retain(|operation| !operation.is_at_switch());
         self.news.extend(std::mem::take(&mut self.successors).into_keys().map(News::Out));
+        let back = self.together.values_mut().flat_map(|of| std::mem::take(&mut of.back));
+        let back: BTreeSet<F> = back.filter(|flow| !self.flows.contains_key(flow)).collect();
+        self.news.extend(back.into_iter().map(News::Out));
         for flow in std::mem::take(&mut self.flows).into_keys() {
             self.locks.release(&Holder::Flow(flow.clone()));
             self.news.push_back(News::Out(flow));
@@ -282,9 +329,9 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         })
     }
 
-    /// Whether the flow is at the switch or moves.
+    /// Whether the flow is at the switch, moves, or is to come back.
     pub fn has(&self, flow: &F) -> bool {
-        self.flows.contains_key(flow)
+        self.flows.contains_key(flow) || self.together.values().any(|of| of.back.contains(flow))
     }
 
     /// Numbers of flows at the switch or moving, and of keys copied there, misses included.
@@ -294,7 +341,8 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
 
     /// True if the switch has no flows, and nothing is in progress.
     pub fn is_empty(&self) -> bool {
-        self.flows.is_empty() && self.copies.len() == 0 && self.writes.is_empty() && self.locks.is_empty()
+        let writes_nothing = self.writes.is_empty() && self.together.is_empty();
+        self.flows.is_empty() && self.copies.len() == 0 && writes_nothing && self.locks.is_empty()
     }
 
     fn enter(&mut self, flow: F, tables: &impl FullTables<F, K>) {
@@ -327,6 +375,7 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
             if let Some(holder) = self.locks.granted() {
                 match holder {
                     Holder::Flow(flow) => self.flow_granted(&flow, tables),
+                    Holder::Write(id) if self.together.contains_key(&id) => self.together_granted(id),
                     Holder::Write(id) => self.write_granted(id, tables),
                 }
             } else if !self.settle(tables) {
@@ -463,6 +512,31 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
         }
         self.locks.release(&Holder::Write(id));
         self.queue_write(id, tables);
+    }
+
+    /// Evicts the flows at the switch that look one of the keys up, and asks for the keys after them.
+    fn queue_together(&mut self, id: WriteId) {
+        let Some(of) = self.together.get_mut(&id) else { return };
+        let keys: BTreeSet<K> = of.writes.iter().map(|write| write.key.clone()).collect();
+        let flows: BTreeSet<F> = keys.iter().flat_map(|key| self.copies.flows(key)).collect();
+        let stays = |flow: &Flow<K>| match flow.phase {
+            Phase::Resident => true,
+            Phase::Filling | Phase::Admitting => !flow.leave,
+            _ => false,
+        };
+        of.back.extend(flows.iter().filter(|name| self.flows.get(name).is_some_and(stays)).cloned());
+        flows.iter().for_each(|name| self.leave(name));
+        self.locks.request(Holder::Write(id), keys.into_iter().collect(), Use::Alone);
+    }
+
+    fn together_granted(&mut self, id: WriteId) {
+        let Some(Together { writes, .. }) = self.together.get(&id).cloned() else { return };
+        // A flow that came in while the writes waited.
+        if writes.iter().any(|write| !self.copies.flows(&write.key).is_empty()) {
+            self.locks.release(&Holder::Write(id));
+            return self.queue_together(id);
+        }
+        self.operations.push_back(Operation::Together(id, writes));
     }
 
     fn switch_written(&mut self, id: WriteId) {

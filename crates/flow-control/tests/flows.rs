@@ -296,7 +296,7 @@ impl World {
     fn execute(&mut self, id: u64) {
         let Some(sent) = self.sent.get(&id) else { return };
         let operation = sent.operation.clone();
-        let at_switch = !matches!(operation, Operation::Backups(..) | Operation::Primaries(..));
+        let at_switch = operation.is_at_switch();
         if at_switch && sent.start != self.starts {
             // The switch has started anew since: the operation is void.
             self.sent.remove(&id);
@@ -336,6 +336,7 @@ impl World {
             Operation::Backups(_, write) | Operation::Primaries(_, write) => {
                 put(&mut self.primary, write.key, write.content);
             }
+            Operation::Together(..) => unreachable!("nothing is written together"),
         }
         if let Some(sent) = self.sent.get_mut(&id) {
             sent.answer = Some(answer);
@@ -346,7 +347,7 @@ impl World {
 
     fn answered(&mut self, id: u64) {
         let Some(sent) = self.sent.remove(&id) else { return };
-        let at_switch = !matches!(sent.operation, Operation::Backups(..) | Operation::Primaries(..));
+        let at_switch = sent.operation.is_at_switch();
         if at_switch && sent.start != self.starts {
             return;
         }

@@ -46,6 +46,8 @@ enum World {
     AnswerFirst,
     /// Copies at the switch are written after the helpers' tables.
     SwitchLast,
+    /// Writes that are to be done together are done while packets are inside.
+    NotTogether,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,6 +59,8 @@ struct Packet {
     next: char,
     /// The newest that lookups of this flow had found when it arrived, by key.
     floor: BTreeMap<char, Option<Version>>,
+    /// Whether it has found what writes that are done together have written; none before it has looked one of their keys up.
+    finds_new: Option<bool>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,6 +90,7 @@ enum Command {
     Evict(char),
     Replace(char, char),
     Write(char, Option<u64>),
+    Together([(char, Option<u64>); 2]),
     Restart,
 }
 
@@ -97,6 +102,8 @@ struct Scene {
     packets: usize,
     /// The primary fails at some moment.
     fails: bool,
+    /// Writes that are to be done together are refused.
+    refuses: bool,
     world: World,
 }
 
@@ -118,8 +125,15 @@ impl Scene {
     fn new(commands: &[Command]) -> Scene {
         // Two packets see whether a write is seen in one order; without a write, one sees all.
         let packets =
-            if commands.iter().any(|command| matches!(command, Command::Write(..))) { 2 } else { 1 };
-        Scene { commands: commands.to_vec(), room: usize::MAX, packets, fails: false, world: World::Right }
+            if commands.iter().any(|command| matches!(command, W(..) | Together(..))) { 2 } else { 1 };
+        Scene {
+            commands: commands.to_vec(),
+            room: usize::MAX,
+            packets,
+            fails: false,
+            refuses: false,
+            world: World::Right,
+        }
     }
 
     fn first(&self) -> State {
@@ -142,7 +156,20 @@ impl Scene {
     }
 
     fn deletes(&self, key: char) -> bool {
-        self.commands.iter().any(|command| matches!(command, Command::Write(k, None) if *k == key))
+        self.commands.iter().any(|command| match command {
+            W(k, None) => *k == key,
+            Together(writes) => writes.contains(&(key, None)),
+            _ => false,
+        })
+    }
+
+    /// Content that is written to the key together with others.
+    fn together(&self, key: char) -> Option<Option<Version>> {
+        let mut all = self.commands.iter().filter_map(|command| match command {
+            Together(writes) => writes.iter().find(|(k, _)| *k == key),
+            _ => None,
+        });
+        all.next().map(|(_, content)| content.map(Version))
     }
 
     fn command(&self, state: &State) -> Option<State> {
@@ -157,14 +184,19 @@ impl Scene {
                 let write = Write { key, content: content.map(Version) };
                 moves.write(WriteId(state.at as u64), write, tables);
             }
+            Together(writes) => {
+                let write =
+                    |(key, content): (char, Option<u64>)| Write { key, content: content.map(Version) };
+                moves.write_together(WriteId(state.at as u64), writes.map(write).to_vec(), tables);
+            }
             Command::Restart => {
                 next.flow_table.clear();
                 next.copies.clear();
                 // Packets inside are lost with it, and so are operations on it. A write that was at the switch alone is unseen again.
                 next.seen.clear();
                 next.packets.retain(|packet| !packet.here);
-                next.sent.retain(|op| matches!(op, Op::Backups(..) | Op::Primaries(..)));
-                next.answers.retain(|(op, _)| matches!(op, Op::Backups(..) | Op::Primaries(..)));
+                next.sent.retain(|op| !op.is_at_switch());
+                next.answers.retain(|(op, _)| !op.is_at_switch());
                 next.moves.restart(&mut next.tables);
             }
         }
@@ -196,6 +228,17 @@ impl Scene {
             }
             Op::Backups(_, write) => put(&mut next.backup, write),
             Op::Primaries(_, write) => put(&mut next.primary, write),
+            Op::Together(_, writes) => {
+                if !state.packets.is_empty() && self.world != World::NotTogether {
+                    return None;
+                }
+                if self.refuses {
+                    answer = Answer::Full;
+                } else {
+                    writes.iter().for_each(|write| put(&mut next.primary, write));
+                    writes.iter().for_each(|write| put(&mut next.backup, write));
+                }
+            }
         }
         next.answers.insert((op.clone(), answer));
         Some(next)
@@ -206,7 +249,7 @@ impl Scene {
         let here = state.flow_table.contains(&flow);
         let own = state.seen.iter().filter(|((of, _), _)| *of == flow);
         let floor = own.map(|((_, key), found)| (*key, *found)).collect();
-        next.packets.push(Packet { flow, here, next: flow.to_ascii_lowercase(), floor });
+        next.packets.push(Packet { flow, here, next: flow.to_ascii_lowercase(), floor, finds_new: None });
         next.budget -= 1;
         next
     }
@@ -215,7 +258,7 @@ impl Scene {
     /// neither the full tables nor a write under way have.
     fn look_up(&self, state: &State, i: usize) -> Result<State, String> {
         let mut next = state.clone();
-        let packet = next.packets.remove(i);
+        let mut packet = next.packets.remove(i);
         let key = packet.next;
         let helper = if self.fails && state.failed { &state.backup } else { &state.primary };
         let found = if packet.here { &state.copies } else { helper }.get(&key).copied();
@@ -228,6 +271,12 @@ impl Scene {
         });
         if packet.here && !written && found != state.tables.content(&key) {
             return Err(format!("{packet:?} finds {found:?} at the switch"));
+        }
+        if let Some(new) = self.together(key) {
+            let is_new = rank(found) >= rank(new);
+            if packet.finds_new.replace(is_new).is_some_and(|before| before != is_new) {
+                return Err(format!("{packet:?} finds {found:?}: a part of the writes"));
+            }
         }
         let flow = packet.flow;
         if key == flow.to_ascii_lowercase() {
@@ -323,7 +372,7 @@ impl Scene {
     }
 }
 
-use Command::{Evict, Promote, Replace, Restart, Write as W};
+use Command::{Evict, Promote, Replace, Restart, Together, Write as W};
 
 #[track_caller]
 fn holds(commands: &[Command]) {
@@ -371,6 +420,50 @@ fn a_write_that_leads_lookups_elsewhere_evicts_first() {
     holds(&[Promote('A'), W('a', Some(9)), Promote('A')]);
 }
 
+/// The entry of A and the shared one; and an entry that leads A elsewhere, with the one that it leads to.
+const BOTH: Command = Together([('a', Some(2)), ('k', Some(2))]);
+const ELSEWHERE: Command = Together([('a', Some(9)), ('z', Some(2))]);
+
+#[test]
+fn no_packet_sees_a_part_of_writes_that_are_done_together() {
+    for together in [BOTH, ELSEWHERE, Together([('a', Some(2)), ('k', None)])] {
+        holds(&[Promote('A'), together]);
+        holds(&[together, Promote('A')]);
+        holds(&[Promote('A'), together, Evict('A')]);
+        holds(&[Promote('A'), Evict('A'), together]);
+        holds(&[Promote('A'), together, Restart]);
+    }
+    holds(&[Promote('A'), W('k', Some(2)), Together([('a', Some(3)), ('k', Some(3))])]);
+    holds(&[Promote('A'), BOTH, Promote('B')]);
+    let scene = |commands: &[Command]| Scene { refuses: true, ..Scene::new(commands) };
+    scene(&[Promote('A'), BOTH]).explore().unwrap();
+}
+
+#[test]
+fn flows_come_back_after_writes_that_are_done_together() {
+    let State { mut moves, mut tables, .. } = Scene::new(&[]).first();
+    // All operations are done, up to those that are together.
+    let go_on = |moves: &mut Moves<char, char>, tables: &mut Tables| {
+        while let Some(op) = moves.operation() {
+            if matches!(op, Op::Together(..)) {
+                return Some(op);
+            }
+            moves.answer(&op, Answer::Done, tables);
+        }
+        None
+    };
+    moves.promote('A', &mut tables);
+    go_on(&mut moves, &mut tables);
+    assert!(moves.at_switch(&'A'));
+    let writes = ['a', 'k'].map(|key| Write { key, content: Some(Version(2)) });
+    moves.write_together(WriteId(0), writes.to_vec(), &mut tables);
+    let op = go_on(&mut moves, &mut tables).expect("they are written");
+    assert_eq!((moves.has(&'A'), moves.at_switch(&'A'), moves.len()), (true, false, (0, 0)));
+    moves.answer(&op, Answer::Done, &mut tables);
+    assert_eq!(go_on(&mut moves, &mut tables), None);
+    assert!(moves.at_switch(&'A'));
+}
+
 #[test]
 fn a_switch_without_room_refuses_and_gives_back() {
     for room in 0..3 {
@@ -391,4 +484,5 @@ fn what_the_devices_owe_is_needed() {
     fails(&[Promote('A'), Evict('A')], World::FlushAtOnce);
     fails(&[Promote('A'), Evict('A')], World::AnswerFirst);
     fails(&[Promote('A'), W('k', Some(2)), Evict('A')], World::SwitchLast);
+    fails(&[Promote('A'), BOTH], World::NotTogether);
 }

@@ -3,7 +3,7 @@
 
 use crate::moves::HOSTS;
 use crate::moves::apps::APPS;
-use crate::running_flows::{Scene, apply, change, move_flow, of, update, write};
+use crate::running_flows::{Scene, apply, changes, move_flow, of, one_device, request, write};
 use crate::shards;
 use app_trials::frames::{Flow, UDP, packet};
 use base_diag::SourceMap;
@@ -379,6 +379,8 @@ struct Outcome {
     moved: u64,
     not_moved: u64,
     writes: u64,
+    /// Requests of several changes among these.
+    at_once: u64,
     refused: u64,
     lost: u64,
 }
@@ -409,13 +411,11 @@ fn trial(app: usize, seed: u64, fails: Fails, sum: &mut Outcome) {
                 moves.push(world.call(move_flow(&scene.name, key, rng.chance(3, 4))));
             }
             4 | 5 if writing.is_none() => {
-                let (changed, kind) = change(&scene.whole, &there, step, &mut rng);
-                if after.write(&changed, Time::ZERO).is_err() {
-                    continue;
+                let changed = changes(&scene.whole, &there, &mut after, step, &mut rng);
+                if !changed.is_empty() {
+                    let request = request(&scene.racked.apps[0].whole, &changed, &there, &mut rng);
+                    writing = Some((world.call(request), changed));
                 }
-                let update = update(&scene.racked.apps[0].whole, &changed, kind, &there);
-                let how = [Atomicity::ContinueOnError, Atomicity::RollbackOnError];
-                writing = Some((world.call(write(vec![update], how[rng.index(2)])), changed));
             }
             6..=8 => world.pass(Duration::from_ms(1 + rng.below(60))),
             9 if fails == Fails::Processes && rng.chance(1, 20) => {
@@ -497,7 +497,7 @@ fn trial(app: usize, seed: u64, fails: Fails, sum: &mut Outcome) {
 /// A write has ended.
 fn end(
     how: Result<(), Status>,
-    changed: &control_writes::Write<ir::Name>,
+    changed: &[(Write<Name>, Type)],
     (before, after): (&mut device::Switch, &mut device::Switch),
     (there, scene): (&mut Vec<control_writes::Write<ir::Name>>, &Scene),
     sum: &mut Outcome,
@@ -506,14 +506,13 @@ fn end(
         Ok(()) => {
             apply(changed, before, there);
             sum.writes += 1;
+            sum.at_once += u64::from(changed.len() > 1);
         }
-        // A device of its table was not known to be right: nothing is done.
+        // A device of a table was not known to be right, or a message was lost: nothing is done.
         Err(status) => {
-            let codes = [Code::Unavailable, Code::Unknown];
+            let codes = [Code::Unavailable, Code::Unknown, Code::Aborted];
             assert!(codes.contains(&status.code), "{changed:?}: {status:?}");
-            *after =
-                ir_interp::switch(Arc::clone(&scene.whole), device::Options::default()).expect("it runs");
-            there.iter().for_each(|write| after.write(write, Time::ZERO).expect("it could before"));
+            *after = one_device(&scene.whole, there);
             sum.refused += 1;
         }
     }
@@ -527,7 +526,7 @@ fn trials(fails: Fails) {
         }
         println!("with {name}: {sum:?}");
     }
-    assert!(sum.at_switch > 50 && sum.moved > 100 && sum.writes > 10, "{sum:?}");
+    assert!(sum.at_switch > 50 && sum.moved > 100 && sum.writes > 5 && sum.at_once > 0, "{sum:?}");
 }
 
 #[test]
@@ -543,6 +542,32 @@ fn flows_move_while_connections_to_agents_break() {
 #[test]
 fn flows_move_while_agents_and_the_controller_restart() {
     trials(Fails::Processes);
+}
+
+/// The write does not wait, so others do not wait for it.
+#[test]
+fn a_write_to_a_device_that_is_away_is_refused_at_once() {
+    let mut rng = Rng::new(4);
+    let scene = Scene::new(1, 6001, &mut rng);
+    let mut world = World::new(&scene.racked, 1);
+    let entry = scene.there.iter().find_map(|write| match write {
+        Write::Entry { table, key, .. } if table.ends_with("routes") => Some((table.clone(), key.clone())),
+        _ => None,
+    });
+    let (table, key) = entry.expect("there is one");
+    let gone = (Write::Entry { table, key, to: None, count: None }, Type::Delete);
+    let program = &scene.racked.apps[0].whole;
+    let mut delete = || request(program, std::slice::from_ref(&gone), &scene.there, &mut rng);
+    world.shut(1);
+    (0..10).for_each(|_| world.pass(Duration::from_us(100)));
+    let refused = world.call(delete());
+    let code = world.reply(refused).expect("it does not wait").expect_err("no agent").code;
+    assert_eq!(code, Code::Unavailable);
+    while !world.is_sound() {
+        world.pass(Duration::from_ms(10));
+    }
+    let done = world.call(delete());
+    assert_eq!(world.wait_for(done), Ok(()));
 }
 
 #[test]

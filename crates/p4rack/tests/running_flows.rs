@@ -1,10 +1,10 @@
 //! Flows of a running rack: operators move them, controllers write entries, and each packet has the result of one device with the whole program.
 
-use crate::moves::apps::{APPS, compiled, flow, packet};
+use crate::moves::apps::{APPS, compiled, flow, packet, small};
 use crate::moves::{HOSTS, entries, load, looked_up, text};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
-use control_writes::Write;
+use control_writes::{ActionCall, DefaultEntry, Write};
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
 use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
@@ -234,10 +234,14 @@ impl Scene {
 
     /// One device with the program and its entries.
     pub(crate) fn alone(&self) -> Switch {
-        let mut alone = ir_interp::switch(Arc::clone(&self.whole), Options::default()).expect("it runs");
-        self.there.iter().for_each(|write| alone.write(write, Time::ZERO).expect("it could before"));
-        alone
+        one_device(&self.whole, &self.there)
     }
+}
+
+pub(crate) fn one_device(whole: &Arc<Program>, there: &[Write<Name>]) -> Switch {
+    let mut alone = ir_interp::switch(Arc::clone(whole), Options::default()).expect("it runs");
+    there.iter().for_each(|write| alone.write(write, Time::ZERO).expect("it could before"));
+    alone
 }
 
 /// Frames that leave one device.
@@ -272,6 +276,69 @@ pub(crate) fn change(
     }
 }
 
+/// The changes of a request, which `after` does: of an entry or a default entry, or of several.
+pub(crate) fn changes(
+    program: &Program,
+    there: &[Write<Name>],
+    after: &mut Switch,
+    number: i64,
+    rng: &mut Rng,
+) -> Vec<(Write<Name>, Type)> {
+    let count = if rng.chance(1, 3) { 2 + rng.below(4) as i64 } else { 1 };
+    let (mut there, mut all) = (there.to_vec(), vec![]);
+    for at in 0..count {
+        let (write, kind) = match rng.chance(1, 4) {
+            true => (default_entry(program, rng), Type::Modify),
+            false => {
+                let entries = there.iter().filter(|write| matches!(write, Write::Entry { .. }));
+                change(program, &entries.cloned().collect::<Vec<_>>(), 10 * number + at, rng)
+            }
+        };
+        let is_written = all.iter().any(|(known, _)| is_of_one_entry(known, &write));
+        if !is_written && after.write(&write, Time::ZERO).is_ok() {
+            note(&write, &mut there);
+            all.push((write, kind));
+        }
+    }
+    all
+}
+
+/// A random default entry of a table, or that of the program again.
+fn default_entry(program: &Program, rng: &mut Rng) -> Write<Name> {
+    let all = program.controls.iter().flat_map(|control| control.tables.iter().map(move |t| (control, t)));
+    let all: Vec<_> = all.collect();
+    let (control, table) = all[rng.index(all.len())];
+    let action = &control.actions[table.actions[rng.index(table.actions.len())].action.index()];
+    let width = |var: &ir::VarId| program.bits(&control.vars[var.index()].ty).expect("it has a width") as u32;
+    let args = action.params.iter().map(|param| small(rng, width(param))).collect();
+    let call = ActionCall { action: action.control_plane_name.clone(), args };
+    let to = DefaultEntry { call: rng.chance(2, 3).then_some(call), ..DefaultEntry::default() };
+    Write::Default { table: table.control_plane_name.clone(), to: Box::new(to), count: None }
+}
+
+fn is_of_one_entry(a: &Write<Name>, b: &Write<Name>) -> bool {
+    match (a, b) {
+        (Write::Entry { table, key, .. }, Write::Entry { table: other, key: known, .. }) => {
+            (table, key) == (other, known)
+        }
+        (Write::Default { table, .. }, Write::Default { table: other, .. }) => table == other,
+        _ => false,
+    }
+}
+
+/// A request with these changes, of which no packet sees a part.
+pub(crate) fn request(
+    program: &Program,
+    changes: &[(Write<Name>, Type)],
+    there: &[Write<Name>],
+    rng: &mut Rng,
+) -> Call {
+    let updates = changes.iter().map(|(write, kind)| update(program, write, *kind, there)).collect();
+    let how = [Atomicity::ContinueOnError, Atomicity::RollbackOnError, Atomicity::DataplaneAtomic];
+    let how = if changes.len() > 1 { Atomicity::DataplaneAtomic } else { how[rng.index(3)] };
+    write(updates, how)
+}
+
 pub(crate) fn update(program: &Program, write: &Write<Name>, kind: Type, there: &[Write<Name>]) -> Update {
     let mut write = write.clone();
     if let Write::Entry { table, key, to: to @ None, .. } = &mut write {
@@ -294,6 +361,10 @@ struct Outcome {
     moved: u64,
     refused: u64,
     writes: u64,
+    /// Requests of several changes among these.
+    at_once: u64,
+    /// Requests that failed.
+    failed: u64,
     packets: u64,
     /// Hand-overs to each helper.
     at_helpers: [u64; 2],
@@ -306,6 +377,8 @@ impl Outcome {
         self.moved += other.moved;
         self.refused += other.refused;
         self.writes += other.writes;
+        self.at_once += other.at_once;
+        self.failed += other.failed;
         self.packets += other.packets;
         (0..2).for_each(|helper| self.at_helpers[helper] += other.at_helpers[helper]);
     }
@@ -329,7 +402,9 @@ fn trial<C: Channel>(
     let mut outcome = Outcome::default();
     let mut moves = vec![];
     // The write under way: its ticket, what it does, and what there is after it.
-    let mut writing: Option<(Ticket, Write<Name>)> = None;
+    let mut writing: Option<(Ticket, Vec<(Write<Name>, Type)>)> = None;
+    // Frames that came while all frames waited.
+    let mut waiting: Vec<(u32, Vec<u8>)> = vec![];
     for step in 0..600i64 {
         match rng.below(10) {
             0 | 1 => {
@@ -337,14 +412,11 @@ fn trial<C: Channel>(
                 moves.push(rig.call(move_flow(&name, key, rng.chance(2, 3))));
             }
             2 if writing.is_none() => {
-                let (changed, kind) = change(&whole, &there, step, &mut rng);
-                if after.write(&changed, Time::ZERO).is_err() {
-                    continue;
+                let changed = changes(&whole, &there, &mut after, step, &mut rng);
+                if !changed.is_empty() {
+                    let request = request(&racked.apps[0].whole, &changed, &there, &mut rng);
+                    writing = Some((rig.call(request), changed));
                 }
-                let update = update(&racked.apps[0].whole, &changed, kind, &there);
-                let how =
-                    [Atomicity::ContinueOnError, Atomicity::RollbackOnError, Atomicity::DataplaneAtomic];
-                writing = Some((rig.call(write(vec![update], how[rng.index(3)])), changed));
             }
             3 => rig.pass(Duration::from_ms(1 + rng.below(30))),
             _ => {
@@ -356,6 +428,10 @@ fn trial<C: Channel>(
                     outcome.at_switch += u64::from(rig.metric("hand_overs_total") == hops);
                     outcome.looked += 1;
                 }
+                if left.is_empty() && rig.metric("frames_held") > 0 {
+                    waiting.push((port, frame));
+                    continue;
+                }
                 outcome.packets += 1;
                 let wanted = [of(&mut before, port, &frame), of(&mut after, port, &frame)];
                 assert!(
@@ -365,15 +441,33 @@ fn trial<C: Channel>(
                 );
             }
         }
-        if let Some((ticket, changed)) = writing.take_if(|(ticket, _)| rig.is_over(*ticket)) {
-            assert_eq!(rig.wait_for(ticket), Ok(()), "{changed:?}");
-            outcome.writes += 1;
-            apply(&changed, &mut before, &mut there);
+        if !waiting.is_empty() && rig.metric("frames_held") == 0 {
+            let waited = std::mem::take(&mut waiting);
+            let mut left = std::mem::take(&mut rig.frames);
+            left.retain(|(port, _)| *port < HOSTS);
+            let wanted = [&mut before, &mut after].map(|alone| {
+                waited.iter().flat_map(|(port, frame)| of(alone, *port, frame)).collect::<Vec<_>>()
+            });
+            assert!(wanted.contains(&left), "{} seed {seed} step {step}: {left:02x?}", APPS[app].0);
+            outcome.packets += waited.len() as u64;
         }
-    }
-    if let Some((ticket, changed)) = writing {
-        assert_eq!(rig.wait_for(ticket), Ok(()), "{changed:?}");
-        apply(&changed, &mut before, &mut there);
+        let is_last = step == 599;
+        if let Some((ticket, changed)) = writing.take_if(|(ticket, _)| is_last || rig.is_over(*ticket)) {
+            match rig.wait_for(ticket) {
+                Ok(()) => {
+                    outcome.writes += 1;
+                    outcome.at_once += u64::from(changed.len() > 1);
+                    apply(&changed, &mut before, &mut there);
+                }
+                // A message was lost, or a device is being repaired: nothing is done.
+                Err(status) => {
+                    let codes = [Code::Unavailable, Code::Unknown, Code::Aborted];
+                    assert!(!is_exact && codes.contains(&status.code), "{status:?}");
+                    outcome.failed += 1;
+                    after = one_device(&whole, &there);
+                }
+            }
+        }
     }
     for ticket in moves {
         match rig.wait_for(ticket) {
@@ -422,13 +516,18 @@ fn trial<C: Channel>(
     outcome
 }
 
-/// The write is done.
-pub(crate) fn apply(changed: &Write<Name>, before: &mut Switch, there: &mut Vec<Write<Name>>) {
-    before.write(changed, Time::ZERO).expect("the other one could");
-    let Write::Entry { table, key, to, .. } = changed else { unreachable!() };
-    there.retain(|known| !matches!(known, Write::Entry { table: t, key: k, .. } if t == table && k == key));
-    if to.is_some() {
-        there.push(changed.clone());
+/// The changes are done.
+pub(crate) fn apply(changed: &[(Write<Name>, Type)], before: &mut Switch, there: &mut Vec<Write<Name>>) {
+    for (write, _) in changed {
+        before.write(write, Time::ZERO).expect("the other one could");
+        note(write, there);
+    }
+}
+
+fn note(write: &Write<Name>, there: &mut Vec<Write<Name>>) {
+    there.retain(|known| !is_of_one_entry(known, write));
+    if !matches!(write, Write::Entry { to: None, .. }) {
+        there.push(write.clone());
     }
 }
 
@@ -443,6 +542,7 @@ fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write
         }
         println!("{name}: {sum:?}");
         assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
+        assert!(sum.at_once > 10, "{name}: {sum:?}");
         assert!(sum.at_helpers.iter().all(|packets| packets * 10 > sum.packets), "{name}: {sum:?}");
     }
 }
@@ -540,13 +640,12 @@ fn writes_that_flows_cannot_follow_are_refused_whole() {
     let entry = scene.there.iter().find(|write| matches!(write, Write::Entry { table, .. } if table.ends_with("outbound") || table.ends_with("inbound")));
     let entry = entry.expect("there is one").clone();
     let good = update(whole, &entry, Type::Delete, &scene.there);
-    let of_table = |id: u32, is_default: bool| {
+    let of_table = |id: u32| {
         let mut update = good.clone();
         if let Some(p4runtime_proto::p4::v1::entity::Entity::TableEntry(entry)) =
             update.entity.as_mut().and_then(|e| e.entity.as_mut())
         {
             entry.table_id = id;
-            entry.is_default_action = is_default;
         }
         update.set_type(Type::Modify);
         update
@@ -556,19 +655,15 @@ fn writes_that_flows_cannot_follow_are_refused_whole() {
         let codes: Vec<i32> = status.details.iter().map(|error| error.canonical_code).collect();
         (status.message, codes)
     };
-    let own = of_table(named(&scene, "flow_manager"), false);
+    let own = of_table(named(&scene, "flow_manager"));
     let (why, codes) = reported(vec![good.clone(), own.clone()], Atomicity::RollbackOnError);
     assert!(why.contains("is written by moves of flows alone") && why.contains("ctl promote"), "{why}");
     assert_eq!(codes, [Code::Aborted as i32, Code::PermissionDenied as i32]);
-    let default = of_table(named(&scene, "outbound"), true);
-    let (why, codes) = reported(vec![default], Atomicity::ContinueOnError);
-    assert!(why.contains("the default action of") && why.contains("cannot change while flows move"), "{why}");
-    assert_eq!(codes, [Code::Unimplemented as i32]);
-    let (why, _) = reported(vec![good.clone(), good.clone()], Atomicity::DataplaneAtomic);
-    assert!(why.contains("DATAPLANE_ATOMIC"), "{why}");
     // The second deletion fails: neither is done.
-    let (why, codes) = reported(vec![good.clone(), good.clone()], Atomicity::RollbackOnError);
-    assert_eq!(codes, [Code::Aborted as i32, Code::NotFound as i32], "{why}");
+    for how in [Atomicity::RollbackOnError, Atomicity::DataplaneAtomic] {
+        let (why, codes) = reported(vec![good.clone(), good.clone()], how);
+        assert_eq!(codes, [Code::Aborted as i32, Code::NotFound as i32], "{why}");
+    }
     let (port, frame) = &scene.known[at];
     assert_eq!(rig.frame(*port, frame), of(&mut alone, *port, frame));
     // One by one, the first is done.

@@ -7,7 +7,7 @@ use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::EntryError;
 use device::Options;
 use flow_control::flows::{Counters, Flows, Limits, MovedTo, Output, Place};
-use flow_control::moves::{self, Answer, Operation, Version, WriteId};
+use flow_control::moves::{Answer, Operation, Version, WriteId};
 use flow_control::pending::{Bounds, Order};
 use flow_control::popularity::{Costs, Window};
 use ir::{Name, Program};
@@ -42,6 +42,9 @@ pub enum Work {
     Write(Vec<Write<Name>>),
     /// Wait until no packet that has been looked up in the flow manager before is between there and its last lookup at the switch.
     Flush,
+    /// These writes to copies, together with those of [`PinnedFlows::write_together`] that have this number, so that no packet sees a part. The step
+    /// ends as [`Ended::Full`] if nothing is written.
+    Together(WriteNumber, Vec<Write<Name>>),
 }
 
 /// Result of a step.
@@ -49,7 +52,7 @@ pub enum Work {
 pub enum Ended {
     /// The move is done.
     Done,
-    /// The switch has no room for an entry, and nothing was done.
+    /// The switch has no room for an entry, or the writes are refused, and nothing was done.
     Full,
 }
 
@@ -90,8 +93,8 @@ pub struct PinnedFlows {
     names: Names,
     tables: Tables,
     flows: Flows<Flow, Key, Infallible>,
-    /// The version of each table that is copied whole, at the switch.
-    at_switch: BTreeMap<Name, Version>,
+    /// The version of each [`Key::Whole`] and [`Key::Default`] at the switch.
+    at_switch: BTreeMap<Key, Version>,
     doing: BTreeMap<StepId, Operation<Flow, Key>>,
     /// Writes that no flow depends on.
     plain: BTreeMap<StepId, WriteNumber>,
@@ -101,6 +104,8 @@ pub struct PinnedFlows {
     steps: VecDeque<Step>,
     moved: VecDeque<(Flow, MovedTo)>,
     next: u64,
+    /// Number of the next write.
+    next_write: u64,
     written: u64,
 }
 
@@ -147,6 +152,7 @@ impl PinnedFlows {
             steps: VecDeque::new(),
             moved: VecDeque::new(),
             next: 0,
+            next_write: 0,
             written: 0,
         })
     }
@@ -178,7 +184,7 @@ impl PinnedFlows {
     /// A write to the program's tables, which all devices get in the right order. [`next_written`](PinnedFlows::next_written) gives its number when
     /// all have it. Nothing else of the program may be written meanwhile.
     pub fn write(&mut self, write: Write<Name>) -> Result<WriteNumber, Refusal> {
-        let number = WriteNumber(self.written + self.writing() as u64);
+        let number = WriteNumber(self.next_write);
         match self.tables.begin(write.clone()).map_err(Refusal::Write)? {
             Some(begun) => {
                 let id = self.flows.write(begun, &mut self.tables).ok_or(Refusal::TooManyWrites)?;
@@ -189,6 +195,19 @@ impl PinnedFlows {
                 self.plain.insert(id, number);
             }
         }
+        self.next_write += 1;
+        self.go_on();
+        Ok(number)
+    }
+
+    /// Writes to tables that are copied, of which no packet is to see a part. Flows at the switch that look an entry of theirs up leave it, and come
+    /// back afterwards. [`Work::Together`] follows when they have left.
+    pub fn write_together(&mut self, writes: Vec<Write<Name>>) -> Result<WriteNumber, Refusal> {
+        let begun = self.tables.begin_all(writes).map_err(Refusal::Write)?;
+        let id = self.flows.write_together(begun, &mut self.tables).ok_or(Refusal::TooManyWrites)?;
+        let number = WriteNumber(self.next_write);
+        self.next_write += 1;
+        self.writes.insert(id, number);
         self.go_on();
         Ok(number)
     }
@@ -217,6 +236,11 @@ impl PinnedFlows {
     /// True for the table of the keys of resident flows.
     pub fn is_flow_manager(&self, table: &str) -> bool {
         self.names.flow_manager.as_ref().is_some_and(|name| name == table)
+    }
+
+    /// True of a program with a hot table: it has no flow manager, and packets that miss in the copy are the handler's.
+    pub fn is_hot(&self) -> bool {
+        self.names.flow_manager.is_none()
     }
 
     /// True if a copy of the table at the switch has all its entries.
@@ -296,8 +320,11 @@ impl PinnedFlows {
             Ended::Full => Answer::Full,
         };
         // From now on the copy has the write. Without room, it gets it when no flow looks it up.
-        if let (Ended::Done, Some((table, version))) = (ended, whole(&operation)) {
-            self.at_switch.insert(table.clone(), version);
+        if ended == Ended::Done {
+            self.at_switch.extend(copied_for_all(&operation));
+        } else if let Operation::Together(id, writes) = &operation {
+            self.tables.give_up(writes);
+            self.writes.remove(id);
         }
         self.flows.answer(&operation, answer, &mut self.tables);
         self.go_on();
@@ -346,7 +373,7 @@ impl PinnedFlows {
     /// True if the switch could process the flow's packets: without a flow manager, those that miss there are the helper's.
     fn is_worth_it(&self, flow: &Flow) -> bool {
         let copied = || self.names.pinned.tables.iter().map(|copy| copy.original.clone());
-        self.names.flow_manager.is_some() || !self.tables.misses(flow, &copied().collect::<Vec<_>>())
+        !self.is_hot() || !self.tables.misses(flow, &copied().collect::<Vec<_>>())
     }
 
     fn check(&self, flow: &Flow) -> Result<(), Refusal> {
@@ -385,6 +412,11 @@ impl PinnedFlows {
         }
         let work = match &operation {
             Operation::Flush(_) => Work::Flush,
+            // Until the operation ends, its write has a number.
+            Operation::Together(id, _) => match self.writes.get(id) {
+                Some(number) => Work::Together(*number, self.writes(&operation)),
+                None => return self.flows.answer(&operation, Answer::Full, &mut self.tables),
+            },
             _ => match self.writes(&operation) {
                 writes if writes.is_empty() => {
                     return self.flows.answer(&operation, Answer::Done, &mut self.tables);
@@ -399,7 +431,9 @@ impl PinnedFlows {
 
     fn writes(&self, operation: &Operation<Flow, Key>) -> Vec<Write<Name>> {
         match operation {
-            Operation::Put(Key::Whole(table), version) => self.whole_writes(table, *version),
+            Operation::Put(key @ (Key::Whole(_) | Key::Default(_)), version) => {
+                self.write_for_all(key, *version).into_iter().collect()
+            }
             // The flows that would see another result have left: copies stay as they are.
             Operation::Put(Key::Results(_), _) => vec![],
             Operation::Put(key, version) => {
@@ -416,35 +450,39 @@ impl PinnedFlows {
             // All helpers have all entries, whichever backs another up.
             Operation::Backups(..) | Operation::Flush(_) => vec![],
             Operation::Primaries(_, write) => {
-                let mut writes = match (&write.key, write.content) {
-                    (Key::Whole(table), Some(version)) => self.whole_writes(table, version),
-                    _ => vec![],
-                };
-                writes.extend(self.tables.made(&write.key, write.content));
-                writes
+                let copied = copied_for_all(operation);
+                let copied =
+                    copied.into_iter().filter_map(|(key, version)| self.write_for_all(&key, version));
+                copied.chain(self.tables.made(&write.key, write.content)).collect()
+            }
+            Operation::Together(..) => {
+                let copied = copied_for_all(operation).into_iter();
+                copied.filter_map(|(key, version)| self.write_for_all(&key, version)).collect()
             }
         }
     }
 
-    /// The copy of a table that is copied whole gets a write, unless it has it.
-    fn whole_writes(&self, table: &Name, version: Version) -> Vec<Write<Name>> {
-        let known = self.at_switch.get(table).copied().unwrap_or(FIRST);
-        if known >= version {
-            return vec![];
-        }
-        let made = self.tables.made(&Key::Whole(table.clone()), Some(version));
-        made.iter().map(|write| self.names.at_switch(write)).collect()
+    /// The write to the copy of a table that is copied whole, or to a copy's default entry; none if the copy has it.
+    fn write_for_all(&self, key: &Key, version: Version) -> Option<Write<Name>> {
+        let known = self.at_switch.get(key).copied().unwrap_or(FIRST);
+        let made = (known < version).then(|| self.tables.made(key, Some(version))).flatten();
+        made.map(|write| self.names.at_switch(&write))
     }
 }
 
-/// A table that is copied whole, and its version at the switch once the operation is done.
-fn whole(operation: &Operation<Flow, Key>) -> Option<(&Name, Version)> {
-    match operation {
-        Operation::Put(Key::Whole(table), version)
-        | Operation::Primaries(_, moves::Write { key: Key::Whole(table), content: Some(version) }) => {
-            Some((table, *version))
-        }
+/// Tables that are copied whole, and default entries, with the versions that the copies have once the operation is done, the last one last.
+fn copied_for_all(operation: &Operation<Flow, Key>) -> Vec<(Key, Version)> {
+    let of = |key: &Key, version: Option<Version>| match key {
+        Key::Whole(_) | Key::Default(_) => version.map(|version| (key.clone(), version)),
         _ => None,
+    };
+    match operation {
+        Operation::Put(key, version) => of(key, Some(*version)).into_iter().collect(),
+        Operation::Primaries(_, write) => of(&write.key, write.content).into_iter().collect(),
+        Operation::Together(_, writes) => {
+            writes.iter().filter_map(|write| of(&write.key, write.content)).collect()
+        }
+        _ => vec![],
     }
 }
 

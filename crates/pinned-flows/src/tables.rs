@@ -8,7 +8,7 @@
 use base_bits::Bits;
 use base_diag::{Diagnostic, codes::pin as codes};
 use base_time::Time;
-use control_writes::{Entry, EntryKey, Match, Write};
+use control_writes::{DefaultEntry, Entry, EntryKey, Match, Write};
 use dataplane_api::EntryError;
 use device::trace::Hit;
 use device::{Options, Specs, TableSpec};
@@ -34,11 +34,13 @@ pub(crate) enum Key {
     Hit(Name, EntryKey, Version),
     /// All entries of a table that is copied whole.
     Whole(Name),
+    /// The default entry of a table. A lookup that hits another entry depends on it, too: so a flow stays where it is when that entry goes.
+    Default(Name),
     /// The flow has too many paths: it cannot be at the switch.
     Unknown,
 }
 
-/// The version of [`Key::Unknown`], and of whole tables as they are at first.
+/// The version of [`Key::Unknown`], and of whole tables and default entries as they are at first.
 pub(crate) const FIRST: Version = Version(0);
 
 pub(crate) struct Tables {
@@ -52,6 +54,8 @@ pub(crate) struct Tables {
     hits: BTreeMap<(Name, EntryKey), Version>,
     /// Entries of tables that are copied whole.
     entries: BTreeMap<(Name, EntryKey), Box<Entry<Name>>>,
+    /// Default entries that were written.
+    defaults: BTreeMap<Name, Box<DefaultEntry<Name>>>,
     /// Contents of the keys.
     current: BTreeMap<Key, Version>,
     /// The write that made each content, and of each write in progress.
@@ -85,9 +89,10 @@ impl Tables {
             .collect();
         let whole = pinned.whole.iter().map(|table| (Key::Whole(table.clone()), FIRST));
         let results = ranked.keys().map(|table| (Key::Results(table.clone()), FIRST));
-        let current = whole.chain(results).collect();
-        let full = FlowTables::new(program, keys, options)?;
         let copied: BTreeSet<Name> = pinned.tables.iter().map(|copy| copy.original.clone()).collect();
+        let defaults = copied.iter().map(|table| (Key::Default(table.clone()), FIRST));
+        let current = whole.chain(results).chain(defaults).collect();
+        let full = FlowTables::new(program, keys, options)?;
         let mut tables = Tables {
             full: RefCell::new(full),
             copied,
@@ -95,6 +100,7 @@ impl Tables {
             ranked,
             hits: BTreeMap::new(),
             entries: BTreeMap::new(),
+            defaults: BTreeMap::new(),
             current,
             writes: BTreeMap::new(),
             last: FIRST,
@@ -127,7 +133,11 @@ impl Tables {
 
     /// Takes note of an entry that is in the full tables.
     fn note(&mut self, write: &Write<Name>) {
-        let Write::Entry { table, key, to, .. } = write else { return };
+        let (table, key, to) = match write {
+            Write::Entry { table, key, to, .. } => (table, key, to),
+            Write::Default { table, to, .. } => return drop(self.defaults.insert(table.clone(), to.clone())),
+            _ => return,
+        };
         if self.whole.contains(table) {
             let at = (table.clone(), key.clone());
             match to {
@@ -182,31 +192,48 @@ impl Tables {
 
     /// A write of the user's, if flows may depend on it.
     pub(crate) fn begin(&mut self, write: Write<Name>) -> Result<Option<moves::Write<Key>>, EntryError> {
-        let table = match &write {
-            Write::Entry { table, .. } | Write::Default { table, .. } => table.clone(),
-            _ => return Ok(None),
-        };
-        if !self.copied.contains(&table) {
-            return Ok(None);
-        }
-        if matches!(write, Write::Default { .. }) {
-            let message = format!("the default action of `{table}` cannot change while flows move");
-            let help = "write it before flows are promoted, or keep all flows at one place".to_string();
-            return Err(EntryError { message, help: Some(help) });
-        }
-        let inverse = self.inverse(&write);
+        Ok(self.begin_all(vec![write])?.pop())
+    }
+
+    /// The user's writes on which flows may depend. They can all be done, one after the other.
+    pub(crate) fn begin_all(
+        &mut self,
+        mut writes: Vec<Write<Name>>,
+    ) -> Result<Vec<moves::Write<Key>>, EntryError> {
+        writes.retain(|write| {
+            matches!(write, Write::Entry { table, .. } | Write::Default { table, .. } if self.copied.contains(table))
+        });
+        let mut undo: Vec<Write<Name>> = writes.iter().map(|write| self.inverse(write)).collect();
         let full = self.full.get_mut().tables();
-        full.write(&write, Time::ZERO)?;
-        full.write(&inverse, Time::ZERO)?;
-        let Write::Entry { key, to, .. } = &write else { return Ok(None) };
-        let key = match &table {
-            table if self.whole.contains(table) => Key::Whole(table.clone()),
-            table if self.ranked.contains_key(table) => Key::Results(table.clone()),
-            table => Key::Entry(table.clone(), key.clone()),
+        let done = writes.iter().map_while(|write| full.write(write, Time::ZERO).ok()).count();
+        let failed = writes.get(done).map(|write| full.write(write, Time::ZERO));
+        undo.truncate(done);
+        for write in undo.iter().rev() {
+            full.write(write, Time::ZERO)?;
+        }
+        failed.unwrap_or(Ok(()))?;
+        Ok(writes.into_iter().filter_map(|write| self.begun(write)).collect())
+    }
+
+    fn begun(&mut self, write: Write<Name>) -> Option<moves::Write<Key>> {
+        let (key, deletes) = match &write {
+            Write::Default { table, .. } => (Key::Default(table.clone()), false),
+            Write::Entry { table, .. } if self.whole.contains(table) => (Key::Whole(table.clone()), false),
+            Write::Entry { table, .. } if self.ranked.contains_key(table) => {
+                (Key::Results(table.clone()), false)
+            }
+            Write::Entry { table, key, to, .. } => (Key::Entry(table.clone(), key.clone()), to.is_none()),
+            _ => return None,
         };
-        let deletes = to.is_none() && matches!(key, Key::Entry(..));
         let content = (!deletes).then(|| self.number(write));
-        Ok(Some(moves::Write { key, content }))
+        Some(moves::Write { key, content })
+    }
+
+    /// Writes that were begun are not done.
+    pub(crate) fn give_up(&mut self, writes: &[moves::Write<Key>]) {
+        for version in writes.iter().filter_map(|write| write.content) {
+            self.writes.remove(&version);
+        }
     }
 
     /// The write that a move or a write in progress stands for; none of what has been there from the start.
@@ -216,13 +243,20 @@ impl Tables {
             (Key::Entry(table, key) | Key::Hit(table, key, _), None) => {
                 Some(Write::Entry { table: table.clone(), key: key.clone(), to: None, count: None })
             }
-            (Key::Whole(_) | Key::Results(_) | Key::Unknown, None) => None,
+            (Key::Whole(_) | Key::Default(_) | Key::Results(_) | Key::Unknown, None) => None,
         }
     }
 
     /// The write that undoes `write`.
     fn inverse(&self, write: &Write<Name>) -> Write<Name> {
-        let Write::Entry { table, key, .. } = write else { return write.clone() };
+        let (table, key) = match write {
+            Write::Entry { table, key, .. } => (table, key),
+            Write::Default { table, .. } => {
+                let to = self.defaults.get(table).cloned().unwrap_or_default();
+                return Write::Default { table: table.clone(), to, count: None };
+            }
+            _ => return write.clone(),
+        };
         let made = |version: Option<&Version>| match self.writes.get(version?) {
             Some(Write::Entry { to, .. }) => to.clone(),
             _ => None,
@@ -253,8 +287,9 @@ impl Tables {
         after: Option<(&moves::Write<Key>, &Write<Name>)>,
     ) -> Vec<Key> {
         let ir_touch::Touched { table, key } = touched;
+        let default = Key::Default(table.clone());
         if self.whole.contains(&table) {
-            return vec![Key::Whole(table)];
+            return vec![Key::Whole(table), default];
         }
         if self.ranked.contains_key(&table) {
             let hit = hit.map(|hit| {
@@ -262,11 +297,14 @@ impl Tables {
                 let version = self.version_after(&table, &key, after);
                 version.map_or(Key::Unknown, |version| Key::Hit(table.clone(), key, version))
             });
-            return [Key::Results(table)].into_iter().chain(hit).collect();
+            return [Key::Results(table), default].into_iter().chain(hit).collect();
+        }
+        if !self.copied.contains(&table) {
+            return vec![];
         }
         let matches: Vec<Match> = key.into_iter().map(Match::Exact).collect();
         let key = EntryKey { matches: matches.into(), priority: 0 };
-        self.copied.contains(&table).then_some(Key::Entry(table, key)).into_iter().collect()
+        vec![Key::Entry(table, key), default]
     }
 
     fn version_after(
@@ -335,7 +373,7 @@ impl FullTables<Flow, Key> for Tables {
             return;
         }
         self.note(&made);
-        if let (Key::Whole(_), Some(version)) = (&write.key, write.content) {
+        if let (Key::Whole(_) | Key::Default(_), Some(version)) = (&write.key, write.content) {
             self.writes.remove(&version);
             self.current.insert(write.key.clone(), version);
         }

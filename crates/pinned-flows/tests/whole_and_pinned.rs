@@ -1,11 +1,12 @@
 //! The pinned programs of the example apps, while flows move and entries are written, beside the programs themselves: each packet has the
 //! result that the program has on its full tables. Steps take up to 50 ms, end in any order, and get lost and are done again.
 //!
-//! A write in progress may or may not be seen: the result is that before it or that after it. There is one at a time.
+//! A write in progress may or may not be seen: the result is that before it or that after it. There is one at a time, of one entry, of a default
+//! entry, or of several entries of which no packet sees a part.
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
-use control_writes::{ActionCall, Entry, EntryKey, Match, Run, Write};
+use control_writes::{ActionCall, DefaultEntry, Entry, EntryKey, Match, Run, Write};
 use dataplane_api::Device;
 use device::trace::EventKind;
 use device::{Options, Switch};
@@ -14,7 +15,7 @@ use flow_control::popularity::Costs;
 use ir::{MatchKind, Name, Program};
 use ir_keys::{Keys, keys};
 use ir_pin::{Affinity, Pinned, Request, Resident, pin};
-use pinned_flows::{Ended, Flow, PinnedFlows, Refusal, Step, Work};
+use pinned_flows::{Ended, Flow, PinnedFlows, Refusal, Step, StepId, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -43,6 +44,10 @@ enum Fault {
     Copies,
     /// Flows leave the flow manager after their copies.
     Expulsions,
+    /// Copies keep their default entries.
+    Defaults,
+    /// Writes that are done together are not done.
+    Together,
 }
 
 struct Outcome {
@@ -71,7 +76,11 @@ struct Trial {
     there: BTreeSet<(Name, EntryKey)>,
     fault: Fault,
     written_copies: u32,
-    writing: Option<(u64, Write<Name>)>,
+    writing: Option<(u64, Vec<Write<Name>>)>,
+    /// Writes that are done.
+    log: Vec<Write<Name>>,
+    /// Steps of writes that are done together which were tried.
+    tried: BTreeSet<StepId>,
     /// Packets of flows that were seen before.
     frames: Vec<(u32, Vec<u8>)>,
     /// Keys that packets have looked up in tables that are copied by entry.
@@ -98,15 +107,21 @@ fn entry(program: &Program, table: &ir::Table, control: &ir::Control, rng: &mut 
             }
         })
         .collect();
-    let run = &table.actions[rng.index(table.actions.len())];
-    let action = &control.actions[run.action.index()];
-    let args = action.params.iter().map(|param| small(rng, width(&control.vars[param.index()].ty))).collect();
     let is_ordered = |key: &ir::TableKey| matches!(key.match_kind, MatchKind::Ternary | MatchKind::Range);
     let has_priority = table.keys.iter().any(is_ordered);
     let key = EntryKey { priority: if has_priority { rank(&matches) } else { 0 }, matches: matches.into() };
-    let call = ActionCall { action: action.control_plane_name.clone(), args };
+    let call = call(program, table, control, rng);
     let to = (!rng.chance(1, 3)).then(|| Box::new(Entry::new(Run::Action(call))));
     Write::Entry { table: table.control_plane_name.clone(), key, to, count: None }
+}
+
+/// A random action of a table.
+fn call(program: &Program, table: &ir::Table, control: &ir::Control, rng: &mut Rng) -> ActionCall<Name> {
+    let run = &table.actions[rng.index(table.actions.len())];
+    let action = &control.actions[run.action.index()];
+    let width = |var: &ir::VarId| program.bits(&control.vars[var.index()].ty).expect("it has a width") as u32;
+    let args = action.params.iter().map(|param| small(rng, width(param))).collect();
+    ActionCall { action: action.control_plane_name.clone(), args }
 }
 
 /// A priority that only these matches have, and that says nothing else: which one of two entries of one priority wins is not said.
@@ -123,7 +138,19 @@ fn random_write(program: &Program, rng: &mut Rng) -> Write<Name> {
         .flat_map(|control| control.tables.iter().map(move |t| (control, t)))
         .collect();
     let (control, table) = all[rng.index(all.len())];
+    if rng.chance(1, 2) {
+        let call = (!rng.chance(1, 3)).then(|| call(program, table, control, rng));
+        let to = Box::new(DefaultEntry { call, ..DefaultEntry::default() });
+        return Write::Default { table: table.control_plane_name.clone(), to, count: None };
+    }
     entry(program, table, control, rng)
+}
+
+fn table_of(write: &Write<Name>) -> &Name {
+    match write {
+        Write::Entry { table, .. } | Write::Default { table, .. } => table,
+        other => panic!("{other:?} is not made"),
+    }
 }
 
 impl Trial {
@@ -158,8 +185,9 @@ impl Trial {
             }
             after.write(&write, Time::ZERO).expect("both have the same");
             rack.write(&write, Time::ZERO).expect("the tables of helpers are the program's");
-            let Write::Entry { table, .. } = &write else { continue };
-            if pinned.whole.contains(table) {
+            let is_default = matches!(write, Write::Default { .. });
+            let is_copied = pinned.tables.iter().any(|copy| copy.original == *table_of(&write));
+            if pinned.whole.contains(table_of(&write)) || is_default && is_copied {
                 rack.write(&renamed(&write, &pinned), Time::ZERO).expect("so are copies");
             }
             entries.push(write);
@@ -179,6 +207,8 @@ impl Trial {
             fault,
             written_copies: 0,
             writing: None,
+            log: entries,
+            tried: BTreeSet::new(),
             frames: vec![],
             lookups: vec![],
         }
@@ -210,18 +240,51 @@ impl Trial {
                     self.flows.ended(step.id, ended);
                 }
             }
-            if let Some((number, write)) = &self.writing
+            if let Some((number, writes)) = &self.writing
                 && self.flows.written() > *number
             {
-                self.before.write(write, Time::ZERO).expect("the other one could");
-                self.writing = None;
+                for write in writes {
+                    self.before.write(write, Time::ZERO).expect("the other one could");
+                }
+                self.log.extend(self.writing.take().into_iter().flat_map(|(_, writes)| writes));
             }
+        }
+    }
+
+    /// The writes in progress are refused.
+    fn undo(&mut self) {
+        let Some((_, writes)) = self.writing.take() else { return };
+        for write in &writes {
+            let mut gone = write.clone();
+            match &mut gone {
+                Write::Entry { to, .. } => *to = None,
+                Write::Default { to, .. } => **to = DefaultEntry::default(),
+                _ => {}
+            }
+            // It may delete an entry that was not there.
+            let _ = self.after.write(&gone, Time::ZERO);
+        }
+        for write in self.log.iter().filter(|known| writes.iter().any(|w| table_of(w) == table_of(known))) {
+            self.after.write(write, Time::ZERO).expect("it could be done before");
         }
     }
 
     fn carry_out(&mut self, step: &Step, rng: &mut Rng) -> Ended {
         // Packets pass at one time: none is inside.
-        let Work::Write(writes) = &step.work else { return Ended::Done };
+        let writes = match &step.work {
+            Work::Flush => return Ended::Done,
+            Work::Write(writes) => writes.clone(),
+            Work::Together(_, copies) => {
+                // One in ten is refused; a second try is not.
+                if rng.chance(1, 10) && self.tried.insert(step.id) {
+                    self.undo();
+                    return Ended::Full;
+                }
+                self.tried.insert(step.id);
+                let own = self.writing.iter().flat_map(|(_, writes)| writes);
+                own.chain(copies).filter(|_| self.fault != Fault::Together).cloned().collect()
+            }
+        };
         if let [Write::Entry { table, key, to: Some(_), .. }] = writes.as_slice() {
             let is_new = !self.there.contains(&(table.clone(), key.clone()));
             let is_copy = self.pinned.flow_manager.as_ref() == Some(table)
@@ -230,13 +293,19 @@ impl Trial {
                 return Ended::Full;
             }
         }
-        for write in writes {
-            let Write::Entry { table, key, to, .. } = write else { continue };
+        for write in &writes {
+            let Write::Entry { table, key, to, .. } = write else {
+                let is_resident = self.pinned.tables.iter().any(|copy| copy.resident == *table_of(write));
+                if !(is_resident && self.fault == Fault::Defaults) {
+                    self.rack.write(write, Time::ZERO).expect("the full tables could");
+                }
+                continue;
+            };
             let is_resident = self.pinned.tables.iter().any(|copy| copy.resident == *table);
             self.written_copies += u32::from(is_resident);
             let is_expelled = self.pinned.flow_manager.as_ref() == Some(table) && to.is_none();
             let skips = match self.fault {
-                Fault::None => false,
+                Fault::None | Fault::Defaults | Fault::Together => false,
                 Fault::Copies => is_resident && self.written_copies.is_multiple_of(4),
                 Fault::Expulsions => is_expelled,
             };
@@ -275,10 +344,21 @@ impl Trial {
                     let _ = self.flows.demote(&known[rng.index(known.len())]);
                 }
                 5..7 if writes && self.writing.is_none() => {
-                    let write = self.random_write(rng);
-                    if self.flows.write(write.clone()).is_ok() {
-                        self.after.write(&write, Time::ZERO).expect("the full tables could");
-                        self.writing = Some((self.flows.written(), write));
+                    let is_one = rng.chance(2, 3);
+                    let mut writes =
+                        if is_one { vec![self.random_write(rng)] } else { self.random_writes(rng) };
+                    let begun = if is_one {
+                        self.flows.write(writes[0].clone())
+                    } else {
+                        // Those of tables without a copy are done by somebody else.
+                        writes.retain(|write| self.flows.is_copied(table_of(write)));
+                        self.flows.write_together(writes.clone())
+                    };
+                    if begun.is_ok() {
+                        for write in &writes {
+                            self.after.write(write, Time::ZERO).expect("the full tables could");
+                        }
+                        self.writing = Some((self.flows.written(), writes));
                     }
                 }
                 7 if rng.chance(1, 10) => {
@@ -305,12 +385,23 @@ impl Trial {
 
     /// A random write, mostly to an entry that packets look up.
     fn random_write(&self, rng: &mut Rng) -> Write<Name> {
-        let Some((name, matches)) = rng.pick(&self.lookups).filter(|_| !self.lookups.is_empty()) else {
-            return random_write(&self.whole, rng);
-        };
-        if rng.chance(1, 4) {
-            return random_write(&self.whole, rng);
+        match rng.pick(&self.lookups).filter(|_| rng.chance(3, 4)) {
+            Some(lookup) => self.write_at(lookup, rng),
+            None => random_write(&self.whole, rng),
         }
+    }
+
+    /// Several writes, mostly to entries that one packet looks up.
+    fn random_writes(&self, rng: &mut Rng) -> Vec<Write<Name>> {
+        let first = rng.index(self.lookups.len().max(1));
+        let some = self.lookups.iter().skip(first).take(2 + rng.index(2)).collect::<Vec<_>>();
+        let looked_up = some.into_iter().map(|lookup| self.write_at(lookup, rng)).collect::<Vec<_>>();
+        let other = rng.chance(1, 2).then(|| self.random_write(rng));
+        looked_up.into_iter().chain(other).collect()
+    }
+
+    /// A write to the entry that this lookup hits.
+    fn write_at(&self, (name, matches): &(Name, Box<[Match]>), rng: &mut Rng) -> Write<Name> {
         let all = self.whole.controls.iter().flat_map(|c| c.tables.iter().map(move |t| (c, t)));
         let found = all.into_iter().find(|(_, table)| table.control_plane_name == *name);
         let (control, table) = found.expect("the program has it");
@@ -440,9 +531,9 @@ fn the_same_seed_does_the_same() {
 
 #[test]
 fn what_is_not_done_is_noticed() {
-    for fault in [Fault::Copies, Fault::Expulsions] {
-        let noticed = (0..8).filter(|seed| run(1, *seed, fault).is_err()).count();
-        assert!(noticed > 0, "{fault:?} is not noticed");
+    for fault in [Fault::Copies, Fault::Expulsions, Fault::Defaults, Fault::Together] {
+        let mut trials = (0..16).flat_map(|seed| (0..APPS.len()).map(move |app| (app, seed)));
+        assert!(trials.any(|(app, seed)| run(app, seed, fault).is_err()), "{fault:?} is not noticed");
     }
 }
 

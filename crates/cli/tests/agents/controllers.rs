@@ -324,8 +324,10 @@ fn no_acknowledged_write_is_lost_in_many_kills() {
     assert_eq!(number, 7);
 }
 
-/// Writes under way at one time: one after the other, answers bound the rate to about a hundred a second.
-const AT_ONCE: u8 = 32;
+/// Writes under way at one time, at most 248: one after the other, answers bound the rate to about a hundred a second.
+fn at_once() -> u8 {
+    u8::try_from(features::setting("P4RACK_AT_ONCE", 32)).unwrap_or(u8::MAX).clamp(1, 248)
+}
 
 /// The ports that are written.
 const WRITTEN: std::ops::RangeInclusive<u8> = 3..=250;
@@ -372,7 +374,7 @@ impl std::fmt::Display for Acknowledged {
     }
 }
 
-/// Inserts and deletes entries of ports, [`AT_ONCE`] at a time, until it is stopped or no answer comes.
+/// Inserts and deletes entries of ports, [`at_once`] at a time, until it is stopped or no answer comes.
 pub fn write_on(address: &str, stop: &Arc<AtomicBool>, there: BTreeSet<u8>, rng: &Rng) -> Written {
     let client = Client::new(address, 1, None).ok();
     match client.and_then(|mut client| Some((client.try_ids()?, client))) {
@@ -391,9 +393,9 @@ impl Client {
         mut there: BTreeSet<u8>,
         rng: &Rng,
     ) -> Written {
-        let (election, begun) = (self.election, Instant::now());
+        let (election, begun, at_once) = (self.election, Instant::now(), at_once());
         let writer = |number: u8| {
-            let ports: Vec<u8> = WRITTEN.filter(|port| port % AT_ONCE == number).collect();
+            let ports: Vec<u8> = WRITTEN.filter(|port| port % at_once == number).collect();
             let known = there.iter().copied().filter(|port| ports.contains(port)).collect();
             let mut own = Written { there: known, ..Written::default() };
             let mut p4runtime = self.p4runtime.clone();
@@ -430,7 +432,7 @@ impl Client {
                 own
             }
         };
-        let writers: Vec<_> = (0..AT_ONCE).map(writer).collect();
+        let writers: Vec<_> = (0..at_once).map(writer).collect();
         let ended: Vec<Written> = self.runtime.block_on(async {
             let writers: Vec<_> = writers.into_iter().map(tokio::spawn).collect();
             let mut ended = vec![];

@@ -387,6 +387,28 @@ fn etcd_with_a_short_heartbeat() {
     one_after_the_other_leads(&members.place("?lease=1"));
 }
 
+/// Writes that etcd keeps while nothing is killed.
+#[test]
+#[ignore = "tests/etcd installs etcd and runs it"]
+fn etcd_of_three_members_keeps_writes() {
+    let members = Members::start("rate", 3, &[]);
+    let rack = Rack::with_controller(&["--state", &members.place("")]);
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let (address, stop) = (rack.controller.address.clone(), Arc::clone(&stop));
+        std::thread::spawn(move || write_on(&address, &stop, [1].into(), &Rng::new(36)))
+    };
+    std::thread::sleep(Duration::from_secs(5));
+    stop.store(true, Ordering::SeqCst);
+    let written = writer.join().unwrap();
+    let found: BTreeSet<u8> =
+        Client::new(&rack.controller.address, 1, None).unwrap().ports().into_iter().collect();
+    assert_eq!((found, written.unknown.len()), (written.there.clone(), 0));
+    let mut acknowledged = Acknowledged::default();
+    acknowledged.add(&written);
+    eprintln!("{acknowledged}");
+}
+
 /// Any member of three is killed, too, and the leader of the cluster among them.
 #[test]
 #[ignore = "tests/etcd installs etcd and runs it"]
