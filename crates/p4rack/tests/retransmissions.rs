@@ -99,7 +99,7 @@ fn arrivals(flow: u16, first: u32, fates: &[Fate], rng: &mut Rng) -> Vec<Arrival
     sent(flow, first, start, &segments, 5000, rng)
 }
 
-/// Segments of a flow that begins at `start`, with their times and fates. What is lost is sent again after 10 ms, and at most `late` more.
+/// Segments of a flow that begins at `start`, with their times and fates. Lost segments are sent again after 10 ms, and at most `late` more.
 fn sent(
     flow: u16,
     first: u32,
