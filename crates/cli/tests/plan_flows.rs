@@ -125,11 +125,6 @@ fn popular_flows_fill_the_planned_room() {
 }
 
 #[test]
-fn the_switch_has_the_program_of_an_app_without_flows_there() {
-    check(&planned("planned-none", |text| text.replace("26500", "15300")), expect![[r#""#]]);
-}
-
-#[test]
 fn why_flows_fit_nowhere() {
     let rack = planned("planned-rate", |text| {
         text.replace("rate = \"200Mbit/s\"\nsize = 242", "rate = \"60Gbit/s\"\nsize = 242")

@@ -378,7 +378,8 @@ impl Opener<'_> {
     /// Lookups may follow the block, or do not.
     fn block(&mut self, old: &Block, may_follow: bool) -> Result<Block, Diagnostic> {
         let ends = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Exit);
-        let may_follow = if old.stmts.iter().any(ends) { self.may_follow } else { may_follow };
+        let returns = old.stmts.iter().any(ends) && !leaves_a_loop(old);
+        let may_follow = if returns { self.may_follow } else { may_follow };
         let mut stmts = vec![];
         for (at, stmt) in old.stmts.iter().enumerate() {
             let may_follow = may_follow || looks_up(&old.stmts[at + 1..]);
@@ -574,6 +575,13 @@ fn lookups_may_follow(program: &Program, control: usize) -> bool {
     };
     let mut later = program.stages[at + 1..].iter().filter_map(|stage| of(&stage.kind));
     later.any(|id| looks_up(&program.controls[id].body.stmts))
+}
+
+/// The block has a `break` or `continue`: statements after the loop may follow before it returns.
+fn leaves_a_loop(block: &Block) -> bool {
+    let mut found = false;
+    ir::visit::stmts(block, &mut |one| found |= matches!(one.kind, StmtKind::Break | StmtKind::Continue));
+    found
 }
 
 /// Entries are looked up, maybe by a control that is called.

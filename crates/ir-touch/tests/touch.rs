@@ -219,6 +219,8 @@ fn conditions_after_the_last_lookup_are_no_choices() {
     assert!(with("sides.apply();", &format!("{conditions} sides.apply();")).is_err(), "lookups follow");
     let again = format!("for (bit<8> round in 8w0 .. 1) {{ routes.apply(); {conditions} }}");
     assert!(with("routes.apply();", &again).is_err(), "another round may follow");
+    let left = "for (bit<8> round in 8w0 .. 1) { if (hdr.ipv4.ttl == 9) { break; } return; } routes.apply();";
+    assert_eq!(with("routes.apply();", left), Ok(found), "lookups follow the loop");
 }
 
 #[test]

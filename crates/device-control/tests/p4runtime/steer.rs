@@ -202,7 +202,7 @@ fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
         let wanted = texts(wanted.plan(&config, 5).unwrap());
         let mut planner = splitter(maker());
         planner.ahead(&config, change, 5).unwrap()();
-        // What runs is as before.
+        // The old plan still runs.
         assert_ne!(texts(planner.plan(&config, 6).unwrap()), wanted);
         takes_over(&mut planner);
         assert_eq!(texts(planner.plan(&config, 7).unwrap()), wanted);
