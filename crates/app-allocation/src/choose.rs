@@ -82,12 +82,14 @@ pub(crate) fn choose(groups: &[Vec<Item>], capacities: &[u64], effort: &Effort) 
     let is_whole = search.is_whole;
     match best {
         Some((picks, cost)) => {
-            // The bound is a multiple of 2^-SHIFT, costs are whole.
-            let bound = match is_whole && effort.gap == 0 {
-                true => cost,
-                false => ((start.bound + (1 << SHIFT) - 1) >> SHIFT).min(cost),
+            // A whole search has missed nothing that costs less than the limit.
+            let bound = match limit.filter(|_| is_whole) {
+                Some(limit) => limit.max(start.bound),
+                None if is_whole => cost << SHIFT,
+                None => start.bound,
             };
-            Ok(Chosen { picks, cost, bound })
+            // The bound is a multiple of 2^-SHIFT, costs are whole.
+            Ok(Chosen { picks, cost, bound: ((bound + (1 << SHIFT) - 1) >> SHIFT).min(cost) })
         }
         None if is_whole => Err(Failed::Impossible),
         None => Err(Failed::GaveUp),

@@ -111,6 +111,8 @@ pub struct Place {
     pub fixed: Vec<u64>,
     /// Objects that grow with the flows.
     pub objects: Vec<Object>,
+    /// The app's program is there without flows, too, with the objects of one flow.
+    pub stays: bool,
 }
 
 /// A table or register that grows with the flows.
@@ -156,9 +158,10 @@ impl Object {
 }
 
 impl Place {
-    /// Units of each row for so many flows; none without flows.
+    /// Units of each row for so many flows; none without flows, unless the program stays.
     pub fn units(&self, rows: usize, flows: u64) -> Vec<u64> {
         let mut all = vec![0u64; rows];
+        let flows = if self.stays { flows.max(1) } else { flows };
         if flows == 0 {
             return all;
         }

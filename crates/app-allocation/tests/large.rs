@@ -15,6 +15,7 @@ pub fn apps(count: u64, flows: u64, rows: usize) -> Problem {
         replicas: 1,
         at_switch: Ok(Place {
             latency: 300_000 + 10_000 * at,
+            stays: false,
             fixed: vec![at % 3; rows],
             objects: (0..rows)
                 .map(|row| Object {

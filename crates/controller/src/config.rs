@@ -95,7 +95,7 @@ pub(crate) async fn exchange_without<P: Planner>(
     };
     // Merged objects have their values before frames are admitted to the new program.
     if ended.is_ok() && has_totals {
-        merge_calls::settle(shared).await;
+        merge_calls::settle(shared, out).await;
     }
     if releases {
         shared.release(new.origin).await;
@@ -127,7 +127,7 @@ async fn try_exchange<P: Planner>(
     // Nothing runs yet: no frame is inside, and no device has counted anything.
     let Some(old) = old else { return commit(shared, None, (new, out), Spread::new(), &Found::new()).await };
     shared.hold(old.origin).await?;
-    let found = repair::gather(shared, old, everything(), out).await?;
+    let found = repair::gather(shared, old, everything(), out, out).await?;
     let mut counted = Spread::new();
     let mut along = vec![];
     shared.state().server.take_along(prepared, &mut |entity| along.push(entity))?;

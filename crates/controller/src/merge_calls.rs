@@ -7,6 +7,7 @@ use crate::task::Shared;
 use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::Status;
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -16,10 +17,15 @@ const TRIES: u32 = 8;
 /// Most that the first of them takes: a message that is lost is said again.
 const LONGEST: Duration = Duration::from_s(1);
 
-/// Waits until every device has said what it had counted when this began. An error names one that has not.
-pub(crate) async fn collect<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Result<(), Status> {
+/// Waits until every device that is not `silent` has said what it had counted when this began. An error names one that has not.
+pub(crate) async fn collect<P: Planner>(
+    shared: &Shared<P>,
+    rollout: &Rollout,
+    silent: &BTreeSet<usize>,
+) -> Result<(), Status> {
     let missing = wait(shared, TRIES, |merged, since| {
-        merged.heard.iter().find(|(_, round)| **round < since).map(|(device, _)| *device)
+        let mut heard = merged.heard.iter().filter(|(device, _)| !silent.contains(device));
+        heard.find(|(_, round)| **round < since).map(|(device, _)| *device)
     });
     match missing.await {
         None => Ok(()),
@@ -39,7 +45,7 @@ pub(crate) async fn write<P: Planner>(
     for ((id, cell), value) in cells {
         shared.state().merged.write(id, cell, value);
     }
-    match settle(shared).await {
+    match settle(shared, &BTreeSet::new()).await {
         None => Ok(()),
         Some(device) => {
             let why = format!(
@@ -51,9 +57,9 @@ pub(crate) async fn write<P: Planner>(
     }
 }
 
-/// Waits until all devices have the values of all that were known before; gives one that has not, and gets them later.
-pub(crate) async fn settle<P: Planner>(shared: &Shared<P>) -> Option<usize> {
-    wait(shared, TRIES, |merged, _| merged.behind()).await
+/// Waits until all devices that are not `silent` have the values of all that were known before; gives one that has not, and gets them later.
+pub(crate) async fn settle<P: Planner>(shared: &Shared<P>, silent: &BTreeSet<usize>) -> Option<usize> {
+    wait(shared, TRIES, |merged, _| merged.behind().find(|device| !silent.contains(device))).await
 }
 
 /// Waits a while until a device has said what it had counted when this began: it is to restart.

@@ -288,19 +288,18 @@ impl Merged {
         }
         let all_heard = self.heard.values().all(|round| *round == self.round);
         let messages = if self.collects && all_heard { self.end(now) } else { vec![] };
-        if !self.collects && all_heard && self.behind().is_none() {
+        if !self.collects && all_heard && self.behind().next().is_none() {
             self.clean = Some(self.begun);
         }
         (messages, std::mem::take(&mut self.waiting))
     }
 
-    /// A device that may not have all values that are known.
-    pub(crate) fn behind(&self) -> Option<usize> {
-        let lacks = |object: &Object| {
-            let mut places = object.holders.iter().enumerate();
-            places.find(|(place, _)| !object.hub.has_all(*place)).map(|(_, device)| *device)
-        };
-        self.objects.values().find_map(lacks)
+    /// Devices that may not have all values that are known.
+    pub(crate) fn behind(&self) -> impl Iterator<Item = usize> {
+        self.objects.values().flat_map(|object| {
+            let places = object.holders.iter().enumerate();
+            places.filter(|(place, _)| !object.hub.has_all(*place)).map(|(_, device)| *device)
+        })
     }
 
     /// The device has the objects, and the objects have the cells, that a message is about.

@@ -51,16 +51,18 @@ pub(crate) fn is_unknown(answer: &Answer) -> bool {
 /// Entities that each device reported.
 pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
 
-/// Reads values from all devices concerned by the queries, but for those `left_out`, into the desired state.
+/// Reads values from all devices concerned by the queries, but for those `left_out`, into the desired state. Counts of merged
+/// objects that `silent` devices have not said are lost.
 pub(crate) async fn gather<P: Planner>(
     shared: &Shared<P>,
     rollout: &Rollout,
     queries: Vec<Entity>,
     left_out: &BTreeSet<usize>,
+    silent: &BTreeSet<usize>,
 ) -> Result<Found, Status> {
     let merged = rollout.merged_in(&queries);
     if !merged.is_empty() {
-        merge_calls::collect(shared, rollout).await?;
+        merge_calls::collect(shared, rollout, silent).await?;
     }
     let mut by_device: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
     for query in queries {

@@ -164,7 +164,7 @@ async fn gather<P: Planner>(shared: &Shared<P>, rollout: &Rollout, live: Vec<Ent
     /// Between two looks whether it is free.
     const LOOK: Duration = Duration::from_ms(1);
     let claim = shared.state().begin_gathering();
-    let gathered = repair::gather(shared, rollout, live, &BTreeSet::new()).await;
+    let gathered = repair::gather(shared, rollout, live, &BTreeSet::new(), &BTreeSet::new()).await;
     {
         let mut state = shared.state();
         let task = state.current;

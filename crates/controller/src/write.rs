@@ -136,7 +136,7 @@ async fn transact<P: Planner>(
     if let Some(rollout) = &running {
         absent = within_reach(shared, rollout, updates)?;
         let queries = needed(shared, updates).await;
-        before = repair::gather(shared, rollout, queries, &absent).await?;
+        before = repair::gather(shared, rollout, queries, &absent, &BTreeSet::new()).await?;
     }
     let mut batch = desire(shared, running.as_ref(), updates, terms).await?;
     batch.steps.leave_out(&absent);

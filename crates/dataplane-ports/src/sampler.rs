@@ -110,7 +110,9 @@ mod tests {
                 sampler.add(sample, [number].into_iter());
             }
         }
-        sampler.take(&Sampling::default())
+        let taken = sampler.take(&Sampling::default());
+        assert_eq!(sampler.take(&Sampling::default()), Sampled::default());
+        taken
     }
 
     #[test]

@@ -86,6 +86,8 @@ struct Sampling {
     every: u64,
     /// Ports that lead to other devices.
     uncounted: Vec<u32>,
+    /// The next report begins where another one ended. Otherwise its frames may be of a time when nobody asked, of which only the oldest are kept.
+    continues: bool,
 }
 
 /// Plans of flows by their end.
@@ -143,7 +145,7 @@ impl RackFlows {
         for app in &mut self.apps {
             let Some((window, inside)) = app.count_by_reports() else { continue };
             let interval = window.clamp(SHORTEST, LONGEST);
-            let new = Sampling { due: Time::ZERO, interval, every: 1, uncounted: inside };
+            let new = Sampling { due: Time::ZERO, interval, every: 1, uncounted: inside, continues: false };
             let switch = DeviceId(app.switch.0 as usize);
             let of = all.entry(switch).or_insert(new);
             of.interval = of.interval.min(interval);
@@ -156,8 +158,9 @@ impl RackFlows {
     pub fn asks(&mut self, now: Time) -> Vec<(DeviceId, Ask)> {
         let is_running = matches!(self.phase, Phase::Running);
         let mut asks = vec![];
-        for (device, of) in self.sampling.iter_mut().flatten().filter(|_| is_running) {
-            if of.due <= now {
+        for (device, of) in self.sampling.iter_mut().flatten() {
+            of.continues &= is_running;
+            if is_running && of.due <= now {
                 of.due = now + of.interval;
                 asks.push((*device, Ask::Sample { every: of.every, uncounted: of.uncounted.clone() }));
             }
@@ -165,9 +168,19 @@ impl RackFlows {
         asks
     }
 
-    /// An agent has reported frames.
+    /// An agent cannot be reached.
+    pub fn lost(&mut self, device: DeviceId) {
+        if let Some(of) = self.sampling.as_mut().and_then(|all| all.get_mut(&device)) {
+            of.continues = false;
+        }
+    }
+
+    /// An agent has reported frames. The first report after a time without any is not counted.
     pub fn sampled(&mut self, now: Time, device: DeviceId, report: SampleResponse) {
         let Some(of) = self.sampling.as_mut().and_then(|all| all.get_mut(&device)) else { return };
+        if !std::mem::replace(&mut of.continues, true) {
+            return;
+        }
         let SampleResponse { frames, samples } = report;
         of.every = frames.div_ceil(SAMPLES).max(1);
         // Each sample stands for those between it and the next one.

@@ -332,6 +332,9 @@ impl Served for RemoteRack {
             }
             Heard::Gone(why) => {
                 self.here.remove(&device);
+                if let Some(flows) = &mut self.flows {
+                    flows.lost(device);
+                }
                 self.controller.lose(now, device, &format!("its agent cannot be reached: {why}"))
             }
             Heard::Answer(id, answer) => self.controller.answer(now, id, answer),

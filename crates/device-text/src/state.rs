@@ -49,7 +49,7 @@ pub fn objects(switch: &Switch) -> Vec<Object> {
             Cells::Register(cells) => {
                 let cells = cells
                     .iter()
-                    .map(|(at, v)| (at.to_string(), Value::from(v.text.as_str()), v.text.clone()));
+                    .map(|(at, v)| (at.to_string(), Value::from(v.text()), v.text().into_owned()));
                 ("register", None, cells.collect())
             }
             Cells::Counter(cells) => {

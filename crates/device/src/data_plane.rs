@@ -11,7 +11,7 @@ use crate::objects::profile::Member;
 use crate::stage::Stop;
 use crate::state::State;
 use crate::table::{DirectCells, Run, Table};
-use crate::trace::{EventKind, Hit, KeyRead, shown, shown_bits};
+use crate::trace::{EventKind, Hit, KeyRead, Shown, shown};
 use base_bits::{BitWriter, Bits};
 use base_time::Time;
 use control_writes::EntryKey;
@@ -336,7 +336,7 @@ fn table_event(
             let of_selector = element.match_kind == MatchKind::Selector;
             let value = if of_selector { selecting.next() } else { matched.next() }?;
             let (name, kind) = (element.name.clone(), element.match_kind.clone());
-            Some(KeyRead { name, kind, value: shown_bits(value) })
+            Some(KeyRead { name, kind, value: Shown::Number(value.clone()) })
         })
         .collect();
     let hit = found.and_then(|at| table.entries.get_index(at)).map(|(key, entry)| Hit {

@@ -43,27 +43,27 @@ fn check(frame: &[u8], expect: Expect) {
 
 fn line(map: &SourceMap, event: &Event) -> String {
     let list = |values: &[(ir::Name, Shown)]| {
-        values.iter().map(|(n, v)| format!("{n} = {}", v.text)).collect::<Vec<_>>().join(", ")
+        values.iter().map(|(n, v)| format!("{n} = {}", v.text())).collect::<Vec<_>>().join(", ")
     };
     let text = match &event.kind {
         EventKind::Stage { stage, enter: true } => format!("{stage}:"),
         EventKind::Stage { stage, enter: false } => format!("{stage} ends"),
         EventKind::State { parser, state } => format!("  state {parser}.{state}"),
         EventKind::Transition { next, keys, case, .. } => {
-            let keys: Vec<_> = keys.iter().map(|(_, v)| v.text.as_str()).collect();
+            let keys: Vec<_> = keys.iter().map(|(_, v)| v.text()).collect();
             format!("  -> {next} {keys:?} {:?}", case.map(|c| map.text(c)))
         }
         EventKind::Extract { header, bits, fields } => {
             format!("  extract {header}, {bits} bits: {}", list(fields))
         }
         EventKind::Table { table, keys, hit, action } => {
-            let keys: Vec<_> = keys.iter().map(|k| format!("{} = {}", k.name, k.value.text)).collect();
+            let keys: Vec<_> = keys.iter().map(|k| format!("{} = {}", k.name, k.value.text())).collect();
             format!("  table {table} {keys:?}: {:?} {action}", hit.as_ref().map(|h| h.handle))
         }
         EventKind::Action { action, args } => format!("  action {action} {}", list(args)),
         EventKind::Branch { taken } => format!("  if {}: {taken}", map.text(event.span)),
         EventKind::Write { place, old, new } => {
-            format!("  {place}: {} -> {}", old.as_ref().map_or("", |o| &o.text), new.text)
+            format!("  {place}: {} -> {}", old.as_ref().map_or("".into(), Shown::text), new.text())
         }
         EventKind::Emit { header, ty, bits, .. } => format!("  emit {header}, a {ty} of {bits} bits"),
         EventKind::Effect { effect, target } => format!("  -> {effect} {target}"),

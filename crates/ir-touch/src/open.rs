@@ -15,6 +15,8 @@
 //! choose c:   c = (bit<N>)meta.p4rack_choices; p4rack_choices = p4rack_choices >> N; p4rack_used = p4rack_used + N;
 //! ```
 //!
+//! Statements after the last lookup are left out, so that conditions there are no choices.
+//!
 //! A path is dead if no packet takes it: a select has chosen a case that does not match, or a header is missing of which the flow has
 //! a part other than zero.
 
@@ -72,7 +74,7 @@ pub fn open(program: &Program, keys: &Keys) -> Result<(Program, Opened), Diagnos
                     continue;
                 };
                 let [hdr, meta] = [hdr, meta].map(|param| build::var_of(vars, param));
-                let mut opener = Opener { shape: &shape, hdr, meta, vars: vars.clone() };
+                let mut opener = Opener { shape: &shape, hdr, meta, vars: vars.clone(), may_follow: true };
                 let parser = &mut opened.parsers[id.index()];
                 opener.parser(parser, packet)?;
                 parser.vars = opener.vars;
@@ -81,19 +83,25 @@ pub fn open(program: &Program, keys: &Keys) -> Result<(Program, Opened), Diagnos
         }
     }
     for (at, control) in program.controls.iter().enumerate() {
+        let may_follow = lookups_may_follow(program, at);
         let Some(mut opener) = shape.opener(&control.vars, &control.params) else {
             shape.refuse_open(&control.body)?;
             control.actions.iter().try_for_each(|action| shape.refuse_open(&action.body))?;
+            if !may_follow && !looks_up(&control.body.stmts) {
+                opened.controls[at].body.stmts.clear();
+            }
             continue;
         };
-        let mut body = opener.block(&control.body)?;
+        opener.may_follow = may_follow;
+        let mut body = opener.block(&control.body, may_follow)?;
+        opener.may_follow = true;
         if program.stage_control("ingress").is_some_and(|id| id.index() == at) {
             let mut before = opener.dead_ends();
             before.append(&mut body.stmts);
             body.stmts = before;
         }
         for (action, new) in control.actions.iter().zip(&mut opened.controls[at].actions) {
-            new.body = opener.block(&action.body)?;
+            new.body = opener.block(&action.body, true)?;
         }
         opened.controls[at].body = body;
         opened.controls[at].vars = opener.vars;
@@ -210,7 +218,7 @@ impl Shape<'_> {
         let meta = of(self.metadata)?;
         // Only ingress and the parser use the headers.
         let hdr = of(self.headers).unwrap_or_else(|| meta.clone());
-        Some(Opener { shape: self, hdr, meta, vars: vars.to_vec() })
+        Some(Opener { shape: self, hdr, meta, vars: vars.to_vec(), may_follow: true })
     }
 
     /// Refuses open conditions in code that cannot choose.
@@ -241,6 +249,8 @@ struct Opener<'s> {
     hdr: Expr,
     meta: Expr,
     vars: Vec<Var>,
+    /// Lookups may follow where the body returns.
+    may_follow: bool,
 }
 
 impl Opener<'_> {
@@ -300,7 +310,7 @@ impl Opener<'_> {
         let dead = StateId::from(parser.states.len());
         for state in &mut parser.states {
             let old = block(std::mem::take(&mut state.stmts));
-            state.stmts = self.block(&old)?.stmts;
+            state.stmts = self.block(&old, true)?.stmts;
             if let Transition::Select(select) = &state.transition
                 && !select.exprs.iter().all(|e| self.shape.is_fixed(e))
             {
@@ -365,15 +375,24 @@ impl Opener<'_> {
         (stmts, Select { exprs: exprs.chain([choice]).collect(), cases })
     }
 
-    fn block(&mut self, old: &Block) -> Result<Block, Diagnostic> {
+    /// Lookups may follow the block, or do not.
+    fn block(&mut self, old: &Block, may_follow: bool) -> Result<Block, Diagnostic> {
+        let ends = |stmt: &Stmt| matches!(stmt.kind, StmtKind::Return(_) | StmtKind::Exit);
+        let returns = old.stmts.iter().any(ends) && !leaves_a_loop(old);
+        let may_follow = if returns { self.may_follow } else { may_follow };
         let mut stmts = vec![];
-        for stmt in &old.stmts {
-            self.stmt(stmt, &mut stmts)?;
+        for (at, stmt) in old.stmts.iter().enumerate() {
+            let may_follow = may_follow || looks_up(&old.stmts[at + 1..]);
+            let before = stmts.len();
+            self.stmt(stmt, may_follow, &mut stmts)?;
+            if !may_follow && !ends(stmt) && !looks_up(std::slice::from_ref(stmt)) {
+                stmts.truncate(before);
+            }
         }
         Ok(Block { annotations: old.annotations.clone(), stmts })
     }
 
-    fn stmt(&mut self, old: &Stmt, out: &mut Vec<Stmt>) -> Result<(), Diagnostic> {
+    fn stmt(&mut self, old: &Stmt, may_follow: bool, out: &mut Vec<Stmt>) -> Result<(), Diagnostic> {
         // A lookup in a condition is handled with its branch; anywhere else it would choose a path unseen.
         let condition = match &old.kind {
             StmtKind::If(e, ..) | StmtKind::Switch(SwitchOn::Value(e), _) | StmtKind::For { cond: e, .. } => {
@@ -390,7 +409,7 @@ impl Opener<'_> {
         hidden?;
         let kind = match &old.kind {
             StmtKind::If(e, yes, no) => {
-                let (yes, no) = (self.block(yes)?, self.block(no)?);
+                let (yes, no) = (self.block(yes, may_follow)?, self.block(no, may_follow)?);
                 if self.shape.is_fixed(e) {
                     StmtKind::If(e.clone(), yes, no)
                 } else {
@@ -403,7 +422,7 @@ impl Opener<'_> {
             StmtKind::Switch(on, cases) => {
                 let cases: Vec<SwitchCase> = cases
                     .iter()
-                    .map(|case| Ok(SwitchCase { body: self.block(&case.body)?, ..case.clone() }))
+                    .map(|case| Ok(SwitchCase { body: self.block(&case.body, may_follow)?, ..case.clone() }))
                     .collect::<Result<_, Diagnostic>>()?;
                 match on {
                     SwitchOn::Value(e) if !self.shape.is_fixed(e) => {
@@ -421,9 +440,10 @@ impl Opener<'_> {
                     _ => StmtKind::Switch(on.clone(), cases),
                 }
             }
-            StmtKind::Block(inner) => StmtKind::Block(self.block(inner)?),
+            StmtKind::Block(inner) => StmtKind::Block(self.block(inner, may_follow)?),
             StmtKind::For { init, cond, update, body } => {
-                let mut body = self.block(body)?;
+                // Another round may follow.
+                let mut body = self.block(body, true)?;
                 let mut cond = cond.clone();
                 if !self.shape.is_fixed(&cond) {
                     refuse_hidden_lookups(&cond)?;
@@ -443,7 +463,7 @@ impl Opener<'_> {
                 if !self.shape.is_fixed(first) {
                     return Err(refusal(first.span, "the rounds of this loop depend on more than the flow"));
                 }
-                StmtKind::ForIn { var: *var, range: range.clone(), body: self.block(body)? }
+                StmtKind::ForIn { var: *var, range: range.clone(), body: self.block(body, true)? }
             }
             StmtKind::Extract { packet, header, varbit_bits } => {
                 self.may_be_too_short(out);
@@ -542,6 +562,45 @@ impl Opener<'_> {
         }
         Ok(())
     }
+}
+
+/// Stages that follow the control may look up entries.
+fn lookups_may_follow(program: &Program, control: usize) -> bool {
+    let of = |kind: &StageKind| match kind {
+        StageKind::Control(id) | StageKind::Deparse(id) => Some(id.index()),
+        StageKind::Parse(_) | StageKind::TrafficManager => None,
+    };
+    let Some(at) = program.stages.iter().position(|stage| of(&stage.kind) == Some(control)) else {
+        return true;
+    };
+    let mut later = program.stages[at + 1..].iter().filter_map(|stage| of(&stage.kind));
+    later.any(|id| looks_up(&program.controls[id].body.stmts))
+}
+
+/// The block has a `break` or `continue`: statements after the loop may follow before it returns.
+fn leaves_a_loop(block: &Block) -> bool {
+    let mut found = false;
+    ir::visit::stmts(block, &mut |one| found |= matches!(one.kind, StmtKind::Break | StmtKind::Continue));
+    found
+}
+
+/// Entries are looked up, maybe by a control that is called.
+fn looks_up(stmts: &[Stmt]) -> bool {
+    let mut found = false;
+    ir::visit::calls(stmts, &mut |call| found |= matches!(call.callee, Callee::Control(_)));
+    let mut look = |one: &Stmt| {
+        found |= matches!(one.kind, StmtKind::Apply(_) | StmtKind::Switch(SwitchOn::ActionRun(_), _));
+        ir::visit::exprs(one, &mut |e| {
+            ir::visit::subexprs(e, &mut |part| {
+                found |= matches!(part.kind, ExprKind::ApplyHit(_) | ExprKind::ApplyMiss(_));
+            });
+        });
+    };
+    for one in stmts {
+        look(one);
+        ir::visit::blocks(one, &mut |inner| ir::visit::stmts(inner, &mut look));
+    }
+    found
 }
 
 /// Steps from the headers to a place; to the stack of a `next`.

@@ -100,14 +100,14 @@ impl FlowTables {
         for event in events {
             match event.kind {
                 EventKind::Write { place, new, .. } if place.ends_with(open::USED) => {
-                    let used = new.bits.and_then(|bits| bits.to_u64()).unwrap_or(u64::MAX);
+                    let used = new.bits().and_then(Bits::to_u64).unwrap_or(u64::MAX);
                     path.used = path.used.max(used);
                 }
                 EventKind::Write { place, new, .. } if place.ends_with(open::DEAD) => {
-                    path.is_dead |= new.bits.is_some_and(|bits| !bits.is_zero());
+                    path.is_dead |= new.bits().is_some_and(|bits| !bits.is_zero());
                 }
                 EventKind::Table { table, keys, hit, .. } => {
-                    let key = keys.into_iter().filter_map(|key| key.value.bits).collect();
+                    let key = keys.into_iter().filter_map(|key| key.value.bits().cloned()).collect();
                     path.lookups.push((Touched { table, key }, hit));
                 }
                 _ => {}

@@ -67,7 +67,7 @@ fn fill(program: &Program, devices: &mut [&mut Switch], rng: &mut Rng) {
 fn lookups(events: &[Event]) -> Vec<(Touched, Option<Hit>)> {
     let lookup = |event: &Event| match &event.kind {
         EventKind::Table { table, keys, hit, .. } => {
-            let key = keys.iter().filter_map(|key| key.value.bits.clone()).collect();
+            let key = keys.iter().filter_map(|key| key.value.bits().cloned()).collect();
             Some((Touched { table: table.clone(), key }, hit.clone()))
         }
         _ => None,
@@ -173,6 +173,54 @@ fn the_touch_set_has_entries_and_misses() {
           NatIngress.inbound   20 10 6 80 1000          miss
           NatIngress.tenants   4                        miss
     "#]].assert_eq(&out);
+}
+
+/// Conditions are followed only as far as lookups may come.
+#[test]
+fn conditions_after_the_last_lookup_are_no_choices() {
+    let conditions: String = (0..70)
+        .map(|ttl| format!("if (hdr.ipv4.ttl == {ttl}) {{ mark_to_drop(standard_metadata); }} "))
+        .collect();
+    let touched = |source: &str| {
+        let program = compiled(source);
+        let keys = keys(&program);
+        let mut flows = FlowTables::new(&program, &keys, Options::default()).expect("flows can be followed");
+        let inside = [Match::Exact(bits(9, 1))];
+        flows
+            .tables()
+            .table_add("FirewallIngress.sides", &inside, "FirewallIngress.is_inside", &[], None)
+            .expect("the entry fits");
+        let value = |part: &ir_keys::Part| match part.name.as_str() {
+            name if name.starts_with("hdr.udp") => 0,
+            "hdr.ipv4.protocol" => 6,
+            _ => 1,
+        };
+        let flow: Vec<Bits> = keys.key.parts.iter().map(|part| bits(part.width, value(part))).collect();
+        flows.touched(&flow)
+    };
+    let firewall = APPS[1].1;
+    let found = touched(firewall).expect("there are few paths");
+    assert_eq!(found.len(), 4, "{found:?}");
+    let with = |from: &str, to: &str| {
+        assert!(firewall.contains(from));
+        touched(&firewall.replace(from, to))
+    };
+    let last = with("routes.apply();", &format!("routes.apply(); {conditions}"));
+    assert_eq!(last.as_ref(), Ok(&found), "they are the last ones");
+    let stage = with(
+        "FirewallEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {\n    apply {",
+        &format!(
+            "FirewallEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {{\n    apply {{ {conditions}"
+        ),
+    );
+    assert_eq!(stage.as_ref(), Ok(&found), "they are in a later stage");
+    let returns = with("refused.count(0);", &format!("refused.count(0); {conditions}"));
+    assert_eq!(returns.as_ref(), Ok(&found), "the control returns after them");
+    assert!(with("sides.apply();", &format!("{conditions} sides.apply();")).is_err(), "lookups follow");
+    let again = format!("for (bit<8> round in 8w0 .. 1) {{ routes.apply(); {conditions} }}");
+    assert!(with("routes.apply();", &again).is_err(), "another round may follow");
+    let left = "for (bit<8> round in 8w0 .. 1) { if (hdr.ipv4.ttl == 9) { break; } return; } routes.apply();";
+    assert_eq!(with("routes.apply();", left), Ok(found), "lookups follow the loop");
 }
 
 #[test]

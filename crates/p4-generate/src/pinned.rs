@@ -183,7 +183,7 @@ fn flows(program: &Arc<Program>, given: &Inputs, manager: &Name) -> Result<Vec<V
             if let EventKind::Table { table, keys, .. } = event
                 && table == manager
             {
-                found.push(keys.iter().filter_map(|key| key.value.bits.clone()).collect());
+                found.push(keys.iter().filter_map(|key| key.value.bits().cloned()).collect());
             }
         }
         found

@@ -47,7 +47,7 @@ fn steps(program: &Arc<Program>, writes: &[Write], packet: &Packet) -> Vec<Event
 fn lookups(events: &[Event]) -> Vec<Lookup> {
     let lookup = |event: &Event| match &event.kind {
         EventKind::Table { table, keys, .. } => {
-            Some((table.to_string(), keys.iter().map(|key| key.value.bits.clone()).collect()))
+            Some((table.to_string(), keys.iter().map(|key| key.value.bits().cloned()).collect()))
         }
         _ => None,
     };
@@ -65,7 +65,7 @@ fn fields(program: &Program, events: &[Event]) -> BTreeMap<String, (usize, usize
                 // Headers extracted by a sub-parser have other names there.
                 let fields = if header.starts_with("hdr.") { fields.as_slice() } else { &[] };
                 for (name, shown) in fields {
-                    let Some(bits) = &shown.bits else { break };
+                    let Some(bits) = shown.bits() else { break };
                     let width = bits.width() as usize;
                     // Elements of a stack have one name.
                     let header = header.split('[').next().unwrap_or_default();

@@ -167,7 +167,7 @@ pub(crate) fn looked_up(
             continue;
         }
         let matches: Vec<Match> =
-            keys.into_iter().filter_map(|key| key.value.bits).map(Match::Exact).collect();
+            keys.into_iter().filter_map(|key| key.value.bits().cloned()).map(Match::Exact).collect();
         let key = EntryKey { matches: matches.into(), priority: 0 };
         let is_key = |write: &Write<Name>| matches!(write, Write::Entry { table, key: known, .. } if *table == name && *known == key);
         if writes.iter().any(is_key) {

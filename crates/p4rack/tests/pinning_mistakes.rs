@@ -57,18 +57,6 @@ fn an_affinity_is_one_of_three() {
            |            ^^^^^^ not known here
            |
            = note: known are `high`, `medium` and `low`
-
-        error[P4R0605]: flows of an app without affinity
-          --> RACK.toml:67:9
-           |
-        67 | flows = 4096
-           |         ^^^^ write `affinity = "medium"` to pin them
-
-        error[P4R0605]: flows of an app without affinity
-          --> RACK.toml:69:13
-           |
-        69 | shard_key = [["hdr.ipv4.src", "hdr.ipv4.dst"], ["hdr.udp.src", "hdr.udp.dst"], ["hdr.tcp.src", "hdr.tcp.dst"]]
-           |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ write `affinity = "medium"` to pin them
     "#]],
     );
 }

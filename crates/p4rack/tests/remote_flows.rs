@@ -171,8 +171,14 @@ impl<'r> World<'r> {
         Duration::from_us(self.delays.start + self.rng.below(self.delays.end - self.delays.start))
     }
 
-    /// A connection breaks: nothing on it arrives, and it is not known what of it was done.
+    /// A connection breaks, and is there again after a while.
     fn shut(&mut self, device: usize) {
+        self.cut(device);
+        self.reach(device, PAUSE);
+    }
+
+    /// A connection breaks: nothing on it arrives, and it is not known what of it was done.
+    fn cut(&mut self, device: usize) {
         self.here[device] = false;
         let lost: Vec<(Time, u64)> =
             self.mail.iter().filter(|(_, (of, _))| *of == device).map(|(at, _)| *at).collect();
@@ -186,7 +192,6 @@ impl<'r> World<'r> {
             }
         }
         self.later(device, Duration::ZERO, Mail::ToController(Heard::Gone("it broke".to_string())));
-        self.reach(device, PAUSE);
     }
 
     fn reach(&mut self, device: usize, after: Duration) {
@@ -699,6 +704,55 @@ fn packets_of_a_busy_switch_are_counted_by_some_of_them() {
     assert!((1200..5000).contains(&most.packets), "{most:?}");
 }
 
+/// A switch that nobody asks keeps its oldest frames, and counts all.
+#[test]
+fn the_first_report_after_an_absence_is_not_counted() {
+    let mut rng = Rng::new(4);
+    let scene = popular("absence", &mut rng);
+    let mut world = World::new(&scene.racked, 1);
+    let to_helper = world.wires.keys().find(|(device, _)| *device == 0).expect("there is a helper").1;
+    let (port, frame) = scene.known[0].clone();
+    let sample = Sample { port, frame, left: vec![to_helper] };
+    let old = SampleResponse { frames: 1_000_000, samples: vec![sample; 1024] };
+    let promoted = |world: &mut World<'_>| {
+        world.report = old.clone();
+        world.reports = true;
+        let until = world.now + Duration::from_s(1);
+        while world.now < until {
+            world.pass(until.since(world.now));
+        }
+        assert_eq!(world.report.frames, 0, "it was taken");
+        world.app().promoted
+    };
+    assert_eq!(promoted(&mut world), 0, "the controller has begun");
+    world.shut(0);
+    assert_eq!(promoted(&mut world), 0, "the connection broke");
+    world.restart_controller();
+    assert_eq!(promoted(&mut world), 0, "the controller has begun again");
+    assert!(promoted(&mut world) > 0, "no absence");
+}
+
+/// Packets of random flows, few of them popular, for 0.8 s; so many of a hundred are west's. Gives the number of those that were lost.
+fn some_packets(world: &mut World<'_>, rng: &mut Rng, west: u64) -> u64 {
+    let mut lost = 0;
+    for _ in 0..4000 {
+        world.pass(Duration::from_us(200));
+        let most = 1 + rng.below(200);
+        let flow = rng.below(most) as u32;
+        let dst = if rng.chance(west, 100) { 0x0a03_0001 } else { 0x0a02_0001 };
+        let src = (0xc633_6401 + flow, 5000);
+        let frame = packet(Flow { protocol: UDP, src, dst: (dst, 53) }, &[0; 18]);
+        let is_held = world.held;
+        lost += u64::from(world.frame(4, &frame).is_empty() && !is_held);
+    }
+    lost
+}
+
+/// Flows for which each app has room at the switch, and flows there.
+fn rooms(world: &World<'_>) -> Vec<(u64, u64)> {
+    world.rack.show().pinned_apps.iter().map(|app| (app.room, app.resident)).collect()
+}
+
 /// `examples/pinned/shares.toml` with its devices in processes of their own.
 #[test]
 fn flows_are_planned_again_by_reports() {
@@ -708,20 +762,8 @@ fn flows_are_planned_again_by_reports() {
     let mut world = World::new(&racked, 1);
     world.reports = true;
     let mut rng = Rng::new(1).split("replans");
-    let rooms = |world: &World<'_>| -> Vec<(u64, u64)> {
-        world.rack.show().pinned_apps.iter().map(|app| (app.room, app.resident)).collect()
-    };
     let mut packets = |world: &mut World<'_>, west: u64| {
-        for _ in 0..4000 {
-            world.pass(Duration::from_us(200));
-            let most = 1 + rng.below(200);
-            let flow = rng.below(most) as u32;
-            let dst = if rng.chance(west, 5) { 0x0a03_0001 } else { 0x0a02_0001 };
-            let src = (0xc633_6401 + flow, 5000);
-            let frame = packet(Flow { protocol: UDP, src, dst: (dst, 53) }, &[0; 18]);
-            let is_held = world.held;
-            assert_eq!(world.frame(4, &frame).len(), usize::from(!is_held), "no packet is lost");
-        }
+        assert_eq!(some_packets(world, &mut rng, west * 20), 0, "no packet is lost");
     };
     // Answers take up to 20 ms, and a move four of them.
     (0..3).for_each(|_| packets(&mut world, 1));
@@ -734,6 +776,42 @@ fn flows_are_planned_again_by_reports() {
     let after = rooms(&world);
     assert!(after[0].0 < before[0].0 && after[1].0 > before[1].0, "{before:?} {after:?}");
     assert!(after.iter().all(|(room, resident)| *resident > 0 && resident <= room), "{after:?}");
+}
+
+/// The same with spares: the process of east's first helper ends, and its second one is slow. Later it starts again.
+#[test]
+fn flows_are_planned_again_without_a_helper_whose_process_has_ended() {
+    let racked =
+        crate::replans::racked_with_spares("1s", "", &[(r#"window = "5ms""#, r#"window = "100ms""#)]);
+    let named = |device: &Name| device.as_str() == "nic1";
+    let nic1 = racked.apps[0].placement.devices.iter().position(named).expect("it is there");
+    let mut world = World::new(&racked, 1);
+    world.reports = true;
+    let mut rng = Rng::new(1).split("without");
+    let mut packets = |world: &mut World<'_>, times: usize| -> Vec<u64> {
+        (0..times).map(|_| some_packets(world, &mut rng, 50)).collect()
+    };
+    assert_eq!(packets(&mut world, 3), [0; 3]);
+    assert_eq!(world.reported, [] as [&str; 0]);
+    let before = rooms(&world);
+    world.agents[nic1] = Agent::new(world.maker.clone());
+    world.cut(nic1);
+    let lost = packets(&mut world, 6);
+    assert!(lost[1..].iter().all(|lost| *lost == 0), "the spare has its packets: {lost:?}");
+    let [begun, done] = world.reported.as_slice() else { panic!("{:?}", world.reported) };
+    let begins = "`nic1` out of use: another plan of flows at the switch is taking over: east ";
+    assert!(begun.starts_with(begins), "{begun}");
+    assert_eq!(*done, "the other plan of flows has taken over");
+    let without = rooms(&world);
+    assert!(without[0].0 > before[0].0 && without[1].0 < before[1].0, "{before:?} {without:?}");
+    world.reach(nic1, Duration::ZERO);
+    packets(&mut world, 6);
+    let [_, _, begun, done] = world.reported.as_slice() else { panic!("{:?}", world.reported) };
+    let begins = "all helpers are in use: another plan of flows at the switch is taking over: east ";
+    assert!(begun.starts_with(begins), "{begun}");
+    assert_eq!(*done, "the other plan of flows has taken over");
+    let with = rooms(&world);
+    assert!(with.iter().zip(&before).all(|(with, before)| with.0 == before.0), "{before:?} {with:?}");
 }
 
 /// Time of a new entry of `table`, where a message takes 5 ms: of an entry that the rack begins with, which is deleted first.

@@ -29,8 +29,11 @@ pub(crate) fn racked(changes: &[(&str, &str)]) -> Racked {
 
 /// A run of it.
 fn run(changes: &[(&str, &str)]) -> RunReport {
-    let racked = racked(changes);
-    up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run")
+    up(&racked(changes))
+}
+
+fn up(racked: &Racked) -> RunReport {
+    up::bring_up(racked).unwrap_or_else(|found| panic!("{found:#?}")).run().expect("a run")
 }
 
 fn notes(report: &RunReport) -> Vec<&str> {
@@ -81,6 +84,15 @@ fn plans_fit_the_memory_that_apps_take_together() {
     }
 }
 
+/// An app without flows at the switch has its part of the program there all the same.
+#[test]
+fn plans_fit_the_memory_of_apps_without_flows_there() {
+    let none = [("share = \"80%\"", "share = \"0%\""), ("again = {", "again = \"never\" #")];
+    let report =
+        run(&[&none[..], &[("count = 10000", "count = 10"), ("count = 2500", "count = 10")]].concat());
+    assert_eq!(report.pinned.len(), 2);
+}
+
 #[test]
 fn shares_that_differ_for_less_time_change_nothing() {
     let report = run(&[(r#"after = "20ms""#, r#"after = "500ms""#)]);
@@ -94,8 +106,8 @@ fn a_share_that_differs_by_less_changes_nothing() {
 }
 
 /// The example where each app has two helpers of its own, each a spare of the other, and the second of east's is slow. Both apps have equal shares, and
-/// the first helper of east fails. Flows are planned again after this time.
-fn with_spares_after(after: &str, fault: &str) -> RunReport {
+/// the first helper of east may fail. Flows are planned again after this time; `more` are further changes.
+pub(crate) fn racked_with_spares(after: &str, fault: &str, more: &[(&str, &str)]) -> Racked {
     let east = "[[app]]\nname = \"east\"";
     let nic =
         |name: &str| format!("[device.{name}]\nclass = \"smartnic\"\nservice = \"24us\"\nparallel = 8\n\n");
@@ -106,38 +118,44 @@ fn with_spares_after(after: &str, fault: &str) -> RunReport {
         )
     };
     let spares = "replicas = 2\nlong_frames = \"drop\"\nfailover = { hold_down = \"5ms\" }\n";
-    run(&[
-        ("after = \"20ms\"", &format!("after = \"{after}\"")),
+    let (after, devices) = (format!("after = \"{after}\""), devices.as_str());
+    let links = format!("{}{}{fault}{east}", link("nic3", 7), link("nic4", 8));
+    let [most, least] = ["80%", "20%"].map(|share| format!("share = \"{share}\""));
+    let spares = format!("share = \"50%\"\n{spares}");
+    let mut changes = more.to_vec();
+    changes.extend([
+        ("after = \"20ms\"", after.as_str()),
         ("EntryBits = \"24000\"", "EntryBits = \"60000\""),
         (
             "[device.nic2]\nclass = \"smartnic\"\nservice = \"4us\"",
             "[device.nic2]\nclass = \"smartnic\"\nservice = \"30us\"",
         ),
-        ("[host.east]", &devices),
-        (east, &format!("{}{}{fault}{east}", link("nic3", 7), link("nic4", 8))),
+        ("[host.east]", devices),
+        (east, &links),
         (
             "entries = \"west.toml\"\norigin = \"edge\"\ndevices = [\"nic1\", \"nic2\"]",
             "entries = \"west.toml\"\norigin = \"edge\"\ndevices = [\"nic3\", \"nic4\"]",
         ),
-        ("share = \"80%\"", &format!("share = \"50%\"\n{spares}")),
-        ("share = \"20%\"", &format!("share = \"50%\"\n{spares}")),
+        (&most, &spares),
+        (&least, &spares),
         ("start = \"100ms\"", "start = \"0s\""),
         ("rate = \"160Mbit/s\"", "rate = \"80Mbit/s\""),
         ("rate = \"40Mbit/s\"", "rate = \"20Mbit/s\""),
-    ])
+    ]);
+    racked(&changes)
 }
 
 fn with_spares(fault: &str) -> RunReport {
-    with_spares_after("20ms", fault)
+    up(&racked_with_spares("20ms", fault, &[]))
 }
+
+/// The first helper of east fails for good.
+const NIC1_FAILS: &str = "[[fault]]\nkind = \"device-down\"\ndevice = \"nic1\"\nat = \"30ms\"\n";
 
 /// A helper that fails for good is planned without, and one that comes back is planned with again.
 #[test]
 fn flows_are_planned_again_without_a_helper_that_has_failed() {
-    let fault = |lasts: &str| {
-        format!("[[fault]]\nkind = \"device-down\"\ndevice = \"nic1\"\nat = \"30ms\"\n{lasts}\n")
-    };
-    let forever = with_spares(&fault(""));
+    let forever = with_spares(NIC1_FAILS);
     let reported = notes(&forever);
     let [begun, done] = reported.as_slice() else { panic!("{:#?}", forever.notes) };
     assert!(
@@ -152,11 +170,11 @@ fn flows_are_planned_again_without_a_helper_that_has_failed() {
         forever.pinned
     );
     let lost = |report: &RunReport| report.workloads.iter().map(|load| load.lost).collect::<Vec<u64>>();
-    let kept = with_spares_after("100s", &fault(""));
+    let kept = up(&racked_with_spares("100s", NIC1_FAILS, &[]));
     assert_eq!(notes(&kept), [] as [&str; 0]);
     assert!(lost(&kept).iter().any(|lost| *lost > 0), "packets are lost when the helper fails");
     assert_eq!(lost(&forever), lost(&kept), "and none for the other plan");
-    let back = with_spares(&fault("for = \"50ms\""));
+    let back = with_spares(&format!("{NIC1_FAILS}for = \"50ms\"\n"));
     let reported = notes(&back);
     let [first, _, second, last] = reported.as_slice() else { panic!("{:#?}", back.notes) };
     assert_eq!(first, begun);
@@ -166,7 +184,7 @@ fn flows_are_planned_again_without_a_helper_that_has_failed() {
         "{second}"
     );
     assert_eq!(*last, "the other plan of flows has taken over");
-    let short = with_spares(&fault("for = \"5ms\""));
+    let short = with_spares(&format!("{NIC1_FAILS}for = \"5ms\"\n"));
     assert_eq!(notes(&short), [] as [&str; 0], "it is back in time");
     let cable =
         with_spares("[[fault]]\nkind = \"link-down\"\nlink = [\"nic1:1\", \"edge:5\"]\nat = \"30ms\"\n\n");
@@ -183,23 +201,51 @@ fn flows_are_planned_again_without_a_helper_that_has_failed() {
     assert_eq!(with, resident(&short));
 }
 
-/// Each device has cells of its own of a register with `@soft`. Another plan would have one value of each: it is refused, once.
-#[test]
-fn the_old_plan_stays_where_devices_have_cells_of_their_own() {
+/// Runs what is given with the path of the access list, which has a register `seen`, declared so, and changes its cells so.
+fn with_cells(register: &str, change: &str, runs: impl FnOnce(&str) -> RunReport) -> RunReport {
     let program = std::fs::read_to_string(examples().join("apps/acl.p4")).expect("it is there");
     let counter = "    ROUTES(1024)\n";
     let filter = "            filtered.count(meta.tenant);\n";
     assert!(program.contains(counter) && program.contains(filter));
     let program = program
-        .replace(counter, &format!("    @soft register<bit<8>, bit<8>>(256) seen;\n\n{counter}"))
-        .replace(filter, &format!("{filter}            seen.write(meta.tenant, 1);\n"));
-    let directory = std::env::temp_dir().join(format!("p4rack-replans-soft-{}", std::process::id()));
+        .replace(counter, &format!("    {register}(256) seen;\n\n{counter}"))
+        .replace(filter, &format!("{filter}            {change}\n"));
+    let directory =
+        std::env::temp_dir().join(format!("p4rack-replans-{}-{}", change.len(), std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
     std::fs::write(directory.join("acl.p4"), program).expect("a file");
     std::fs::copy(examples().join("apps/headers.p4"), directory.join("headers.p4")).expect("a copy");
     let path = directory.join("acl.p4").display().to_string();
-    let report = run(&[("../apps/acl.p4", &path)]);
+    let report = runs(&path);
     std::fs::remove_dir_all(&directory).expect("it was there");
+    report
+}
+
+/// The copies of a register with `@merge` become one value when another plan takes over: with what the failed helper has said before.
+#[test]
+fn another_plan_waits_for_no_cells_of_a_failed_helper() {
+    let merged = |after: &str| {
+        let counts = "{ bit<32> n; seen.read(n, meta.tenant); seen.write(meta.tenant, n + 1); }";
+        with_cells("@merge(\"add\") register<bit<32>, bit<8>>", counts, |path| {
+            up(&racked_with_spares(after, NIC1_FAILS, &[("../apps/acl.p4", path)]))
+        })
+    };
+    let (report, kept) = (merged("20ms"), merged("100s"));
+    let reported = notes(&report);
+    let [begun, done] = reported.as_slice() else { panic!("{:#?}", report.notes) };
+    let begins = "`nic1` out of use: another plan of flows at the switch is taking over: east ";
+    assert!(begun.starts_with(begins), "{begun}");
+    assert_eq!(*done, "the other plan of flows has taken over");
+    let lost = |report: &RunReport| report.workloads.iter().map(|load| load.lost).collect::<Vec<u64>>();
+    assert_eq!(lost(&report), lost(&kept), "no packet waits for the helper");
+}
+
+/// Each device has cells of its own of a register with `@soft`. Another plan would have one value of each: it is refused, once.
+#[test]
+fn the_old_plan_stays_where_devices_have_cells_of_their_own() {
+    let report = with_cells("@soft register<bit<8>, bit<8>>", "seen.write(meta.tenant, 1);", |path| {
+        run(&[("../apps/acl.p4", path)])
+    });
     let reported = notes(&report);
     let [begun, stays] = reported.as_slice() else { panic!("{:#?}", report.notes) };
     assert!(begun.contains("another plan of flows at the switch is taking over"), "{begun}");

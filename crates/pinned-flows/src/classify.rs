@@ -42,8 +42,8 @@ impl Classifier {
         for event in self.parser.take_trace() {
             let EventKind::Extract { header, fields: of, .. } = event.kind else { continue };
             for (name, shown) in of {
-                if let Some(bits) = shown.bits {
-                    fields.insert(format!("{header}.{name}"), bits);
+                if let Some(bits) = shown.bits() {
+                    fields.insert(format!("{header}.{name}"), bits.clone());
                 }
             }
         }

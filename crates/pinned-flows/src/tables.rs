@@ -43,8 +43,13 @@ pub(crate) enum Key {
 /// The version of [`Key::Unknown`], and of whole tables and default entries as they are at first.
 pub(crate) const FIRST: Version = Version(0);
 
+/// Flows whose keys are remembered.
+const REMEMBERED: usize = 256;
+
 pub(crate) struct Tables {
     full: RefCell<FlowTables>,
+    /// Keys of some flows, as of now: to find them means to run the program on each path. A write changes those of the flows that have its key.
+    remembered: RefCell<BTreeMap<Flow, Vec<Key>>>,
     /// Tables with a copy, and those among them that are copied whole.
     copied: BTreeSet<Name>,
     whole: BTreeSet<Name>,
@@ -95,6 +100,7 @@ impl Tables {
         let full = FlowTables::new(program, keys, options)?;
         let mut tables = Tables {
             full: RefCell::new(full),
+            remembered: RefCell::default(),
             copied,
             whole: pinned.whole.clone(),
             ranked,
@@ -333,6 +339,10 @@ impl FullTables<Flow, Key> for Tables {
     }
 
     fn touched(&self, flow: &Flow, after: Option<&moves::Write<Key>>) -> Vec<Key> {
+        let mut remembered = self.remembered.borrow_mut();
+        if let (None, Some(keys)) = (after, remembered.get(flow)) {
+            return keys.clone();
+        }
         let mut full = self.full.borrow_mut();
         let after = after.and_then(|write| {
             let made = self.made(&write.key, write.content)?;
@@ -347,11 +357,19 @@ impl FullTables<Flow, Key> for Tables {
         let Ok(found) = found else { return vec![Key::Unknown] };
         let after = after.as_ref().map(|(write, made)| (*write, made));
         let keys: BTreeSet<Key> = found.into_iter().flat_map(|found| self.keys(found, after)).collect();
-        keys.into_iter().collect()
+        let keys: Vec<Key> = keys.into_iter().collect();
+        if after.is_none() {
+            if remembered.len() >= REMEMBERED {
+                remembered.clear();
+            }
+            remembered.insert(flow.clone(), keys.clone());
+        }
+        keys
     }
 
     fn apply(&mut self, write: &moves::Write<Key>) {
         let Some(made) = self.made(&write.key, write.content) else { return };
+        self.remembered.get_mut().retain(|_, keys| !keys.contains(&write.key));
         // It could be written when it was begun.
         let _ = self.full.get_mut().tables().write(&made, Time::ZERO);
         if let (Key::Entry(..), Some(version)) = (&write.key, write.content) {

@@ -434,7 +434,7 @@ impl Trial {
         for event in events {
             let EventKind::Table { table, keys, .. } = event.kind else { continue };
             if !self.pinned.whole.contains(&table) && self.lookups.len() < 20 {
-                let keys = keys.into_iter().filter_map(|key| key.value.bits).map(Match::Exact);
+                let keys = keys.into_iter().filter_map(|key| key.value.bits().cloned()).map(Match::Exact);
                 self.lookups.push((table, keys.collect()));
             }
         }

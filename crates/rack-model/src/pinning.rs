@@ -140,7 +140,12 @@ const PATIENCE: Duration = Duration::from_s(1);
 
 /// The keys of an app that say it; none if it has no affinity.
 pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Option<Pinning> {
-    let affinity = s.optional(r, "affinity", |r, i| value::choice(r, i, &AFFINITIES));
+    let mut is_wrong = false;
+    let affinity = s.optional(r, "affinity", |r, i| {
+        let found = value::choice(r, i, &AFFINITIES);
+        is_wrong = found.is_none();
+        found
+    });
     let is_medium = affinity.as_ref().is_none_or(|affinity| affinity.value == Affinity::Medium);
     let flows = match &affinity {
         Some(_) if is_medium => s.required(r, "flows", "1024", flows),
@@ -172,7 +177,7 @@ pub(crate) fn read(r: &mut Reader, s: &mut Section<'_>, helpers: usize) -> Optio
             patience.as_ref().map(|v| v.span),
             demand.as_ref().ok().and_then(Option::as_ref).map(|v| v.flows.span),
         ];
-        for span in keys.into_iter().flatten() {
+        for span in keys.into_iter().flatten().filter(|_| !is_wrong) {
             r.bad_value(
                 span,
                 "flows of an app without affinity",

@@ -8,7 +8,7 @@
 //! size = 1000                           # bytes of a packet; default 1500
 //! tiers = "tightest"                    # which of several rules that cover a state are used; or "any"
 //! again = { differs = "10%", after = "10s" }   # flows of apps that share a switch are planned again when the share of one differs by so much
-//!                                              # for so long; the default; or "never"
+//!                                              # for so long, or a helper is out of use for so long; the default; or "never"
 //! ```
 
 use crate::Spanned;
@@ -39,7 +39,7 @@ pub struct Planning {
 pub struct Again {
     /// The share of an app differs from the plan's by so much of the traffic.
     pub margin: Probability,
-    /// Time for which it differs.
+    /// Time for which it differs, or for which a helper is out of use.
     pub after: Duration,
 }
 

@@ -114,8 +114,11 @@ pub fn flow_problem(rack: &Rack, apps: &[FlowApp<'_>]) -> Result<FlowProblem> {
         });
         found.handover_bytes.push([there, back]);
     }
-    let wrong =
-        |why: String| vec![Diagnostic::error(codes::TOO_LARGE, "flows cannot be allocated").note(why)];
+    let place = rack.apps[first.app].pinning.as_ref().map_or(Span::NONE, |pinning| pinning.affinity.span);
+    let wrong = |why: String| {
+        let label = "flows of this app and of all others with its origin";
+        vec![Diagnostic::error(codes::TOO_LARGE, "flows cannot be allocated").at(place, label).note(why)]
+    };
     found.problem.check().map_err(wrong)?;
     Ok(found)
 }
@@ -261,7 +264,8 @@ pub(crate) fn used(program: &Program, row: &Row) -> u64 {
 }
 
 fn at_switch(rack: &Rack, origin: DeviceId, app: &FlowApp<'_>, row: Option<&Row>) -> Place {
-    let mut place = Place { latency: service(rack, origin), ..Place::default() };
+    // An app without flows there has its part of the program all the same.
+    let mut place = Place { latency: service(rack, origin), stays: true, ..Place::default() };
     let Some(row) = row else { return place };
     let mut fixed = 0;
     for (name, entry, size) in tables(app.split, origin) {
@@ -295,7 +299,7 @@ fn at_helpers(
     let part = |helper: &DeviceId| app.split.devices.get(helper.0 as usize).and_then(Option::as_ref);
     let used = |row: &Row, helper: &DeviceId| part(helper).map_or(0, |part| used(&part.program, row));
     let fixed = row.iter().zip(helpers).map(|(row, helper)| used(row, helper)).collect();
-    Place { latency: mean, fixed, objects: vec![] }
+    Place { latency: mean, fixed, ..Place::default() }
 }
 
 fn class(rack: &Rack, origin: DeviceId, helpers: &[DeviceId]) -> Result<Class> {

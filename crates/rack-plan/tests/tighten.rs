@@ -46,7 +46,7 @@ flows = 1024
 fn problem(has_chip: bool) -> FlowProblem {
     let object =
         Object { name: "flows".into(), row: 0, per_flow: (1, 1), most: None, block: BLOCK, units: 1 };
-    let at_switch = Place { latency: 1000, fixed: vec![0], objects: vec![object] };
+    let at_switch = Place { latency: 1000, fixed: vec![0], objects: vec![object], stays: false };
     let at_helper = Place { latency: 9000, ..Place::default() };
     let app = App {
         name: "app".into(),

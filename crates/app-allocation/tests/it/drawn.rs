@@ -40,7 +40,7 @@ pub fn draw(seed: u64) -> Drawn {
             });
             let objects = if rows == 0 { vec![] } else { objects.collect() };
             let fixed = (0..rows).map(|_| between(0, fixed)).collect();
-            Place { latency: between(latency.0, latency.1) * 1000, fixed, objects }
+            Place { latency: between(latency.0, latency.1) * 1000, fixed, objects, stays: false }
         };
         let at_switch = place(rows, 2, (1, 4));
         let at_classes: Vec<Place> = (0..classes).map(|_| place(memories, 12, (4, 20))).collect();

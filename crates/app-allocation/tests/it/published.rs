@@ -18,6 +18,7 @@ fn gateway(nics: u64) -> Problem {
         replicas: 1,
         at_switch: Ok(Place {
             latency: 330_000,
+            stays: false,
             fixed: vec![0],
             objects: vec![Object {
                 name: "flow manager".into(),

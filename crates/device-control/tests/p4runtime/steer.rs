@@ -2,8 +2,8 @@
 
 use crate::setup::{Bench, both, both_bare, device, info, maker, racked, splitter};
 use base_time::Duration;
-use controller::{PlanChange, Planner, RegionMap, Rollout, Steer};
-use device_control::Event;
+use controller::{PlanChange, Planner, RegionMap, Rollout, Steer, TableSizes};
+use device_control::{Event, Splitter};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, SetForwardingPipelineConfigRequest, Uint128};
 use p4runtime_proto::p4rack::v1::show_response::State;
@@ -182,22 +182,30 @@ fn one_device_has_no_plan() {
     });
 }
 
-/// The plan prepared ahead uses the new map and is the one that runs: another would have another epoch.
+/// The plan prepared ahead has the new map or sizes and is the one that runs: another would have another epoch.
 #[test]
 fn the_plan_that_was_made_ahead_is_the_one_that_runs() {
     let config = ForwardingPipelineConfig::default();
     let moved: RegionMap = [("Cells".to_string(), "fpga".to_string())].into();
+    let sizes: TableSizes = [("MyIngress.route".to_string(), 7)].into();
     let texts = |rollout: Rollout| -> Vec<Option<Vec<u8>>> {
         rollout.parts.into_iter().map(|part| Some(part?.config.p4_device_config.to_vec())).collect()
     };
-    let mut wanted = splitter(maker());
-    wanted.replace(moved.clone()).unwrap();
-    let wanted = texts(wanted.plan(&config, 5).unwrap());
-    let mut planner = splitter(maker());
-    planner.ahead(&config, PlanChange::Map(&moved), 5).unwrap()();
-    // The map that runs is another one still.
-    assert_ne!(texts(planner.plan(&config, 6).unwrap()), wanted);
-    planner.replace(moved).unwrap();
-    assert_eq!(texts(planner.plan(&config, 7).unwrap()), wanted);
-    assert_ne!(texts(planner.plan(&config, 8).unwrap()), wanted, "it is used once");
+    for change in [PlanChange::Map(&moved), PlanChange::Sizes(&sizes)] {
+        let takes_over = |planner: &mut Splitter| match change {
+            PlanChange::Nothing => {}
+            PlanChange::Map(map) => drop(planner.replace(map.clone()).unwrap()),
+            PlanChange::Sizes(sizes) => drop(planner.resize(sizes.clone()).unwrap()),
+        };
+        let mut wanted = splitter(maker());
+        takes_over(&mut wanted);
+        let wanted = texts(wanted.plan(&config, 5).unwrap());
+        let mut planner = splitter(maker());
+        planner.ahead(&config, change, 5).unwrap()();
+        // The old plan still runs.
+        assert_ne!(texts(planner.plan(&config, 6).unwrap()), wanted);
+        takes_over(&mut planner);
+        assert_eq!(texts(planner.plan(&config, 7).unwrap()), wanted);
+        assert_ne!(texts(planner.plan(&config, 8).unwrap()), wanted, "it is used once");
+    }
 }

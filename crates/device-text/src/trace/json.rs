@@ -68,7 +68,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
         }
         EventKind::Transition { parser, state, next, keys, case } => json!({
             "step": "transition", "parser": parser.as_str(), "state": state.as_str(), "next": next.as_str(),
-            "select": keys.iter().map(|(at, v)| json!({ "key": source(map, *at), "value": v.text }))
+            "select": keys.iter().map(|(at, v)| json!({ "key": source(map, *at), "value": v.text() }))
                 .collect::<Value>(),
             "case": case.map(|case| source(map, case)),
         }),
@@ -83,7 +83,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
         EventKind::Table { table, keys, hit, action } => json!({
             "step": "table", "table": table.as_str(), "hit": hit.is_some(), "action": action.as_str(),
             "keys": keys.iter().map(|k| json!({
-                "name": k.name.as_str(), "match": format!("{:?}", k.kind).to_lowercase(), "value": k.value.text,
+                "name": k.name.as_str(), "match": format!("{:?}", k.kind).to_lowercase(), "value": k.value.text(),
             })).collect::<Value>(),
             "entry": hit.as_ref().map(|hit| json!({
                 "handle": hit.handle, "priority": hit.priority, "through": hit.through,
@@ -96,7 +96,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
         EventKind::Branch { taken } => json!({ "step": "if", "taken": taken }),
         EventKind::Switch { case } => json!({ "step": "switch", "case": case.map(|case| source(map, case)) }),
         EventKind::Write { place, old, new } => json!({
-            "step": "write", "place": place, "old": old.as_ref().map(|o| o.text.as_str()), "new": new.text,
+            "step": "write", "place": place, "old": old.as_ref().map(|o| o.text()), "new": new.text(),
         }),
         EventKind::Validity { header, valid } => {
             json!({ "step": "validity", "header": header, "valid": valid })
@@ -114,7 +114,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
         EventKind::Log { line } => json!({ "step": "log", "line": line }),
         EventKind::Assert { passed } => json!({ "step": "assert", "passed": passed }),
         EventKind::Digest { name, data } => {
-            json!({ "step": "digest", "name": name.as_str(), "data": data.text })
+            json!({ "step": "digest", "name": name.as_str(), "data": data.text() })
         }
         EventKind::Exit => json!({ "step": "exit" }),
         EventKind::Effect { effect, target } => {
@@ -130,5 +130,5 @@ fn step(kind: &EventKind, map: &SourceMap) -> Value {
 
 /// Names to texts of values.
 pub fn object<'v>(values: impl Iterator<Item = (&'v str, &'v Shown)>) -> Value {
-    Value::Object(values.map(|(name, value)| (name.to_string(), Value::from(value.text.as_str()))).collect())
+    Value::Object(values.map(|(name, value)| (name.to_string(), Value::from(value.text()))).collect())
 }

@@ -124,11 +124,11 @@ impl Node {
 }
 
 fn value(shown: &Shown) -> bm::Value {
-    let (number, width) = match &shown.bits {
+    let (number, width) = match shown.bits() {
         Some(bits) => (bits.to_biguint().to_bytes_be(), bits.width()),
         None => (vec![], 0),
     };
-    bm::Value { text: shown.text.clone(), number, width }
+    bm::Value { text: shown.text().into_owned(), number, width }
 }
 
 fn named(values: &[(ir::Name, Shown)]) -> Vec<bm::NamedValue> {
@@ -172,7 +172,7 @@ fn step(kind: &EventKind, map: &SourceMap) -> Option<bm::trace_event::Event> {
                 parser_name: parser.to_string(),
                 from_state: state.to_string(),
                 to_state: next.to_string(),
-                select_value: join(keys.iter().map(|(_, v)| v.text.clone()).collect()),
+                select_value: join(keys.iter().map(|(_, v)| v.text().into_owned()).collect()),
                 select_expression: join(keys.iter().map(|(at, _)| source(map, *at)).collect()),
                 select_case: case.map(|case| source(map, case)).unwrap_or_default(),
             })

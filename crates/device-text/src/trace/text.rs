@@ -84,7 +84,7 @@ impl Page<'_> {
                     let kind = format!("{:?}", key.kind).to_lowercase();
                     self.line(
                         deep + 1,
-                        &format!("key {} = {} ({kind})", key.name, key.value.text),
+                        &format!("key {} = {} ({kind})", key.name, key.value.text()),
                         Span::NONE,
                     );
                 }
@@ -96,7 +96,7 @@ impl Page<'_> {
                 }
             }
             EventKind::Action { action, args } => {
-                let args: Vec<_> = args.iter().map(|(name, v)| format!("{name} = {}", v.text)).collect();
+                let args: Vec<_> = args.iter().map(|(name, v)| format!("{name} = {}", v.text())).collect();
                 self.line(deep, &format!("action {action}({})", args.join(", ")), Span::NONE);
                 self.depth += 1;
             }
@@ -126,7 +126,7 @@ fn transition_text(map: &SourceMap, next: &str, keys: &[(Span, Shown)], case: Op
     if keys.is_empty() {
         return format!("-> {next}");
     }
-    let keys: Vec<_> = keys.iter().map(|(at, v)| format!("{} = {}", source(map, *at), v.text)).collect();
+    let keys: Vec<_> = keys.iter().map(|(at, v)| format!("{} = {}", source(map, *at), v.text())).collect();
     let case = match case {
         Some(case) => format!("case {}", source(map, case).trim_end_matches(';')),
         None => "no case".to_string(),
@@ -137,7 +137,7 @@ fn transition_text(map: &SourceMap, next: &str, keys: &[(Span, Shown)], case: Op
 /// A step that is one line and changes no indent.
 fn simple_text(kind: &EventKind, map: &SourceMap, span: Span) -> String {
     let fields = |fields: &[(ir::Name, Shown)]| {
-        fields.iter().map(|(name, v)| format!("{name} = {}", v.text)).collect::<Vec<_>>().join(", ")
+        fields.iter().map(|(name, v)| format!("{name} = {}", v.text())).collect::<Vec<_>>().join(", ")
     };
     match kind {
         EventKind::Extract { header, bits, fields: all } => {
@@ -153,10 +153,12 @@ fn simple_text(kind: &EventKind, map: &SourceMap, span: Span) -> String {
         }
         EventKind::Switch { case: None } => "switch: no case".to_string(),
         EventKind::Write { place, old: Some(old), new } if old == new => {
-            format!("{place} = {} (as before)", new.text)
+            format!("{place} = {} (as before)", new.text())
         }
-        EventKind::Write { place, old: Some(old), new } => format!("{place}: {} -> {}", old.text, new.text),
-        EventKind::Write { place, old: None, new } => format!("{place} = {}", new.text),
+        EventKind::Write { place, old: Some(old), new } => {
+            format!("{place}: {} -> {}", old.text(), new.text())
+        }
+        EventKind::Write { place, old: None, new } => format!("{place} = {}", new.text()),
         EventKind::Validity { header, valid } => {
             format!("{header} becomes {}", if *valid { "valid" } else { "invalid" })
         }
@@ -175,7 +177,7 @@ fn simple_text(kind: &EventKind, map: &SourceMap, span: Span) -> String {
         EventKind::Assert { passed } => {
             format!("assertion {}", if *passed { "holds" } else { "fails" })
         }
-        EventKind::Digest { name, data } => format!("digest {name}: {}", data.text),
+        EventKind::Digest { name, data } => format!("digest {name}: {}", data.text()),
         EventKind::Exit => "exit".to_string(),
         EventKind::Effect { effect, target } => format!("{effect} {target}").trim_end().to_string(),
         EventKind::Transmit { port, frame } => format!("sent by port {port}, {} bytes", frame.len()),

@@ -1,10 +1,12 @@
 //! The steps of a packet, as data.
 
+use super::show::hex_text;
 use base_bits::Bits;
 use base_diag::Span;
 use control_writes::Match;
 use dataplane_api::{DropReason, Port};
 use ir::{MatchKind, Name};
+use std::borrow::Cow;
 
 /// Number of a packet in a trace. Every copy, resubmission and recirculation is a separate packet; 0 is none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
@@ -21,13 +23,36 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// A value with its text for a person.
+/// A value for a person. The text of a number is made when it is read: most steps are never shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Shown {
-    /// `0x0a000001`, `true`, `error.NoMatch`, `{a = 0x1, b = 0x2}`, `invalid`
-    pub text: String,
-    /// The number, if it is one.
-    pub bits: Option<Bits>,
+pub enum Shown {
+    /// A number in hexadecimal, with all digits that its width has: `0x0a000001`
+    Number(Bits),
+    /// Any other value: `true`, `error.NoMatch`, `{a = 0x1, b = 0x2}`, `invalid`
+    Named {
+        /// The text.
+        text: String,
+        /// The number, if the value is one.
+        bits: Option<Bits>,
+    },
+}
+
+impl Shown {
+    /// The text.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Shown::Number(bits) => hex_text(bits).into(),
+            Shown::Named { text, .. } => text.into(),
+        }
+    }
+
+    /// The number, if the value is one.
+    pub fn bits(&self) -> Option<&Bits> {
+        match self {
+            Shown::Number(bits) => Some(bits),
+            Shown::Named { bits, .. } => bits.as_ref(),
+        }
+    }
 }
 
 /// One key of a lookup.

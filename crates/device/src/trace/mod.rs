@@ -6,7 +6,6 @@ mod event;
 mod show;
 
 pub use event::{Cause, Event, EventKind, Hit, KeyRead, PacketId, Shown};
-pub(crate) use show::shown_bits;
 pub use show::{differences, hex_text, shown};
 
 use base_diag::Span;

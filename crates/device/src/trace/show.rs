@@ -7,12 +7,12 @@ use ir_value::Value;
 
 /// A value of type `ty` for a person.
 pub fn shown(program: &Program, ty: &Type, value: &Value) -> Shown {
-    Shown { text: typed_text(program, ty, value), bits: value.to_key() }
-}
-
-/// A number.
-pub(crate) fn shown_bits(bits: &Bits) -> Shown {
-    Shown { text: hex_text(bits), bits: Some(bits.clone()) }
+    let has_names =
+        matches!(ty, Type::Named(id) if matches!(program.type_decl(*id).kind, TypeKind::SerEnum { .. }));
+    match value {
+        Value::Bits(bits) | Value::Varbit(bits) if !has_names => Shown::Number(bits.clone()),
+        _ => Shown::Named { text: typed_text(program, ty, value), bits: value.to_key() },
+    }
 }
 
 /// In hexadecimal, with all digits that its width has.

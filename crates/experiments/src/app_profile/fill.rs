@@ -41,7 +41,8 @@ pub fn fill(program: &Arc<Program>, frames: &[Vec<u8>]) -> Result<Filled, Vec<Di
             for event in probe.take_trace() {
                 let EventKind::Table { table, keys, .. } = event.kind else { continue };
                 all += 1;
-                let values: Vec<Option<Bits>> = keys.into_iter().map(|key| key.value.bits).collect();
+                let values: Vec<Option<Bits>> =
+                    keys.into_iter().map(|key| key.value.bits().cloned()).collect();
                 if !seen.insert((table.clone(), format!("{values:?}"))) {
                     hit += 1;
                     continue;

@@ -74,7 +74,7 @@ pub fn flow(keys: &Keys, port: u32, events: &[Event]) -> Vec<Bits> {
     for event in events {
         if let EventKind::Extract { header, fields: of, .. } = &event.kind {
             for (name, shown) in of {
-                fields.insert(format!("{header}.{name}"), shown.bits.clone());
+                fields.insert(format!("{header}.{name}"), shown.bits().cloned());
             }
         }
     }

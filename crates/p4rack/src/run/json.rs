@@ -13,7 +13,7 @@ pub fn step(step: &Step, decode: bool, traced: bool, map: &SourceMap) -> Value {
         "picoseconds": step.at.as_ps(),
         "sent": step.sent.iter().map(|s| sent(s, decode)).collect::<Value>(),
         "dropped": drops(step.dropped.iter().copied()),
-        "digests": step.digests.iter().map(|(n, d)| json!({ "name": n, "data": d.text })).collect::<Value>(),
+        "digests": step.digests.iter().map(|(n, d)| json!({ "name": n, "data": d.text() })).collect::<Value>(),
         "log": step.log,
         "idle": step.idle.iter().map(|i| json!({
             "table": i.table, "key": i.key, "picoseconds": i.at.as_ps(),

@@ -29,7 +29,7 @@ pub fn step(step: &Step, decode: bool) -> String {
 pub fn messages(step: &Step) -> String {
     let mut out = String::new();
     for (name, data) in &step.digests {
-        let _ = writeln!(out, "     digest {name}: {}", data.text);
+        let _ = writeln!(out, "     digest {name}: {}", data.text());
     }
     for line in &step.log {
         let _ = writeln!(out, "     log: {line}");
@@ -45,7 +45,7 @@ fn decoded(sent: &Sent) -> String {
     let mut bits = 0;
     for header in &sent.headers {
         bits += header.bits;
-        let fields: Vec<_> = header.fields.iter().map(|(name, v)| format!("{name} = {}", v.text)).collect();
+        let fields: Vec<_> = header.fields.iter().map(|(name, v)| format!("{name} = {}", v.text())).collect();
         let _ = writeln!(out, "              {}: {}", header.name, fields.join(", "));
     }
     let payload = (sent.frame.len() as u64).saturating_sub(bits.div_ceil(8));

@@ -154,6 +154,19 @@ fn keys_and_sizes_need_an_affinity() {
            |            ^^^^^^^^^^^ write `affinity = "medium"` to pin them
     "#]],
     );
+    // It is misspelt, not missing.
+    check_with(
+        &format!("{DEVICES}{APP}affinity = \"middle\"\nflows = 10\nflow_key = [\"hdr.h.a\"]\n"),
+        expect![[r#"
+        error[P4R0606]: unknown word `middle`
+          --> RACK.toml:23:12
+           |
+        23 | affinity = "middle"
+           |            ^^^^^^^^ not known here
+           |
+           = note: known are `high`, `medium` and `low`
+    "#]],
+    );
 }
 
 #[test]

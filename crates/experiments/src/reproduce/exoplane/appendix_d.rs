@@ -40,7 +40,7 @@ fn problem(apps: u64, flows: u64) -> Result<Problem, Vec<Diagnostic>> {
             flows: shares.map_err(|why| super::gateway::failed(&why.to_string()))?,
             quantum: Quantum::Auto,
             replicas: 1,
-            at_switch: Ok(Place { latency: 330_000, fixed: vec![1], objects: vec![table] }),
+            at_switch: Ok(Place { latency: 330_000, fixed: vec![1], objects: vec![table], stays: false }),
             at_classes: vec![Ok(Place { latency: 5_600_000, ..Place::default() })],
         });
     }

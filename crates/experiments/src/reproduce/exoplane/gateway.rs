@@ -86,7 +86,7 @@ fn app(name: &str, affinity: Affinity, flows: Distribution, objects: Vec<Object>
         flows,
         quantum: Quantum::Auto,
         replicas: 1,
-        at_switch: Ok(Place { latency: LATENCY.0, fixed: vec![0], objects }),
+        at_switch: Ok(Place { latency: LATENCY.0, fixed: vec![0], objects, stays: false }),
         at_classes: vec![Ok(Place { latency: LATENCY.1, ..Place::default() })],
     }
 }
