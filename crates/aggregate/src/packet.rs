@@ -298,12 +298,12 @@ fn read(map: u128, row: u16, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &L
     Some(())
 }
 
-/// Number of the format of pairs: 0 for short tags, 1 for arrays, 3 for whole keys.
+/// Number of the format of pairs: 0 for short tags, 1 for arrays, 4 for whole keys. 3 had one slot for each key, so its indexes meant other places.
 pub fn format(layout: &Layout) -> u8 {
     match layout.tag_bits {
         Layout::NO_TAG => 1,
         Layout::SHORT_TAG => 0,
-        _ => 3,
+        _ => 4,
     }
 }
 

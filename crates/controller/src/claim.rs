@@ -9,6 +9,7 @@
 //! | read that has begun | use | | | | |
 //! | repair, audit | use | | | alone | |
 //! | look at edges | use | | | use | |
+//! | targets may be used again | use | | | use the sender, targets alone | |
 //!
 //! A read begins when it has the values of data planes. It then runs in slices, and a write first makes it read the entities that the write changes
 //! ([`State::make_way`](crate::state::State::make_way)).

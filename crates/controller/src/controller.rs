@@ -528,21 +528,26 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// Has the senders of edges with spares read, and targets that have failed compared, when that is due.
     fn watch(&mut self, now: Time) {
-        let (senders, suspects) = {
+        let (senders, returning, suspects) = {
             let mut state = self.shared.state();
             let look = state.timing.look;
             let suspects = state.edges.take_suspects(now);
             match state.edges.deadline() {
                 Some(due) if due <= now => {
                     state.edges.look(now, look);
-                    (state.edges.senders(), suspects)
+                    (state.edges.senders(), state.edges.returning(now), suspects)
                 }
-                _ => (BTreeSet::new(), suspects),
+                _ => (BTreeSet::new(), BTreeMap::new(), suspects),
             }
         };
         for device in senders {
             if !self.waiting.iter().any(|next| matches!(next.work, Work::Watch(known) if known == device)) {
                 self.wait(None, Work::Watch(device));
+            }
+        }
+        for (device, _) in returning {
+            if !self.waiting.iter().any(|next| matches!(next.work, Work::LetBack(known) if known == device)) {
+                self.wait(None, Work::LetBack(device));
             }
         }
         suspects.into_iter().for_each(|device| self.wait(None, Work::Audit(device)));

@@ -215,7 +215,7 @@ impl Edges {
         self.compared.remove(&device);
         for Watched { edge, keeper, .. } in &mut self.all {
             if let (Some(keeper), Some(target)) = (keeper, edge.target(device)) {
-                keeper.state_is_right(target, micros(now.since(Time::ZERO)));
+                keeper.state_is_right(target, micros_of(now));
             }
         }
     }
@@ -266,21 +266,47 @@ impl Edges {
                 continue;
             }
             generations.read(generation);
-            *used = Targets(cell(of.used).unwrap_or(0));
             let allowed = Allowed { forgiven: Targets(forgiven), barred: Targets(barred) };
             let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.limits.hold_down), allowed);
             let keeper = keeper.get_or_insert_with(adopt);
+            if keeper.to_write().is_none() {
+                *used = Targets(cell(of.used).unwrap_or(0));
+            }
             keeper.read(Targets(failed));
             self.suspects.extend(keeper.out().filter_map(|target| edge.device(target)));
         }
     }
 
-    /// The updates that a sender needs now; none if its registers have the desired values.
-    pub(crate) fn changes(&mut self, sender: usize, now: Time) -> (Vec<Update>, Written) {
-        let (mut updates, mut written) = (vec![], vec![]);
-        for (at, Watched { edge, keeper, .. }) in self.all.iter_mut().enumerate() {
+    /// The senders that may use a target again now, with all targets of these edges.
+    pub(crate) fn returning(&self, now: Time) -> BTreeMap<usize, BTreeSet<usize>> {
+        let mut found: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for Watched { edge, keeper, .. } in &self.all {
+            if keeper.as_ref().and_then(Keeper::next_release).is_some_and(|due| due <= micros_of(now)) {
+                found.entry(edge.sender).or_default().extend(&edge.targets);
+            }
+        }
+        found
+    }
+
+    /// A sender may use targets again whose hold-down has passed: the next [`changes`](Edges::changes) let it. A write that reaches a target
+    /// before another one is ordered by the target in use, so none may be under way. Those that writes then take to be in use stand before all others that are.
+    pub(crate) fn let_back(&mut self, sender: usize, now: Time) {
+        for Watched { edge, keeper, used, .. } in &mut self.all {
             let Some(keeper) = keeper.as_mut().filter(|_| edge.sender == sender) else { continue };
-            keeper.release(micros(now.since(Time::ZERO)));
+            let was_usable = |keeper: &Keeper, target| keeper.kept(target) == Some(Kept::Usable);
+            let out: Vec<Target> =
+                edge.numbered().map(|(target, _)| target).filter(|target| !was_usable(keeper, *target)).collect();
+            keeper.release(micros_of(now));
+            let back = out.into_iter().filter(|target| was_usable(keeper, *target));
+            *used = back.fold(*used, Targets::with).preferred();
+        }
+    }
+
+    /// The updates that a sender needs now; none if its registers have the desired values.
+    pub(crate) fn changes(&self, sender: usize) -> (Vec<Update>, Written) {
+        let (mut updates, mut written) = (vec![], vec![]);
+        for (at, Watched { edge, keeper, .. }) in self.all.iter().enumerate() {
+            let Some(keeper) = keeper.as_ref().filter(|_| edge.sender == sender) else { continue };
             if let Some(allowed) = keeper.to_write() {
                 updates.extend(edge.allow(allowed));
                 written.push((at, allowed));
@@ -338,6 +364,10 @@ fn cells(found: &[Entity]) -> BTreeMap<(u32, i64), u32> {
 /// True if the sender does not use the target, and will not before its state is right.
 fn is_unused(keeper: &Keeper, target: Target) -> bool {
     matches!(keeper.kept(target), Some(Kept::Out | Kept::Held)) && keeper.to_write().is_none()
+}
+
+fn micros_of(now: Time) -> u64 {
+    micros(now.since(Time::ZERO))
 }
 
 fn micros(time: Duration) -> u64 {

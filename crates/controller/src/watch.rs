@@ -11,13 +11,34 @@ pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
     }
     let queries = shared.state().edges.queries(sender);
     let Answer::Found(found) = shared.ask(sender, Ask::Read(queries)).await else { return };
-    let (updates, written) = {
+    shared.state().edges.read(sender, &found);
+    allow(shared, sender).await;
+}
+
+/// Lets a sender use targets again. The task is the only user of all targets of these edges.
+pub(crate) async fn let_back<P: Planner>(shared: &Shared<P>, sender: usize) {
+    if shared.state().stale.contains(sender) {
+        return;
+    }
+    {
         let mut state = shared.state();
         let now = state.now;
-        state.edges.read(sender, &found);
-        state.edges.changes(sender, now)
-    };
-    if !updates.is_empty() && shared.ask(sender, Ask::Write(updates)).await == Answer::Done {
+        state.edges.let_back(sender, now);
+    }
+    let attempt = async || if allow(shared, sender).await { Ok(()) } else { Err(()) };
+    // Otherwise the next look writes it.
+    let _ = shared.insist(attempt).await;
+}
+
+/// Writes the targets that a sender may use. False if the sender does not answer.
+async fn allow<P: Planner>(shared: &Shared<P>, sender: usize) -> bool {
+    let (updates, written) = shared.state().edges.changes(sender);
+    if updates.is_empty() {
+        return true;
+    }
+    let is_done = shared.ask(sender, Ask::Write(updates)).await == Answer::Done;
+    if is_done {
         shared.state().edges.wrote(written);
     }
+    is_done
 }

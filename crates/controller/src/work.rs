@@ -1,7 +1,7 @@
 //! Tasks: the calls of the northbound side, and the controller's own work.
 
 use crate::call::{Call, Output, Reply, Ticket};
-use crate::claim::Claim;
+use crate::claim::{Claim, Mode, Resource};
 use crate::desired::Plans;
 use crate::part::{Planner, Rollout};
 use crate::state::State;
@@ -24,6 +24,8 @@ pub(crate) enum Work {
     Audit(usize),
     /// Reads the edges with spares of a device.
     Watch(usize),
+    /// Lets a device use targets of its edges again.
+    LetBack(usize),
 }
 
 impl Work {
@@ -32,6 +34,12 @@ impl Work {
         let call = match self {
             Work::Repair(device) | Work::Audit(device) => return Claim::device(*device),
             Work::Watch(device) => return Claim::user(*device),
+            Work::LetBack(device) => {
+                let targets = state.edges.returning(state.now).remove(device).unwrap_or_default();
+                let mut claim = Claim::user(*device);
+                targets.into_iter().for_each(|target| claim.add(Resource::Device(target), Mode::Alone));
+                return claim;
+            }
             Work::Call(call) => call,
         };
         let is_saved = state.server.is_saved();
@@ -107,6 +115,10 @@ impl Work {
                 }
                 Work::Watch(device) => {
                     watch::watch(&shared, device).await;
+                    Reply::Done(Ok(()))
+                }
+                Work::LetBack(device) => {
+                    watch::let_back(&shared, device).await;
                     Reply::Done(Ok(()))
                 }
                 Work::Repair(device) => {

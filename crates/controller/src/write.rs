@@ -23,7 +23,7 @@ use p4runtime_server::{Outcomes, SLICE, Server, Status};
 use p4runtime_store::{Change, Fault};
 use state_journal::Notes;
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -413,11 +413,13 @@ async fn roll_back<P: Planner>(
     let mut outcomes = Outcomes::default();
     let (mut guilty, mut cause) = (0, None);
     let mut asks = Spread::new();
-    let mut unknown = vec![];
+    // The step in which each device was asked.
+    let mut unknown: Vec<(usize, usize)> = vec![];
+    let mut steps = BTreeMap::new();
     for (step, device, answer) in answers.iter().filter(|(.., answer)| *answer != Answer::Done) {
         // A refusal has changed nothing on its device; without an answer, the device may or may not have executed the write.
         if is_unknown(answer) {
-            unknown.push(*device);
+            unknown.push((*step, *device));
         }
         if cause.is_none() {
             guilty = batch.steps.place(*step, *device, first_error(answer)).unwrap_or(0);
@@ -428,7 +430,8 @@ async fn roll_back<P: Planner>(
     for (step, device, _) in answers.iter().rev().filter(|(.., answer)| *answer == Answer::Done) {
         let back = batch.steps.take_back(*step, *device);
         // A device that was left out has nothing to undo, and is not to be asked: it does not answer.
-        if !back.is_empty() && !unknown.contains(device) {
+        if !back.is_empty() && !unknown.iter().any(|(_, known)| known == device) {
+            steps.entry(*device).or_insert(*step);
             asks.entry(*device).or_default().extend(back.into_iter().rev());
         }
     }
@@ -439,8 +442,11 @@ async fn roll_back<P: Planner>(
     }
     let asks = asks.into_iter().map(|(device, updates)| (device, Ask::Write(updates)));
     let undone = shared.ask_all(asks.collect()).await;
-    unknown
-        .extend(undone.into_iter().filter(|(_, answer)| *answer != Answer::Done).map(|(device, _)| device));
+    let failed = undone.into_iter().filter(|(_, answer)| *answer != Answer::Done);
+    unknown.extend(failed.map(|(device, _)| (steps[&device], device)));
+    // In the order of the write: a device in use after those that packets come to if it is left, as it is when it is repaired.
+    unknown.sort();
+    let unknown: Vec<usize> = unknown.into_iter().map(|(_, device)| device).collect();
     let mut cause = cause.unwrap_or_else(|| refusal("?", &Answer::Lost));
     for device in &unknown {
         let why = "it is not known whether the device has executed the write";

@@ -59,7 +59,10 @@ fn uses(edges: &mut Edges, registers: [u32; 5]) {
 
 /// The updates of `forgiven` and `barred` that are written to the sender now.
 fn written(edges: &mut Edges, now: Time) -> Vec<Update> {
-    let (updates, written) = edges.changes(0, now);
+    if edges.returning(now).contains_key(&0) {
+        edges.let_back(0, now);
+    }
+    let (updates, written) = edges.changes(0);
     edges.wrote(written);
     updates
 }
@@ -200,6 +203,26 @@ fn the_switch_comes_first_and_devices_in_use_last() {
     uses(&mut edges, [1, 0, 0, 2, 2]);
     assert_eq!(all(&edges), [0, 1, 2]);
     assert_eq!(all(&Edges::default()), [0, 0, 0], "without edges all at once");
+}
+
+/// A look that was asked for before that says nothing about who is in use now.
+#[test]
+fn a_target_that_is_let_back_counts_as_in_use() {
+    let mut edges = edges();
+    uses(&mut edges, [1, 0, 0, 2, 2]);
+    edges.is_right(1, at(0));
+    let phases = |edges: &Edges| [1, 2].map(|device| edges.phase(device, None));
+    assert!(edges.returning(at(9_999)).is_empty() && edges.changes(0).0.is_empty());
+    assert_eq!(edges.returning(at(10_000)), [(0, [1, 2].into())].into());
+    assert_eq!(phases(&edges), [1, 2]);
+    edges.let_back(0, at(10_000));
+    assert_eq!(phases(&edges), [2, 1]);
+    uses(&mut edges, [1, 0, 0, 2, 2]);
+    assert_eq!(phases(&edges), [2, 1]);
+    let (_, written) = edges.changes(0);
+    edges.wrote(written);
+    uses(&mut edges, [1, 1, 0, 2, 1]);
+    assert!(phases(&edges) == [2, 1] && edges.returning(at(20_000)).is_empty());
 }
 
 /// Each of the two devices is in use at one of the edges: only the edge that leads to an entry says in which order they get it.
