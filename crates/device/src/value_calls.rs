@@ -35,7 +35,7 @@ impl State {
     pub fn call_packed(
         &mut self,
         program: &Program,
-        callee: ValueCallee,
+        callee: &ValueCallee,
         inputs: &[u8],
         outputs: &mut [u8],
         now: Time,
@@ -46,7 +46,7 @@ impl State {
         // Nobody takes notes and the time is the packet's: instances need none of what `callee` does for them.
         if let ValueCallee::Method(id, method) = callee
             && let Some(Object::Value(object)) = self.objects.get_mut(id.index())
-            && let Some(method) = object.methods.get(method as usize).copied()
+            && let Some(method) = object.methods.get(*method as usize).copied()
         {
             let now = if method.effect == CallEffect::Pure { Time::ZERO } else { now };
             return object.call_packed(method, inputs, outputs, &self.tables, now);
@@ -59,12 +59,12 @@ impl State {
     fn call_function_packed(
         &mut self,
         program: &Program,
-        callee: ValueCallee,
+        callee: &ValueCallee,
         inputs: &[u8],
         outputs: &mut [u8],
         now: Time,
     ) -> bool {
-        let Ok((object, method, tables, now)) = self.callee(program, callee, now) else { return false };
+        let Ok((object, method, tables, now)) = self.callee(program, *callee, now) else { return false };
         object.call_packed(method, inputs, outputs, tables, now)
     }
 

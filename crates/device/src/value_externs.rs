@@ -246,7 +246,7 @@ pub(crate) fn functions(program: &Program, registry: &Registry) -> Vec<Option<Va
     let made = |function: &ir::ExternFunction| {
         let offer = registry.value(function.value_extern()?.as_str()?)?;
         let object = (offer.make)(&[]).ok()?;
-        let methods = vec![ValueMethod { number: 0, effect: CallEffect::Pure }];
+        let methods = smallvec::smallvec![ValueMethod { number: 0, effect: CallEffect::Pure }];
         Some(ValueObject { object, methods, mirrored: vec![], changes: 0 })
     };
     program.extern_functions.iter().map(made).collect()

@@ -697,7 +697,7 @@ impl Job<'_, '_> {
             return shared.call_packed(*method, inputs, outputs, now);
         }
         let core = self.access.core();
-        if !core.state.call_packed(&core.program, call.callee, inputs, outputs, now) {
+        if !core.state.call_packed(&core.program, &call.callee, inputs, outputs, now) {
             call_unpacked(core, call, inputs, outputs, now);
         }
     }

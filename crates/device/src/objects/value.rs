@@ -6,12 +6,13 @@ use base_time::Time;
 use dataplane_api::{ExternError, Mirrored, Mirrors, ValueExtern};
 use ir::{CallEffect, ControlId, ExternFunctionId, InstanceId, Name, Program, Signature, TableId};
 use ir_value::numbers;
+use smallvec::SmallVec;
 
 /// A value extern with its declaration in the program.
 pub(crate) struct ValueObject {
     pub(crate) object: Box<dyn ValueExtern>,
-    /// For each method of the declaration; a function has one.
-    pub(crate) methods: Vec<ValueMethod>,
+    /// For each method of the declaration; a function has one. In place, since a call waits for each pointer that it follows.
+    pub(crate) methods: SmallVec<[ValueMethod; 1]>,
     /// Tables that it may look up, by their control-plane names.
     pub(crate) mirrored: Vec<(Name, ControlId, TableId)>,
     /// Number of calls, timers and writes of which the device knows.
@@ -93,7 +94,7 @@ impl ValueObject {
         tables: &Tables,
         now: Time,
     ) {
-        let widths: smallvec::SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
+        let widths: SmallVec<[u32; 8]> = outputs.iter().map(Bits::width).collect();
         let seen = Seen { tables, mirrored: &self.mirrored };
         self.changes += 1;
         self.object.call_with(method.number, inputs, outputs, &seen, now);
