@@ -294,8 +294,11 @@ impl Edges {
         for Watched { edge, keeper, used, .. } in &mut self.all {
             let Some(keeper) = keeper.as_mut().filter(|_| edge.sender == sender) else { continue };
             let was_usable = |keeper: &Keeper, target| keeper.kept(target) == Some(Kept::Usable);
-            let out: Vec<Target> =
-                edge.numbered().map(|(target, _)| target).filter(|target| !was_usable(keeper, *target)).collect();
+            let out: Vec<Target> = edge
+                .numbered()
+                .map(|(target, _)| target)
+                .filter(|target| !was_usable(keeper, *target))
+                .collect();
             keeper.release(micros_of(now));
             let back = out.into_iter().filter(|target| was_usable(keeper, *target));
             *used = back.fold(*used, Targets::with).preferred();
