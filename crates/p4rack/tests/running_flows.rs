@@ -276,6 +276,9 @@ pub(crate) fn change(
     }
 }
 
+/// Changes of a request, each with the kind of its update.
+pub(crate) type Changes = Vec<(Write<Name>, Type)>;
+
 /// The changes of a request, which `after` does: of an entry or a default entry, or of several.
 pub(crate) fn changes(
     program: &Program,
@@ -283,7 +286,7 @@ pub(crate) fn changes(
     after: &mut Switch,
     number: i64,
     rng: &mut Rng,
-) -> Vec<(Write<Name>, Type)> {
+) -> Changes {
     let count = if rng.chance(1, 3) { 2 + rng.below(4) as i64 } else { 1 };
     let (mut there, mut all) = (there.to_vec(), vec![]);
     for at in 0..count {
@@ -402,7 +405,7 @@ fn trial<C: Channel>(
     let mut outcome = Outcome::default();
     let mut moves = vec![];
     // The write under way: its ticket, what it does, and what there is after it.
-    let mut writing: Option<(Ticket, Vec<(Write<Name>, Type)>)> = None;
+    let mut writing: Option<(Ticket, Changes)> = None;
     // Frames that came while all frames waited.
     let mut waiting: Vec<(u32, Vec<u8>)> = vec![];
     for step in 0..600i64 {
