@@ -545,7 +545,7 @@ impl<P: Planner + 'static> Controller<P> {
                 self.wait(None, Work::Watch(device));
             }
         }
-        for (device, _) in returning {
+        for device in returning.into_keys() {
             if !self.waiting.iter().any(|next| matches!(next.work, Work::LetBack(known) if known == device)) {
                 self.wait(None, Work::LetBack(device));
             }
