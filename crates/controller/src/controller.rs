@@ -540,17 +540,16 @@ impl<P: Planner + 'static> Controller<P> {
                 _ => (BTreeSet::new(), BTreeMap::new(), suspects),
             }
         };
-        for device in senders {
-            if !self.waiting.iter().any(|next| matches!(next.work, Work::Watch(known) if known == device)) {
-                self.wait(None, Work::Watch(device));
-            }
-        }
-        for device in returning.into_keys() {
-            if !self.waiting.iter().any(|next| matches!(next.work, Work::LetBack(known) if known == device)) {
-                self.wait(None, Work::LetBack(device));
-            }
-        }
+        senders.into_iter().for_each(|device| self.wait_once(Work::Watch(device)));
+        returning.into_keys().for_each(|device| self.wait_once(Work::LetBack(device)));
         suspects.into_iter().for_each(|device| self.wait(None, Work::Audit(device)));
+    }
+
+    /// Queues work of the controller's own, unless it waits already.
+    fn wait_once(&mut self, work: Work) {
+        if !self.waiting.iter().any(|next| next.work.is_same(&work)) {
+            self.wait(None, work);
+        }
     }
 
     /// Starts repairs of stale devices, unless one is in progress.
@@ -566,9 +565,7 @@ impl<P: Planner + 'static> Controller<P> {
         };
         for device in stale {
             self.again = Some(now + AGAIN);
-            if !self.waiting.iter().any(|next| matches!(next.work, Work::Repair(known) if known == device)) {
-                self.wait(None, Work::Repair(device));
-            }
+            self.wait_once(Work::Repair(device));
         }
     }
 

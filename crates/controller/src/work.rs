@@ -29,6 +29,17 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// True for the same work of the controller's own at the same device.
+    pub(crate) fn is_same(&self, other: &Work) -> bool {
+        match (self, other) {
+            (Work::Repair(one), Work::Repair(other))
+            | (Work::Audit(one), Work::Audit(other))
+            | (Work::Watch(one), Work::Watch(other))
+            | (Work::LetBack(one), Work::LetBack(other)) => one == other,
+            _ => false,
+        }
+    }
+
     /// Everything that it touches. Before it can be asked, no task that touches the whole rack may be left.
     pub(crate) fn claim<P: Planner>(&self, state: &mut State<P>) -> Claim {
         let call = match self {

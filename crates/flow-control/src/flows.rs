@@ -231,13 +231,7 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
 
     /// A write that belongs to no new flow. `None` if too many are in progress.
     pub fn write(&mut self, write: Write<K>, tables: &mut impl FullTables<F, K>) -> Option<WriteId> {
-        if !self.has_room_for(1) {
-            return None;
-        }
-        let id = self.number();
-        self.moves.write(id, write, tables);
-        self.collect(tables);
-        Some(id)
+        self.begin_write(tables, |moves, id, tables| moves.write(id, write, tables))
     }
 
     /// Writes that are done together, so that no packet sees a part: see [`Moves::write_together`]. `None` if too many are in progress.
@@ -246,11 +240,19 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         writes: Vec<Write<K>>,
         tables: &mut impl FullTables<F, K>,
     ) -> Option<WriteId> {
+        self.begin_write(tables, |moves, id, tables| moves.write_together(id, writes, tables))
+    }
+
+    fn begin_write<T: FullTables<F, K>>(
+        &mut self,
+        tables: &mut T,
+        begin: impl FnOnce(&mut Moves<F, K>, WriteId, &mut T),
+    ) -> Option<WriteId> {
         if !self.has_room_for(1) {
             return None;
         }
         let id = self.number();
-        self.moves.write_together(id, writes, tables);
+        begin(&mut self.moves, id, tables);
         self.collect(tables);
         Some(id)
     }
