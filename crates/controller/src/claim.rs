@@ -3,7 +3,8 @@
 //! | call | rack | contents | a thing | a device | the gate |
 //! |---|---|---|---|---|---|
 //! | configuration, steer, start, adopt | alone | | | | |
-//! | write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
+//! | write of an entry that one device holds | use | use | use, the entry alone | use | |
+//! | other write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
 //! | read of named things, until it has begun | use | | read | use, where a data plane is asked | |
 //! | read of all of a kind, until it has begun; trace | use | read | | use | |
 //! | read that has begun | use | | | | |
@@ -16,12 +17,16 @@
 //!
 //! A *thing* has an id in the P4Info: a table with its direct resources, an action profile, a counter. A table that
 //! takes its actions from a profile writes both, since the profile counts its uses by the table.
+//!
+//! One device executes writes in the order in which it gets them, and each at one time for its packets. So writes of different entries
+//! need not wait for each other's round trip. If several devices have the table, packets must not see two writes in different orders.
 
 use crate::part::Rollout;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
 use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind};
 use p4runtime_store::Catalog;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Resources that a call may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,6 +39,8 @@ pub(crate) enum Resource {
     Device(usize),
     /// All entries of a table, or all cells of an object.
     Thing(u32),
+    /// An entry of a table, by a hash of its key: entries with the same hash wait for each other, too.
+    Entry(u32, u64),
     /// Multicast groups and clone sessions.
     Replication,
     /// Whether the origin admits frames.
@@ -83,6 +90,25 @@ impl Claim {
         let devices = rollout.into_iter().flat_map(|rollout| rollout.parts().map(|(device, _)| device));
         devices.for_each(|device| claim.add(Resource::Device(device), Mode::Use));
         claim
+    }
+
+    /// Resources of a write of one entry of a table that one device has; `None` for other writes.
+    pub(crate) fn entry(request: &WriteRequest, catalog: &Catalog, rollout: &Rollout) -> Option<Claim> {
+        let [update] = request.updates.as_slice() else { return None };
+        let entity = update.entity.as_ref()?;
+        let Some(Kind::TableEntry(entry)) = &entity.entity else { return None };
+        let has_profile = catalog.table(entry.table_id).ok()?.implementation_id != 0;
+        if has_profile || request.atomicity() == Atomicity::DataplaneAtomic {
+            return None;
+        }
+        let [device] = rollout.holders(entity)[..] else { return None };
+        let mut hash = DefaultHasher::new();
+        catalog.entry_key(entry).ok()?.hash(&mut hash);
+        let mut claim = Claim::user(device);
+        claim.add(Resource::Contents, Mode::Use);
+        claim.add(Resource::Thing(entry.table_id), Mode::Use);
+        claim.add(Resource::Entry(entry.table_id, hash.finish()), Mode::Alone);
+        Some(claim)
     }
 
     /// Resources of a write. `rollout` is the running rollout; `None` if devices are not written to.

@@ -474,7 +474,7 @@ impl<P: Planner + 'static> Controller<P> {
 
     /// Begins tasks whose resources are free. True if there were any.
     fn begin_some(&mut self) -> bool {
-        if !std::mem::take(&mut self.may_begin) {
+        if !std::mem::take(&mut self.may_begin) || self.waiting.is_empty() {
             return false;
         }
         let mut before = self.shared.state().schedule.taken();

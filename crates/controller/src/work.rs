@@ -58,9 +58,13 @@ impl Work {
         // Writes to a saved program go to no device yet.
         let asked = rollout.as_deref().filter(|_| !is_saved);
         match call {
-            Call::Write(request) | Call::Operate(request) => {
-                Claim::write(request, state.server.store().map(Store::catalog), asked)
+            Call::Write(request) => {
+                let catalog = state.server.store().map(Store::catalog);
+                let entry = catalog.zip(asked).and_then(|(of, rollout)| Claim::entry(request, of, rollout));
+                entry.unwrap_or_else(|| Claim::write(request, catalog, asked))
             }
+            // Flows that move write several entries of a table in an order of their own.
+            Call::Operate(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
             // It takes long to find the entities of many queries.
             Call::Read(request) if request.entities.len() > SLICE => Claim::look(asked),
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),

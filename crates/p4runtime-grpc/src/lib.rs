@@ -21,6 +21,7 @@
 
 mod admission;
 mod answers;
+mod asks;
 mod budget;
 mod codec;
 mod command;

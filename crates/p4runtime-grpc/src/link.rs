@@ -1,11 +1,12 @@
 //! The link from a rack's controller to an agent in another process: P4Runtime, as its primary controller, and p4rack's
 //! own service for the rest.
 //!
-//! Requests are sent one after the other. If an answer does not arrive, the outcome is unknown: the connection is
-//! closed, and the next one uses a higher election id, so that requests still in flight are refused. A controller that
-//! was started later has higher ids too: it takes over. When no controller is the agent's primary any more, a waiting
-//! controller connects with an id above the highest that the agent has seen.
+//! Requests are sent one after the other; short writes that wait go in one request ([`asks`](crate::asks)). If an answer does
+//! not arrive, the outcome is unknown: the connection is closed, and the next one uses a higher election id, so that requests
+//! still in flight are refused. A controller that was started later has higher ids too: it takes over. When no controller is
+//! the agent's primary any more, a waiting controller connects with an id above the highest that the agent has seen.
 
+use crate::asks::{Asks, Numbered, Writes, answers};
 use crate::command::{Command, Front};
 use crate::generated::p4_runtime_client::P4RuntimeClient;
 use crate::generated_rack::rack_client::RackClient;
@@ -58,11 +59,11 @@ const PONG: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The controller's end.
-pub struct Link(mpsc::Sender<(Option<AskId>, Ask)>);
+pub struct Link(mpsc::Sender<Numbered>);
 
 /// The agent's end.
 pub struct LinkEnd {
-    asks: mpsc::Receiver<(Option<AskId>, Ask)>,
+    asks: Asks,
     place: Place,
     endpoint: Endpoint,
 }
@@ -75,7 +76,7 @@ pub fn link(place: Place, tls: Option<&ClientTls>) -> Result<(Link, LinkEnd), Se
         endpoint.http2_keep_alive_interval(PING).keep_alive_timeout(PONG).keep_alive_while_idle(true);
     // An agent's errors for the updates of a batch are in headers.
     let endpoint = endpoint.http2_max_header_list_size(MOST_HEADERS);
-    Ok((Link(asks), LinkEnd { asks: asked, place, endpoint }))
+    Ok((Link(asks), LinkEnd { asks: Asks::new(asked), place, endpoint }))
 }
 
 impl Link {
@@ -114,6 +115,10 @@ impl Shut {
         Shut::Broken(why.into())
     }
 
+    fn late() -> Shut {
+        Shut::broken("the agent did not answer in time")
+    }
+
     fn why(&self) -> &str {
         match self {
             Shut::Broken(why) => why,
@@ -142,7 +147,7 @@ impl LinkEnd {
                 loop {
                     tokio::select! {
                         opened = &mut opening => break opened,
-                        ask = asks.recv() => match ask {
+                        ask = asks.next() => match ask {
                             Some((id, _)) => refuse(&front, &place, id, last.as_ref()).await,
                             None => return,
                         },
@@ -179,7 +184,7 @@ impl LinkEnd {
             loop {
                 tokio::select! {
                     () = &mut pause => break,
-                    ask = asks.recv() => match ask {
+                    ask = asks.next() => match ask {
                         Some((id, _)) => refuse(&front, &place, id, last.as_ref()).await,
                         None => return,
                     },
@@ -256,21 +261,16 @@ impl Connection {
     }
 
     /// Passes asks and answers until the connection ends. Returns the reason, or `None` if the controller is gone.
-    async fn serve(
-        mut self,
-        asks: &mut mpsc::Receiver<(Option<AskId>, Ask)>,
-        place: &Place,
-        front: &Front,
-    ) -> Option<Shut> {
+    async fn serve(mut self, asks: &mut Asks, place: &Place, front: &Front) -> Option<Shut> {
         let mut look = tokio::time::interval(PAUSE);
         loop {
             tokio::select! {
-                ask = asks.recv() => {
+                ask = asks.next() => {
                     let (id, ask) = match ask? {
                         // It has no answer that is waited for.
                         (_, Ask::Merge(frame)) => {
                             let Ok(said) = tokio::time::timeout(LONGEST, self.merge(frame)).await else {
-                                return Some(Shut::broken("the agent did not answer in time"));
+                                return Some(Shut::late());
                             };
                             if let Some(said) = said {
                                 front.heard(place.device, Heard::Pushed(said)).await;
@@ -280,10 +280,23 @@ impl Connection {
                         (_, Ask::Sample { every, uncounted }) => {
                             let asked = self.sample(every, uncounted);
                             let Ok(sampled) = tokio::time::timeout(LONGEST, asked).await else {
-                                return Some(Shut::broken("the agent did not answer in time"));
+                                return Some(Shut::late());
                             };
                             if let Some(sampled) = sampled {
                                 front.heard(place.device, Heard::Sampled(sampled)).await;
+                            }
+                            continue;
+                        }
+                        (id, Ask::Write(updates)) => {
+                            let mut is_lost = false;
+                            for (id, answer) in self.write_each(asks.with_others((id, updates))).await {
+                                is_lost |= answer == Answer::Lost;
+                                if let Some(id) = id {
+                                    front.heard(place.device, Heard::Answer(id, answer)).await;
+                                }
+                            }
+                            if is_lost {
+                                return Some(Shut::late());
                             }
                             continue;
                         }
@@ -303,7 +316,7 @@ impl Connection {
                         front.heard(place.device, Heard::Answer(id, answer)).await;
                     }
                     if is_lost {
-                        return Some(Shut::broken("the agent did not answer in time"));
+                        return Some(Shut::late());
                     }
                 }
                 response = self.responses.message() => match response {
@@ -344,21 +357,20 @@ impl Connection {
     async fn ask(&mut self, ask: Ask, place: &Place) -> Option<Answer> {
         let done = match ask {
             Ask::Save(config) => self.set_config(Action::VerifyAndSave, Some(config)).await,
-            Ask::Load(updates) => self.write(updates).await,
+            Ask::Load(updates) => self.write(updates, Atomicity::RollbackOnError).await,
             Ask::Commit(updates) => {
-                let written = if updates.is_empty() { Ok(()) } else { self.write(updates).await };
+                let written = match updates.is_empty() {
+                    true => Ok(()),
+                    false => self.write(updates, Atomicity::RollbackOnError).await,
+                };
                 match written {
                     Ok(()) => self.set_config(Action::Commit, None).await,
                     refused => refused,
                 }
             }
-            Ask::Write(updates) => match self.forget_saved().await {
-                Ok(()) => self.write(updates).await,
-                refused => refused,
-            },
             Ask::Read(entities) => return Some(self.read(entities).await.unwrap_or_else(|error| error)),
             Ask::Holdings(kinds) => return Some(self.holdings(kinds).await.unwrap_or_else(|error| error)),
-            Ask::Merge(_) | Ask::Sample { .. } => return None,
+            Ask::Write(_) | Ask::Merge(_) | Ask::Sample { .. } => return None,
             Ask::PacketOut(packet) => return self.send_update(Asked::Packet(packet)).await,
             Ask::DigestAck(ack) => return self.send_update(Asked::DigestAck(ack)).await,
             Ask::Hold(lease) => {
@@ -416,11 +428,45 @@ impl Connection {
         done.map(drop).map_err(|error| refusal(&error))
     }
 
-    async fn write(&mut self, updates: Vec<Update>) -> Result<(), Answer> {
+    /// Carries out writes, short ones in one message. If the agent refuses the message as a whole, for instance because it is too
+    /// large, each write is sent alone. Once one is lost, so are those after it.
+    async fn write_each(&mut self, writes: Writes) -> Vec<(Option<AskId>, Answer)> {
+        let (ids, writes): (Vec<_>, Vec<_>) = writes.into_iter().unzip();
+        if writes.len() > 1 {
+            let together = self.write_in_time(writes.concat(), Atomicity::ContinueOnError).await;
+            if let Some(answers) = answers(together, writes.len()) {
+                return ids.into_iter().zip(answers).collect();
+            }
+        }
+        let mut answered = vec![];
+        for (id, updates) in ids.into_iter().zip(writes) {
+            let answer = match answered.last() {
+                Some((_, Answer::Lost)) => Answer::Lost,
+                _ => self.write_in_time(updates, Atomicity::RollbackOnError).await,
+            };
+            answered.push((id, answer));
+        }
+        answered
+    }
+
+    async fn write_in_time(&mut self, updates: Vec<Update>, atomicity: Atomicity) -> Answer {
+        match tokio::time::timeout(LONGEST, self.write_running(updates, atomicity)).await {
+            Ok(written) => written.map_or_else(|answer| answer, |()| Answer::Done),
+            Err(_) => Answer::Lost,
+        }
+    }
+
+    /// Writes to the running program.
+    async fn write_running(&mut self, updates: Vec<Update>, atomicity: Atomicity) -> Result<(), Answer> {
+        self.forget_saved().await?;
+        self.write(updates, atomicity).await
+    }
+
+    async fn write(&mut self, updates: Vec<Update>, atomicity: Atomicity) -> Result<(), Answer> {
         let request = WriteRequest {
             election_id: Some(self.election),
             updates,
-            atomicity: Atomicity::RollbackOnError as i32,
+            atomicity: atomicity as i32,
             ..Default::default()
         };
         self.p4runtime.write(request).await.map(drop).map_err(|error| refusal(&error))

@@ -187,6 +187,7 @@ fn cut(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asks::MOST;
 
     /// Size as HTTP/2 counts header lists: names, values, and 32 bytes for each.
     fn trailers(status: &tonic::Status) -> usize {
@@ -231,6 +232,15 @@ mod tests {
         let answer = status(&small);
         assert_eq!(details(&answer), small.details);
         assert_eq!(answer.message(), small.message);
+    }
+
+    /// The outcome of each short write of a message to an agent has to be known.
+    #[test]
+    fn short_writes_that_go_together_are_all_reported() {
+        let long = "the table is full, and nothing of it can be removed; ".repeat(90);
+        let all: Vec<usize> = (0..MOST).collect();
+        let answer = details(&status(&batch(MOST, &all, &long)));
+        assert!(answer.len() == MOST && answer.iter().all(|error| error.canonical_code == 3), "{answer:?}");
     }
 
     #[test]

@@ -7,20 +7,30 @@ use crossbeam_channel::Receiver;
 use p4runtime_grpc::{Budget, Command, Limits, Link, Place, Queued, Streams, link, queue, serve};
 use p4runtime_proto::google::rpc::{Code, Status};
 use p4runtime_proto::p4::v1::{
-    Error, MasterArbitrationUpdate, StreamMessageResponse, Update,
-    stream_message_response::Update as ResponseUpdate,
+    Entity, Error, MasterArbitrationUpdate, StreamMessageResponse, TableEntry, Update, WriteRequest,
+    entity::Entity as Kind, stream_message_response::Update as ResponseUpdate, write_request::Atomicity,
 };
 use p4runtime_proto::p4rack::v1::ShowResponse;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// An agent that takes so long for a write.
 fn agent(busy: Duration) -> SocketAddr {
+    answering(move |request| {
+        thread::sleep(busy);
+        refused(request.updates.len())
+    })
+}
+
+/// An agent that answers writes so.
+fn answering(
+    mut write: impl FnMut(&WriteRequest) -> Result<(), p4runtime_grpc::Status> + Send + 'static,
+) -> SocketAddr {
     let (front, incoming) = queue(64, Limits::default(), Budget::default());
     let (bound, address) = channel();
     thread::spawn(move || {
@@ -46,8 +56,7 @@ fn agent(busy: Duration) -> SocketAddr {
                 Ok(Command::MayWrite(_, reply)) => drop(reply.send(Ok(()))),
                 Ok(Command::Show(reply)) => drop(reply.send(ShowResponse::default())),
                 Ok(Command::Write(request, _, reply)) => {
-                    thread::sleep(busy);
-                    drop(reply.send(refused(request.updates.len())));
+                    drop(reply.send(write(&request)));
                 }
                 Ok(Command::Stop) => return,
                 _ => {}
@@ -144,6 +153,137 @@ fn an_agent_that_is_gone_is_missed() {
     }
     // Three seconds, on a machine that has nothing else to do.
     assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+}
+
+/// A write of the entry of table `number`.
+fn short_write(number: u32) -> Ask {
+    let entry = TableEntry { table_id: number, ..TableEntry::default() };
+    let entity = Some(Entity { entity: Some(Kind::TableEntry(entry)) });
+    Ask::Write(vec![Update { entity, ..Update::default() }])
+}
+
+/// The tables of a request.
+fn tables(request: &WriteRequest) -> Vec<u32> {
+    let of = |update: &Update| match update.entity.as_ref().and_then(|entity| entity.entity.as_ref()) {
+        Some(Kind::TableEntry(entry)) => entry.table_id,
+        other => panic!("{other:?}"),
+    };
+    request.updates.iter().map(of).collect()
+}
+
+/// An agent that refuses entries of table 5, and says which requests have come. The first answer waits for a message of `goes_on`.
+fn late(requests: Sender<(Vec<u32>, Atomicity)>, goes_on: std::sync::mpsc::Receiver<()>) -> SocketAddr {
+    let mut is_first = true;
+    answering(move |request| {
+        requests.send((tables(request), request.atomicity())).unwrap();
+        if std::mem::take(&mut is_first) {
+            goes_on.recv().unwrap();
+        }
+        let error = |table: u32| match table {
+            5 => Error {
+                canonical_code: Code::ResourceExhausted as i32,
+                message: "full".to_string(),
+                ..Error::default()
+            },
+            _ => Error::default(),
+        };
+        let details: Vec<Error> = tables(request).into_iter().map(error).collect();
+        match details.iter().any(|error| error.canonical_code != 0) {
+            true => Err(p4runtime_grpc::Status {
+                code: Code::Unknown,
+                message: "some failed".to_string(),
+                details,
+            }),
+            false => Ok(()),
+        }
+    })
+}
+
+/// While an agent works, 40 writes come: they go in two messages, and each has its own answer. What comes between stays there.
+#[test]
+fn writes_that_wait_go_together() {
+    let ((requests, came), (go_on, goes_on)) = (channel(), channel());
+    let (link, heard) = connect(late(requests, goes_on));
+    assert!(link.ask(Some(AskId(100)), short_write(100)));
+    assert_eq!(came.recv().unwrap(), (vec![100], Atomicity::RollbackOnError));
+    (0..40).for_each(|number| assert!(link.ask(Some(AskId(number)), short_write(number as u32))));
+    assert!(link.ask(Some(AskId(101)), Ask::Release));
+    assert!(link.ask(Some(AskId(102)), short_write(5)));
+    go_on.send(()).unwrap();
+    assert_eq!(next(&heard), Heard::Answer(AskId(100), Answer::Done));
+    for number in (0..40).chain([101, 102]) {
+        let Heard::Answer(AskId(id), answer) = next(&heard) else { panic!("{number}") };
+        assert_eq!(id, number);
+        match answer {
+            Answer::Refused(status) if [5, 102].contains(&number) => {
+                let [error] = &status.details[..] else { panic!("{status:?}") };
+                assert_eq!(
+                    (error.canonical_code, error.message.as_str()),
+                    (Code::ResourceExhausted as i32, "full")
+                );
+            }
+            answer => assert_eq!((answer, [5, 102].contains(&number)), (Answer::Done, false), "{number}"),
+        }
+    }
+    let requests: Vec<_> = came.try_iter().collect();
+    let together = |numbers: std::ops::Range<u32>| (numbers.collect(), Atomicity::ContinueOnError);
+    assert_eq!(requests, [together(0..32), together(32..40), (vec![5], Atomicity::RollbackOnError)]);
+}
+
+/// The connection breaks while an agent works on several writes: each is lost once, and those that have not been sent are refused.
+#[test]
+fn writes_under_way_on_a_connection_that_breaks_are_lost() {
+    let ((requests, came), (go_on, goes_on)) = (channel(), channel());
+    let is_cut = Arc::new(AtomicBool::new(false));
+    let cutting = Arc::clone(&is_cut);
+    let (mut count, mut waits) = (0, Some(goes_on));
+    let (link, heard) = connect(through(
+        answering(move |request| {
+            requests.send(tables(request).len()).unwrap();
+            waits.take().map(|goes_on: std::sync::mpsc::Receiver<()>| goes_on.recv().unwrap());
+            count += 1;
+            cutting.store(count == 2, Ordering::Relaxed);
+            Ok(())
+        }),
+        &is_cut,
+    ));
+    assert!(link.ask(Some(AskId(100)), short_write(100)));
+    assert_eq!(came.recv().unwrap(), 1);
+    (0..40).for_each(|number| assert!(link.ask(Some(AskId(number)), short_write(number as u32))));
+    go_on.send(()).unwrap();
+    assert_eq!(next(&heard), Heard::Answer(AskId(100), Answer::Done));
+    for number in 0..32 {
+        assert_eq!(next(&heard), Heard::Answer(AskId(number), Answer::Lost));
+    }
+    assert_eq!(came.recv().unwrap(), 32);
+    assert!(matches!(next(&heard), Heard::Gone(_)));
+    for number in 32..40 {
+        let Heard::Answer(AskId(id), Answer::Refused(why)) = next(&heard) else { panic!("{number}") };
+        assert_eq!((id, why.code), (number, Code::Unavailable));
+    }
+}
+
+/// An agent refuses a message that is too large for it, and takes its writes one by one.
+#[test]
+fn writes_of_a_message_that_is_refused_are_sent_alone() {
+    let ((requests, came), (go_on, goes_on)) = (channel(), channel());
+    let mut waits = Some(goes_on);
+    let (link, heard) = connect(answering(move |request| {
+        requests.send(tables(request)).unwrap();
+        waits.take().map(|goes_on: std::sync::mpsc::Receiver<()>| goes_on.recv().unwrap());
+        match request.updates.len() {
+            1 => Ok(()),
+            _ => Err(p4runtime_grpc::Status::new(Code::ResourceExhausted, "too many updates")),
+        }
+    }));
+    assert!(link.ask(Some(AskId(0)), short_write(0)));
+    assert_eq!(came.recv().unwrap(), [0]);
+    (1..4).for_each(|number| assert!(link.ask(Some(AskId(number)), short_write(number as u32))));
+    go_on.send(()).unwrap();
+    for number in 0..4 {
+        assert_eq!(next(&heard), Heard::Answer(AskId(number), Answer::Done));
+    }
+    assert_eq!(came.try_iter().collect::<Vec<_>>(), [vec![1, 2, 3], vec![1], vec![2], vec![3]]);
 }
 
 /// A way to an address on which nothing passes any more when it is cut; connections stay.
