@@ -3,7 +3,7 @@
 //! | call | rack | contents | a thing | a device | the gate |
 //! |---|---|---|---|---|---|
 //! | configuration, steer, start, adopt | alone | | | | |
-//! | write of an entry that one device holds | use | use | use, the entry alone | use | |
+//! | write of one entry, of a table that one device has | use | use | use, the entry alone | use | |
 //! | other write | use | use | alone | use, where it is held | alone, if no packet may see half of it |
 //! | read of named things, until it has begun | use | | read | use, where a data plane is asked | |
 //! | read of all of a kind, until it has begun; trace | use | read | | use | |
@@ -19,11 +19,11 @@
 //! takes its actions from a profile writes both, since the profile counts its uses by the table.
 //!
 //! One device executes writes in the order in which it gets them, and each at one time for its packets. So writes of different entries
-//! need not wait for each other's round trip. If several devices have the table, packets must not see two writes in different orders.
+//! need not wait for each other's round trip, unless counts are read from the device before one of them. If several devices have the table, packets must not see two writes in different orders.
 
 use crate::part::Rollout;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
-use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind};
+use p4runtime_proto::p4::v1::{Entity, ReadRequest, WriteRequest, entity::Entity as Kind, update::Type};
 use p4runtime_store::Catalog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -98,7 +98,10 @@ impl Claim {
         let entity = update.entity.as_ref()?;
         let Some(Kind::TableEntry(entry)) = &entity.entity else { return None };
         let has_profile = catalog.table(entry.table_id).ok()?.implementation_id != 0;
-        if has_profile || request.atomicity() == Atomicity::DataplaneAtomic {
+        // A later write could be done before it.
+        let is_read_first =
+            update.r#type() != Type::Insert && catalog.direct_counter(entry.table_id).is_some();
+        if has_profile || is_read_first {
             return None;
         }
         let [device] = rollout.holders(entity)[..] else { return None };
@@ -194,6 +197,16 @@ impl Claim {
         few.0.iter().any(|(resource, mode)| {
             many.0.get(resource).is_some_and(|known| known != mode || *known == Mode::Alone)
         })
+    }
+
+    /// The device of a write of one entry.
+    pub(crate) fn entry_at(&self) -> Option<usize> {
+        let has_entry = self.0.keys().any(|resource| matches!(resource, Resource::Entry(..)));
+        let device = |resource: &Resource| match resource {
+            Resource::Device(device) => Some(*device),
+            _ => None,
+        };
+        self.0.keys().find_map(device).filter(|_| has_entry)
     }
 
     /// True if no other call runs concurrently.

@@ -40,6 +40,9 @@ const MOST_WAITING: usize = 1024;
 /// The most tasks at one time: each may ask every device for something.
 const MOST_RUNNING: usize = 256;
 
+/// The most writes of one entry that are under way at a device: one that does not answer leaves tasks to others.
+const MOST_ENTRIES: usize = 64;
+
 /// Time after which the repair of a stale device is retried.
 const AGAIN: Duration = Duration::from_ms(1_000);
 
@@ -477,7 +480,10 @@ impl<P: Planner + 'static> Controller<P> {
         if !std::mem::take(&mut self.may_begin) || self.waiting.is_empty() {
             return false;
         }
-        let mut before = self.shared.state().schedule.taken();
+        let (mut before, mut entries) = {
+            let state = self.shared.state();
+            (state.schedule.taken(), state.schedule.entries_at())
+        };
         let mut begun = vec![];
         let mut still = VecDeque::with_capacity(self.waiting.len());
         while let Some(mut next) = self.waiting.pop_front() {
@@ -487,9 +493,14 @@ impl<P: Planner + 'static> Controller<P> {
                 break;
             }
             let claim = next.claim.take().unwrap_or_else(|| next.work.claim(&mut self.shared.state()));
-            let has_room = self.tasks.len() + begun.len() < MOST_RUNNING;
+            let entries = claim.entry_at().map(|device| entries.entry(device).or_default());
+            let has_room = self.tasks.len() + begun.len() < MOST_RUNNING
+                && entries.as_ref().is_none_or(|count| **count < MOST_ENTRIES);
             let is_free = has_room && !before.conflicts(&claim);
             before.join(&claim);
+            if let (true, Some(count)) = (is_free, entries) {
+                *count += 1;
+            }
             match is_free {
                 true => begun.push((next.id, claim, next.ticket, next.work)),
                 false => still.push_back(Waiting { claim: Some(claim), ..next }),

@@ -35,6 +35,14 @@ impl Schedule {
         all
     }
 
+    /// Number of writes of one entry that have begun, by device.
+    pub(crate) fn entries_at(&self) -> BTreeMap<usize, usize> {
+        let mut count = BTreeMap::new();
+        let devices = self.running.values().filter_map(Claim::entry_at);
+        devices.for_each(|device| *count.entry(device).or_default() += 1);
+        count
+    }
+
     /// A task begins.
     pub(crate) fn begin(&mut self, task: TaskId, claim: Claim) {
         self.running.insert(task, claim);

@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{self, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -171,14 +171,19 @@ fn tables(request: &WriteRequest) -> Vec<u32> {
     request.updates.iter().map(of).collect()
 }
 
+/// Waits for a message, the first time.
+fn wait(waits: &mut Option<mpsc::Receiver<()>>) {
+    if let Some(goes_on) = waits.take() {
+        goes_on.recv().unwrap();
+    }
+}
+
 /// An agent that refuses entries of table 5, and says which requests have come. The first answer waits for a message of `goes_on`.
-fn late(requests: Sender<(Vec<u32>, Atomicity)>, goes_on: std::sync::mpsc::Receiver<()>) -> SocketAddr {
-    let mut is_first = true;
+fn late(requests: Sender<(Vec<u32>, Atomicity)>, goes_on: mpsc::Receiver<()>) -> SocketAddr {
+    let mut waits = Some(goes_on);
     answering(move |request| {
         requests.send((tables(request), request.atomicity())).unwrap();
-        if std::mem::take(&mut is_first) {
-            goes_on.recv().unwrap();
-        }
+        wait(&mut waits);
         let error = |table: u32| match table {
             5 => Error {
                 canonical_code: Code::ResourceExhausted as i32,
@@ -199,7 +204,7 @@ fn late(requests: Sender<(Vec<u32>, Atomicity)>, goes_on: std::sync::mpsc::Recei
     })
 }
 
-/// While an agent works, 40 writes come: they go in two messages, and each has its own answer. What comes between stays there.
+/// While an agent works, 40 writes come: they go in two messages, and each has its own answer. An ask between them keeps its place.
 #[test]
 fn writes_that_wait_go_together() {
     let ((requests, came), (go_on, goes_on)) = (channel(), channel());
@@ -240,7 +245,7 @@ fn writes_under_way_on_a_connection_that_breaks_are_lost() {
     let (link, heard) = connect(through(
         answering(move |request| {
             requests.send(tables(request).len()).unwrap();
-            waits.take().map(|goes_on: std::sync::mpsc::Receiver<()>| goes_on.recv().unwrap());
+            wait(&mut waits);
             count += 1;
             cutting.store(count == 2, Ordering::Relaxed);
             Ok(())
@@ -270,7 +275,7 @@ fn writes_of_a_message_that_is_refused_are_sent_alone() {
     let mut waits = Some(goes_on);
     let (link, heard) = connect(answering(move |request| {
         requests.send(tables(request)).unwrap();
-        waits.take().map(|goes_on: std::sync::mpsc::Receiver<()>| goes_on.recv().unwrap());
+        wait(&mut waits);
         match request.updates.len() {
             1 => Ok(()),
             _ => Err(p4runtime_grpc::Status::new(Code::ResourceExhausted, "too many updates")),

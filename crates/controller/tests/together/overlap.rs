@@ -90,7 +90,39 @@ fn entries_of_a_table_on_one_device_do_not_wait_for_each_other() {
     assert_eq!(values(&rig.holds(0, "table_entry { table_id: 1 }")), [1, 7, 1, 1]);
 }
 
-/// Of writes that are under way together, one is refused, two are lost on their way, and two others are lost on their way back.
+/// A deletion first reads the entry's counts from the device. An insertion that comes after it finds room all the same.
+#[test]
+fn entries_are_written_in_order_where_one_is_read_first() {
+    let mut rig = Rig::started();
+    let full = rig.write(ALL, &[entry("INSERT", 9, 1, 1)]);
+    rig.settle();
+    let begun = rig.now;
+    let writes = [entry("DELETE", 9, 1, 1), entry("INSERT", 9, 2, 2)].map(|update| rig.write(ALL, &[update]));
+    rig.settle();
+    assert_eq!([full, writes[0], writes[1]].map(|write| rig.ended(write)), [(); 3].map(|()| Ok(())));
+    assert_eq!(writes.map(|write| rig.ended_at(write)), [4, 6].map(|ways| begun + DELAY * ways));
+    assert_eq!(values(&rig.holds(3, "table_entry { table_id: 9 }")), [2]);
+}
+
+/// A device that does not answer has a share of the calls under way, however many writes come for it.
+#[test]
+fn a_device_that_does_not_answer_keeps_no_other_waiting() {
+    let mut rig = Rig::started();
+    rig.channel = Box::new(|device, ask| match ask {
+        Ask::Write(_) if device == 0 => Passage::AskLost,
+        _ => Passage::Through,
+    });
+    let begun = rig.now;
+    for key in 0..300 {
+        rig.write(ALL, &[entry("INSERT", 1, key, 1)]);
+    }
+    assert_eq!(rig.controller.under_way(), 64);
+    let other = rig.write(ALL, &[entry("INSERT", 2, 1, 1)]);
+    rig.settle();
+    assert_eq!((rig.ended(other), rig.ended_at(other)), (Ok(()), begun + DELAY * 2));
+}
+
+/// One of the writes under way is refused, two asks and two answers are lost.
 #[test]
 fn each_of_the_writes_under_way_has_its_own_answer() {
     let fates = [

@@ -6,7 +6,7 @@
 //! | 0, the origin | `one`, `everywhere`, `left` with `members`, `packets` |
 //! | 1 | `two`, `everywhere`, `packets` |
 //! | 2 | `three`, `everywhere`, `cells` |
-//! | 3 | `four`, `everywhere`, `right` with `members` |
+//! | 3 | `four`, `everywhere`, `right` with `members`, `counted` |
 //!
 //! In a rack with cells apart, device 1 has `cells`, too.
 
@@ -30,7 +30,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Ids of the objects that each device has.
-const HOLDS: [&[u32]; 4] = [&[1, 5, 7, 50, 60, 100], &[2, 5, 60, 100], &[3, 5, 61, 100], &[4, 5, 8, 50, 100]];
+const HOLDS: [&[u32]; 4] =
+    [&[1, 5, 7, 50, 60, 100], &[2, 5, 60, 100], &[3, 5, 61, 100], &[4, 5, 8, 9, 50, 70, 100]];
 
 /// One way between the controller and an agent.
 pub const DELAY: Duration = Duration::from_ms(5);
@@ -81,6 +82,7 @@ fn held(device: usize, is_apart: bool) -> P4Info {
     info.tables.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info.action_profiles.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info.counters.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
+    info.direct_counters.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info.registers.retain(|t| is_here(t.preamble.as_ref().map(|p| p.id)));
     info
 }
