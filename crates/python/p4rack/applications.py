@@ -8,6 +8,7 @@ Every program calls the same function, with a part of the data; all get the resu
 """
 
 import argparse
+import itertools
 import json
 import multiprocessing
 import sys
@@ -27,6 +28,9 @@ FLOWS, PACKETS = 20_000_000, 400_000_000
 # One in the fixed point of ranks: 32 bits after the point, in values of 64.
 _ONE = 1 << 32
 
+# Packets of a trace that are in memory at a time.
+_PIECE = 1 << 22
+
 
 def words(count, distinct=WORDS, skew=1.0, seed=0):
     """Numbers of words by Zipf's law, drawn by inversion of its continuous form."""
@@ -45,11 +49,20 @@ def graph(nodes=NODES, edges=EDGES, seed=0):
 
 
 def flows(packets, count=FLOWS, seed=0):
-    """The flow of each packet, a number below 2^48 for its addresses and ports, and the bytes of each packet: sizes of flows by a power law."""
-    chance = numpy.random.default_rng(seed)
-    number = words(packets, count, 1.1, seed + 1)
-    # A bijection of 47 bits: multiplication by an odd number.
-    return (number * numpy.uint64(0x5DEECE66D)) & numpy.uint64((1 << 47) - 1), chance.integers(64, 1501, packets).astype(numpy.uint64)
+    """Packets in pieces of 2^22: the flow of each one, a number below 2^48 for its addresses and ports, and its bytes. Sizes of flows by a power law."""
+    for piece, first in enumerate(range(0, packets, _PIECE)):
+        chance = numpy.random.default_rng([seed, piece])
+        number = words(min(packets - first, _PIECE), count, 1.1, chance)
+        yield _scattered(number), chance.integers(64, 1501, number.size).astype(numpy.uint64)
+
+
+# A bijection of 47 bits: multiplication by an odd number.
+_FACTOR = 0x5DEECE66D
+_BACK = pow(_FACTOR, -1, 1 << 47)
+
+
+def _scattered(numbers, factor=_FACTOR):
+    return (numbers * numpy.uint64(factor)) & numpy.uint64((1 << 47) - 1)
 
 
 def word_count(group, keys):
@@ -85,15 +98,29 @@ def page_rank(group, sources, targets, nodes, rounds=10, damping=0.85):
     return ranks
 
 
-def flow_statistics(group, keys, sizes):
-    """Packets and bytes of each flow: flows, packets, bytes."""
-    own, place = numpy.unique(keys, return_inverse=True)
-    packets = numpy.bincount(place, minlength=own.size).astype(numpy.uint64)
-    total = numpy.zeros(own.size, numpy.uint64)
-    numpy.add.at(total, place, sizes)
+def flow_statistics(group, pieces):
+    """Packets and bytes of each flow: flows, packets, bytes. `pieces` are flows of packets and their bytes (`flows`); one piece at a time is in memory."""
+    parts = []
+    for keys, sizes in pieces:
+        parts.append(_flow_sums([(keys, numpy.ones_like(keys), sizes)]))
+        # Each part is at least twice as large as the next one.
+        while len(parts) > 1 and parts[-2][0].size < 2 * parts[-1][0].size:
+            parts[-2:] = [_flow_sums(parts[-2:])]
+    own, packets, total = _flow_sums(parts or [[numpy.zeros(0, numpy.uint64)] * 3])
+    del parts
     found, counts = group.reduce_by_key(own, packets)
     _, total = group.reduce_by_key(own, total)
     return found, counts, total
+
+
+def _flow_sums(parts):
+    """Flows, packets and bytes of several parts, as one."""
+    keys, packets, sizes = (numpy.concatenate(column) for column in zip(*parts))
+    own, place = numpy.unique(keys, return_inverse=True)
+    sums = numpy.zeros((2, own.size), numpy.uint64)
+    numpy.add.at(sums[0], place, packets)
+    numpy.add.at(sums[1], place, sizes)
+    return own, *sums
 
 
 def gradients(group, array):
@@ -146,7 +173,7 @@ def _apply(name, group, part, share):
     if name == "page_rank":
         return (page_rank(group, *part, max(int(NODES * share), 2), rounds=3),)
     if name == "flow_statistics":
-        return flow_statistics(group, *part)
+        return flow_statistics(group, part)
     return (gradients(group, part.copy()),)
 
 
@@ -170,6 +197,15 @@ def _is_exact(name, share, programs, found):
         exact = sum(part.astype(numpy.float64) for part in parts)
         allowed = fixed.bound(parts) + numpy.spacing(numpy.abs(exact).astype(numpy.float32)).astype(numpy.float64)
         return bool((numpy.abs(found[0] - exact) <= allowed).all())
+    if name == "flow_statistics":
+        packets, total = numpy.zeros((2, max(int(FLOWS * share), 1)), numpy.uint64)
+        for keys, sizes in itertools.chain.from_iterable(parts):
+            place = _scattered(keys, _BACK)
+            numpy.add.at(packets, place, numpy.uint64(1))
+            numpy.add.at(total, place, sizes)
+        place = _scattered(found[0], _BACK)
+        is_each_once = numpy.unique(place).size == place.size == numpy.count_nonzero(packets)
+        return is_each_once and bool((found[1] == packets[place]).all() and (found[2] == total[place]).all())
     if isinstance(parts[0], tuple):
         whole = tuple(numpy.concatenate(column) for column in zip(*parts))
     else:

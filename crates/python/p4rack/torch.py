@@ -50,10 +50,11 @@ class Options:
     """Options of a group: `new_group(ranks, pg_options=p4rack.torch.Options("out/even.group.json"))`.
 
     `plan` is the file REDUCER.group.json for the group's ranks, in their order. The group of all ranks takes it from P4RACK_GROUP if it has no options.
+    `wait` is that of `p4rack.agg.Group`.
     """
 
-    def __init__(self, plan):
-        self.plan = plan
+    def __init__(self, plan, wait=None):
+        self.plan, self.wait = plan, wait
 
 
 # Hosts whose packets a group of this process receives.
@@ -81,9 +82,10 @@ class P4rackGroup(dist.ProcessGroup):
         self._why_gloo = "a group of some ranks has no plan of its own: pass `pg_options=p4rack.torch.Options(PLAN)`"
         if plan is not None:
             seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
-            self._why_gloo = self._join(store, plan, seconds, os.environ.get("P4RACK_ROOT") if is_world else None)
+            times = seconds, getattr(options, "wait", None)
+            self._why_gloo = self._join(store, plan, times, os.environ.get("P4RACK_ROOT") if is_world else None)
 
-    def _join(self, store, plan, seconds, root):
+    def _join(self, store, plan, times, root):
         """Joins the group of a plan. All ranks learn from the store where rank 0 listens, or the reason why none joins, which is returned."""
         host = _host(plan, self._rank)
         busy = f"rank {self._rank}: `{host}` is in another group of this process" if host in _hosts else ""
@@ -93,7 +95,7 @@ class P4rackGroup(dist.ProcessGroup):
         for one in all_ranks:
             if one["busy"]:
                 return one["busy"]
-        group = agg.Group(plan, self._rank, all_ranks[0]["root"], timeout=seconds)
+        group = agg.Group(plan, self._rank, all_ranks[0]["root"], timeout=times[0], wait=times[1])
         if group.size != self._size:
             raise Error(f"`{plan}` is a group of {group.size} programs, and the group has {self._size} ranks")
         self._host, self._group = host, group

@@ -18,12 +18,6 @@ CLONE_NEWNET = 0x40000000
 ROWS, WINDOW = 256, 16
 
 
-def ip(arguments):
-    done = subprocess.run(["ip", *arguments.split()], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise OSError(f"ip {arguments}: {done.stderr.strip()}")
-
-
 class Namespace:
     """A network namespace, which is there as long as a process in it."""
 
@@ -126,11 +120,12 @@ class Hosts:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    def compile(self, by):
+    def compile(self, by, profile="pipeline"):
         """The file of a group of all hosts whose pairs are folded by the switch, or by no switch."""
         names = [host.name for host in self.hosts[:-1]]
         job = "".join(f"mapper {name} = program(at = {name})\n" for name in names)
-        job += f"reducer sums = add({', '.join(names)}, at = master, by = {by}, rows = {ROWS}, window = {WINDOW})\n"
+        rows = f", rows = {ROWS}" if profile == "pipeline" else f", profile = {profile}"
+        job += f"reducer sums = add({', '.join(names)}, at = master, by = {by}{rows}, window = {WINDOW})\n"
         (self.place / f"{by}.job").write_text(job)
         self.p4rack("job", "compile", f"{by}.job", "-o", by)
         return str(self.place / by / "sums.group.json")
@@ -150,6 +145,29 @@ class Hosts:
             # Boot numbers are seconds.
             time.sleep(1.1)
             self.process = None
+
+    def predicted(self, by, rounds, pairs):
+        """Bytes that the emulator sends to the master for the same pairs of each host, whose keys are numbers."""
+        files = ["".join(f"{key},{value}\n" for key, value in some) for some in pairs]
+        return self._emulated(files, "pairs(d{}, key = 1, value = 2)", f"by = {by}, key = number, rows = {ROWS}, rounds = {rounds}")
+
+    def predicted_array(self, by, elements):
+        """The same for an array of each host."""
+        files = ["1\n" * elements] * (len(self.hosts) - 1)
+        return self._emulated(files, "array(d{})", f"by = {by}, profile = arrays, elements = {elements}")
+
+    def _emulated(self, files, mapper, settings):
+        job = ""
+        for number, text in enumerate(files, 1):
+            (self.place / f"{number}.csv").write_text(text)
+            job += f'dataset d{number} = "h{number}:{number}.csv"\nmapper m{number} = {mapper.format(number)}\n'
+        names = ", ".join(f"m{number}" for number in range(1, len(files) + 1))
+        job += f"reducer sums = add({names}, at = master, window = {WINDOW}, {settings})\n"
+        (self.place / "predicted.job").write_text(job)
+        up = f'{self.rack()}\n[[job]]\nfile = "predicted.job"\npatience = "10s"\n'
+        (self.place / "up.toml").write_text(up)
+        links = json.loads(self.p4rack("up", "up.toml", "--format", "json"))["report"]["links"]
+        return next(link["bytes"] for link in links if link["to"] == "master")
 
     def end(self):
         self.stop()

@@ -1,7 +1,7 @@
 """`p4rack.spark` with Spark's standalone cluster on hosts of their own: one executor on each of four, the driver on the reducer's (`hosts.py`).
 
-Executors and the switch end in the middle of calls. Without pyspark or root it says so, and the exit status is 77. Arguments: names of the parts to run (`executors_end`,
-`switch_ends`).
+The bytes that reach the driver's host are those of the emulator, with and without reduction; executors and the switch end in the middle of calls. Without
+pyspark or root it says so, and the exit status is 77. Arguments: names of the parts to run (`counters_agree`, `executors_end`, `switch_ends`).
 """
 
 import os
@@ -31,6 +31,8 @@ import p4rack.spark  # noqa: E402
 COUNT = 4
 # Calls in which the switch ends, until one of them is under way then.
 RUNS = 10
+# Milliseconds before a packet is sent again where bytes are counted: a process may wait long for a processor.
+WAIT = 5000
 HOME = Path(pyspark.__file__).parent
 
 
@@ -131,13 +133,28 @@ class Ends:
         yield from self.task(pairs)
 
 
-def call(context, parts, plan):
+def call(context, parts, plan, wait=None):
     rdd = context.parallelize([pair for part in parts for pair in part], COUNT)
-    result = p4rack.spark.reduce_by_key(rdd, "add", plan=plan, timeout=120)
+    result = p4rack.spark.reduce_by_key(rdd, "add", plan=plan, timeout=120, wait=wait)
     # Spark's own shuffle has no attempts.
     assert "attempts" in result.p4rack, result.p4rack
     assert dict(result.collect()) == folded(pair for part in parts for pair in part)
     return result.p4rack
+
+
+def counters_agree(hosts, context):
+    parts = data(60_000, 20_000)
+    bytes_of = {}
+    for by in ("hosts", "switch"):
+        plan = hosts.compile(by)
+        hosts.switch(by)
+        before = hosts.master.received()
+        report = call(context, parts, plan, WAIT)
+        bytes_of[by] = found = hosts.master.received() - before
+        wanted = hosts.predicted(by, report["rounds"], parts)
+        print(f"{by}: {found} bytes reached the driver's host, {wanted} in the emulator ({found / wanted - 1:+.2%}); {report['rounds']} rounds", flush=True)
+        assert abs(found - wanted) * 20 <= wanted
+    assert bytes_of["switch"] < bytes_of["hosts"] * 0.9, bytes_of
 
 
 def executors_end(hosts, context):
@@ -184,7 +201,7 @@ def switch_ends(hosts, context):
     raise AssertionError("no call was under way when the switch ended")
 
 
-PARTS = [executors_end, switch_ends]
+PARTS = [counters_agree, executors_end, switch_ends]
 
 
 def main():

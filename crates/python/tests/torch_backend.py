@@ -240,6 +240,12 @@ def mistakes_say_what_to_do():
     fails(lambda: make(dist.Store(1), 0, 1), "nothing.group.json")
     del os.environ["P4RACK_GROUP"]
     assert make(dist.Store(1), 0, 1, [3]).report is None
+    try:
+        make(dist.Store(1), 0, 1, [3], p4rack.torch.Options(1, wait="soon"))
+    except TypeError as error:
+        assert "integer" in str(error), error
+    else:
+        raise AssertionError("`wait` is not used")
     # A root whose port is taken.
     with socket.create_server(("127.0.0.1", 0)) as taken:
         os.environ["P4RACK_ROOT"] = f"127.0.0.1:{taken.getsockname()[1]}"

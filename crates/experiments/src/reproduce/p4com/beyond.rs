@@ -8,7 +8,7 @@ use reduce_compared::{Data, Mode, Trial};
 
 pub const MEMORY: Experiment = Experiment {
     name: "memory",
-    about: "Bytes on the last hop by the slots of the switch, 6:1. The pairs that AGG and P4COM save hardly depend on them, because mappers send in the same order; DAIET saves what fits.",
+    about: "Bytes on the last hop by the slots of the switch, 6:1. Mappers of AGG and P4COM send in the same order, so pairs of a key meet in fewer slots than there are keys; DAIET saves what fits.",
     set: SET,
     leaves_out: LEAVES_OUT,
     run: |_| Ok(memory(200_000)),
