@@ -5,7 +5,7 @@
 //! `f_remote() f_handler;` at the top level, and calls `f_handler.call(q, r)`
 //!
 //! `@idempotent` before the function becomes `@soft` before the instance: a spare may answer calls without the memory of the device before
-//! it.
+//! it. `@pure` before the function stands before the method.
 //!
 //! With leased blocks, the constructor takes two numbers: `f_remote(bit<8> server, bit<8> servers)`, at first 0 and 1. Block B is at first of the
 //! server B modulo `servers`, until a group leases other blocks to it (`ValueExtern::lease`); a split sets the numbers of each server of a group.
@@ -13,7 +13,7 @@
 //! Why: a handler has memory, and objects with memory are known everywhere: to engines, cuts, proofs and racks. The function
 //! stays declared, without the annotation and without calls.
 
-use crate::handler::{CALL, Handler};
+use crate::handler::{CALL, Handler, PURE};
 use crate::hot::hot;
 use crate::mirror;
 use crate::remote::NAME;
@@ -39,7 +39,7 @@ pub fn expand(program: &mut Program) -> Result<(), Vec<Diagnostic>> {
             None => continue,
             Some(Err(problem)) => wrong.push(problem),
             Some(Ok(handler)) => {
-                wrong.extend(check_idempotent(&function, &handler));
+                wrong.extend(check_promises(&function, &handler));
                 if let Some((_, first)) = names.iter().find(|(name, _)| *name == handler.name) {
                     let title = format!("handler `{}` is declared twice", handler.name);
                     let problem = Diagnostic::error(codes::REMOTE, title)
@@ -75,17 +75,16 @@ fn is_idempotent(annotations: &[Annotation]) -> bool {
     annotations.iter().any(|annotation| annotation.name == IDEMPOTENT)
 }
 
-/// A spare cannot know which numbers of a block are in use.
-fn check_idempotent(function: &ir::ExternFunction, handler: &Handler) -> Option<Diagnostic> {
-    if handler.block.is_none() || !is_idempotent(&function.annotations) {
-        return None;
-    }
-    let title = format!("`{}` cannot be `@idempotent`", handler.name);
+/// Who gives out numbers of a block has to know which of them are in use.
+fn check_promises(function: &ir::ExternFunction, handler: &Handler) -> Option<Diagnostic> {
+    handler.block.as_ref()?;
+    let promise = function.annotations.iter().find(|a| a.name == IDEMPOTENT || a.name == PURE)?;
+    let title = format!("`{}` cannot be `@{}`", handler.name, promise.name);
     let problem = Diagnostic::error(codes::REMOTE, title).at(function.span, "it has leased blocks");
     Some(
         problem
-            .note("a device that answers calls instead of another one would give out the same numbers again")
-            .help("leave out `@idempotent`, or `block`"),
+            .note("a device that answers calls without the memory of earlier ones would give out the same numbers again")
+            .help(format!("leave out `@{}`, or `block`", promise.name)),
     )
 }
 
@@ -111,7 +110,7 @@ fn declare(program: &mut Program, id: ExternFunctionId, handler: &Handler) -> In
         name: CALL.into(),
         signature: function.signature,
         is_abstract: false,
-        annotations: vec![],
+        annotations: function.annotations.iter().filter(|a| a.name == PURE).cloned().collect(),
         span: function.span,
     };
     let mut annotations = vec![Annotation::string("value_extern", &handler.name)];

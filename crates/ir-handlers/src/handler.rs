@@ -19,6 +19,9 @@ const BUDGET: Duration = Duration::from_us(100);
 /// Bits of a leased block's number: the switch has an entry for each block.
 const MOST_BLOCK_BITS: u32 = 12;
 
+/// Annotation of a handler whose answer depends on nothing but the request.
+pub(crate) const PURE: &str = "pure";
+
 /// A handler, as a program declares it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Handler {
@@ -63,7 +66,10 @@ impl Handler {
             let title = format!("`{name}` is not the declaration of a handler");
             Diagnostic::error(codes::REMOTE, title).at(span, why)
         };
-        let made = Remote::of(annotations)?.and_then(|remote| Handler::of(program, remote, signature, span));
+        let made = Remote::of(annotations)?;
+        let is_pure = annotations.iter().any(|annotation| annotation.name == PURE);
+        let effect = if is_pure { Effect::Pure } else { Effect::Writes };
+        let made = made.and_then(|remote| Handler::of(program, remote, signature, effect, span));
         Some(made.map_err(|why| {
             wrong(why).help(
                 "write `@remote(handler = \"name\", group = \"group\", key = { q.field }) extern bool name(in request_t q, out response_t r);`",
@@ -71,7 +77,13 @@ impl Handler {
         }))
     }
 
-    fn of(program: &Program, remote: Remote, signature: &Signature, span: Span) -> Result<Handler, String> {
+    fn of(
+        program: &Program,
+        remote: Remote,
+        signature: &Signature,
+        effect: Effect,
+        span: Span,
+    ) -> Result<Handler, String> {
         if !signature.type_params.is_empty() {
             return Err("handlers have no type parameters".to_string());
         }
@@ -96,8 +108,8 @@ impl Handler {
             }
         };
         let made = fields(request)?;
-        let mut method = Method::new(CALL, Effect::Writes)
-            .param(dataplane_api::Direction::In, value_type(program, &request.ty));
+        let mut method =
+            Method::new(CALL, effect).param(dataplane_api::Direction::In, value_type(program, &request.ty));
         let response = match response {
             None => None,
             Some(param) if param.direction != Direction::Out || param.optional => {

@@ -14,7 +14,7 @@ use crate::refuse::unsupported;
 use crate::routes::Routes;
 use crate::runtimes::runtime;
 use crate::section::{Half, SectionId, Sections, first_span};
-use crate::state::Separated;
+use crate::state::{Separated, is_handler};
 use base_diag::codes::split as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Block, Callee, Expr, ExprKind, InstanceId, Program, Stmt, StmtKind, visit};
@@ -311,7 +311,10 @@ pub fn check_state(
             .at(instance.span, why)
             .at(first_span(&first.code), format!("used in `{}`", first.name))
             .at(first_span(&second.code), format!("and in `{}`", second.name))
-            .help("place both regions on one device, without another region between them")
+            .help(match is_handler(program, s.instance) {
+                true => "let a packet call it at one of the places only, or mark it `@pure` if its answer depends on nothing but the request",
+                false => "place both regions on one device, without another region between them",
+            })
     };
     separated.iter().map(report).collect()
 }

@@ -8,6 +8,8 @@
 //!         `meta.snat_flow = 1w0 ++ q.address ++ q.port; if (q.block != 0) { meta.snat_flow = 1w1 ++ 38w0 ++ q.block; } @region("snat") ...`, with
 //!         `@flow("snat", 1024) @blocks("snat", 1024) bit<49> snat_flow;`. A block that is not 0 is at the server that it is leased to.
 //!
+//! All calls of a handler have one field, with an annotation for each of their regions: a call's flow is assigned just before it.
+//!
 //! If the program uses its metadata as one value, the field is in a struct around it: `wrap-whole-structs` (`prepare/wrap.rs`).
 //!
 //! Why: the policy `group` finds the server of a packet at the switch, before the call (`policy/group`).
@@ -26,12 +28,12 @@ use p4_arch::Duty;
 /// Annotation of a flow's field whose flows may be leased blocks: `@blocks("REGION", COUNT)`.
 pub(crate) const BLOCKS: &str = "blocks";
 
-/// A region of a handler, and the key of its flows.
+/// The calls of a handler at a group, and the key of their flows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowsOf {
-    /// The region, which is one call.
-    pub region: Name,
-    /// Fields of the call's first argument, each by the names from there on.
+    /// The regions, each of which is one call.
+    pub regions: Vec<Name>,
+    /// Fields of a call's first argument, each by the names from there on.
     pub key: Vec<Vec<String>>,
     /// The field that names a leased block; empty if there is none.
     pub block: Vec<String>,
@@ -60,59 +62,102 @@ fn refuse(region: &Name, span: Span, why: &str) -> Diagnostic {
         .at(span, why.to_string())
 }
 
-fn name_one(
-    program: &mut Program,
-    FlowsOf { region, key, block, buckets }: &FlowsOf,
-) -> Result<(), Diagnostic> {
-    let Some((control, request, span)) = find(program, region) else {
-        return Err(refuse(region, Span::NONE, "the program does not call it in ingress"));
-    };
-    if key.is_empty() {
-        let why = "all packets are of one flow";
-        return Err(refuse(region, span, why)
-            .help("name fields of the request in `@remote`: `key = { q.src, q.sport }`"));
+fn name_one(program: &mut Program, flows: &FlowsOf) -> Result<(), Diagnostic> {
+    let mut place = None;
+    for region in &flows.regions {
+        let call = Named::of(program, region, flows)?;
+        let number = match place {
+            Some(number) => number,
+            None => add_field(program, region, flows, &call)?,
+        };
+        place = Some(number);
+        call.write(program, region, number)?;
     }
-    let mut calls = false;
-    visit::subexprs(&request, &mut |expr| calls |= matches!(expr.kind, ExprKind::Call(_)));
-    if calls {
-        return Err(refuse(region, span, "the request itself is the result of a call")
-            .help("assign it to a variable first"));
-    }
-    let parts: Option<Vec<Expr>> = key.iter().map(|path| part(program, &request, path)).collect();
-    let whole = parts.into_iter().flatten().reduce(joined);
-    let block = if block.is_empty() { None } else { part(program, &request, block) };
-    // A bit before the key, and room for the block.
-    let with_bit = |flow: Expr| match &block {
-        Some(block) => build::cast(flow.clone(), Type::Bit(1 + width(&flow).max(width(block)))),
-        None => flow,
-    };
-    let whole = whole.map(with_bit);
-    let metadata = metadata(program, control);
-    let (Some(flow), Some(metadata)) = (whole, metadata) else {
-        return Err(refuse(region, span, "its key is nothing that a packet has"));
-    };
-    let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int((*buckets).into())];
-    let mut field = build::struct_field(&free_name(program, region), flow.ty.clone());
-    field.annotations.push(Annotation { name: "flow".into(), body: AnnotationBody::Values(values) });
-    if let Some(block) = &block {
-        let blocks = 1u64 << width(block).min(16);
-        let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int(blocks.into())];
-        field.annotations.push(Annotation { name: BLOCKS.into(), body: AnnotationBody::Values(values) });
-    }
-    let Some(number) = add_metadata(program, field) else {
-        return Err(refuse(region, span, "the program has no struct of metadata"));
-    };
-    let place = build::field(metadata, number, flow.ty.clone());
-    let mut stmts = vec![build::assign(place.clone(), flow.clone()).at(span)];
-    if let Some(block) = block {
-        let bits = width(&flow);
-        let leased = build::cast(block.clone(), Type::Bit(bits - 1));
-        let leased = joined(build::bits(1, 1), leased);
-        let is_leased = build::differs(block.clone(), build::bits(width(&block), 0));
-        stmts.push(build::if_then(is_leased, vec![build::assign(place, leased)]).at(span));
-    }
-    put_before(&mut program.controls[control.index()].body, region, &mut stmts);
     Ok(())
+}
+
+/// A call, and the flow that its packets have.
+struct Named {
+    stage: Duty,
+    control: ControlId,
+    span: Span,
+    /// The key, after a bit if there are leased blocks.
+    flow: Expr,
+    /// The field that names a leased block.
+    block: Option<Expr>,
+}
+
+impl Named {
+    fn of(
+        program: &Program,
+        region: &Name,
+        FlowsOf { key, block, .. }: &FlowsOf,
+    ) -> Result<Named, Diagnostic> {
+        let Some((stage, control, request, span)) = find(program, region) else {
+            return Err(refuse(region, Span::NONE, "the program calls it neither in ingress nor in egress"));
+        };
+        if key.is_empty() {
+            let why = "all packets are of one flow";
+            return Err(refuse(region, span, why)
+                .help("name fields of the request in `@remote`: `key = { q.src, q.sport }`"));
+        }
+        let mut calls = false;
+        visit::subexprs(&request, &mut |expr| calls |= matches!(expr.kind, ExprKind::Call(_)));
+        if calls {
+            return Err(refuse(region, span, "the request itself is the result of a call")
+                .help("assign it to a variable first"));
+        }
+        let parts: Option<Vec<Expr>> = key.iter().map(|path| part(program, &request, path)).collect();
+        let whole = parts.into_iter().flatten().reduce(joined);
+        let block = if block.is_empty() { None } else { part(program, &request, block) };
+        // A bit before the key, and room for the block.
+        let with_bit = |flow: Expr| match &block {
+            Some(block) => build::cast(flow.clone(), Type::Bit(1 + width(&flow).max(width(block)))),
+            None => flow,
+        };
+        let Some(flow) = whole.map(with_bit) else {
+            return Err(refuse(region, span, "its key is nothing that a packet has"));
+        };
+        Ok(Named { stage, control, span, flow, block })
+    }
+
+    /// Assigns the flow before the call.
+    fn write(self, program: &mut Program, region: &Name, number: usize) -> Result<(), Diagnostic> {
+        let Named { stage, control, span, flow, block } = self;
+        let Some(metadata) = metadata(program, stage, control) else {
+            return Err(refuse(region, span, "the control of the call has no metadata"));
+        };
+        let place = build::field(metadata, number, flow.ty.clone());
+        let mut stmts = vec![build::assign(place.clone(), flow.clone()).at(span)];
+        if let Some(block) = block {
+            let bits = width(&flow);
+            let leased = build::cast(block.clone(), Type::Bit(bits - 1));
+            let leased = joined(build::bits(1, 1), leased);
+            let is_leased = build::differs(block.clone(), build::bits(width(&block), 0));
+            stmts.push(build::if_then(is_leased, vec![build::assign(place, leased)]).at(span));
+        }
+        put_before(&mut program.controls[control.index()].body, region, &mut stmts);
+        Ok(())
+    }
+}
+
+/// The field of all flows of a handler.
+fn add_field(
+    program: &mut Program,
+    region: &Name,
+    flows: &FlowsOf,
+    call: &Named,
+) -> Result<usize, Diagnostic> {
+    let mut field = build::struct_field(&free_name(program, region), call.flow.ty.clone());
+    let blocks = call.block.as_ref().map(|block| (BLOCKS, 1u64 << width(block).min(16)));
+    for (name, count) in [("flow", u64::from(flows.buckets))].into_iter().chain(blocks) {
+        field.annotations.extend(flows.regions.iter().map(|region| {
+            let values = vec![AnnotationValue::Str(region.to_string()), AnnotationValue::Int(count.into())];
+            Annotation { name: name.into(), body: AnnotationBody::Values(values) }
+        }));
+    }
+    add_metadata(program, field)
+        .ok_or_else(|| refuse(region, call.span, "the program has no struct of metadata"))
 }
 
 /// `left ++ right`
@@ -121,18 +166,20 @@ fn joined(left: Expr, right: Expr) -> Expr {
     build::binary(BinaryOp::Concat, left, right, ty)
 }
 
-/// The control with the region, the request of its call, and the call's place.
-fn find(program: &Program, region: &Name) -> Option<(ControlId, Expr, Span)> {
-    let id = arch::control(program, Duty::Ingress)?;
-    let mut found = None;
-    visit::stmts(&program.control(id).body, &mut |stmt| {
-        if let StmtKind::Block(block) = &stmt.kind
-            && block.region().is_some_and(|name| name == region.as_str())
-        {
-            found = block.stmts.iter().find_map(request).map(|request| (id, request, stmt.span));
-        }
-    });
-    found
+/// The stage and control with the region, the request of its call, and the call's place.
+fn find(program: &Program, region: &Name) -> Option<(Duty, ControlId, Expr, Span)> {
+    [Duty::Ingress, Duty::Egress].into_iter().find_map(|stage| {
+        let id = arch::control(program, stage)?;
+        let mut found = None;
+        visit::stmts(&program.control(id).body, &mut |stmt| {
+            if let StmtKind::Block(block) = &stmt.kind
+                && block.region().is_some_and(|name| name == region.as_str())
+            {
+                found = block.stmts.iter().find_map(request).map(|request| (stage, id, request, stmt.span));
+            }
+        });
+        found
+    })
 }
 
 /// The first argument of the call that a statement makes.
@@ -186,8 +233,8 @@ fn width(expr: &Expr) -> u32 {
 }
 
 /// The metadata as a control has it.
-fn metadata(program: &Program, id: ControlId) -> Option<Expr> {
-    let stage = arch::stage(program, Duty::Ingress)?;
+fn metadata(program: &Program, stage: Duty, id: ControlId) -> Option<Expr> {
+    let stage = arch::stage(program, stage)?;
     let position = stage.roles.iter().position(|role| *role == Role::Metadata)?;
     let control = program.control(id);
     Some(build::var_of(&control.vars, *control.params.get(position)?))

@@ -118,6 +118,12 @@ pub fn is_direct(program: &Program, instance: InstanceId) -> bool {
     !object.user && matches!(object.name.as_str(), "direct_meter" | "direct_counter")
 }
 
+/// True of a handler: it keeps the state of each flow apart.
+pub fn is_handler(program: &Program, object: InstanceId) -> bool {
+    let object = program.extern_object(program.instance(object).object);
+    object.annotations.iter().any(|annotation| annotation.name == "remote")
+}
+
 /// Two uses of one object that a placement separates.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Separated {

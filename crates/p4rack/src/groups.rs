@@ -56,17 +56,22 @@ pub(crate) fn with_flows(
     }
     let (mut flows, mut wrong) = (vec![], check_regions(rack, regions, &program)?);
     for (handler, marks) in calls(&program)? {
-        wrong.extend(check_calls(rack, regions, &handler, &marks, &program)?);
-        for region in marks {
-            let Some(placed) = regions.iter().filter(grouped).find(|p| p.region.value == region.as_str())
-            else {
-                continue;
+        let group_of_call = |region: &ir::Name| {
+            let placed = regions.iter().filter(grouped).find(|p| p.region.value == region.as_str())?;
+            group_of(rack, placed.device.value)
+        };
+        let called = |group: &Group| {
+            let own = |region: &&ir::Name| {
+                group_of_call(region).is_some_and(|of| of.name.value == group.name.value)
             };
-            let Some(group) = group_of(rack, placed.device.value) else { continue };
+            marks.iter().filter(own).cloned().collect::<Vec<_>>()
+        };
+        let all = rack.groups.iter().map(|group| (group, called(group)));
+        for (group, regions) in all.filter(|(_, regions)| !regions.is_empty()) {
             wrong.extend(check_idle(group, &handler));
             let key = handler.key.fields.iter().map(|field| field.path.clone()).collect();
             let block = handler.block.as_ref().map(|field| field.path.clone()).unwrap_or_default();
-            flows.push(FlowsOf { region, key, block, buckets: group.buckets });
+            flows.push(FlowsOf { regions, key, block, buckets: group.buckets });
         }
     }
     if !wrong.is_empty() {
@@ -80,31 +85,6 @@ pub(crate) fn with_flows(
 /// The group that a device is a server of.
 pub(crate) fn group_of(rack: &Rack, server: DeviceId) -> Option<&Group> {
     rack.groups.iter().find(|group| group.number(server).is_some())
-}
-
-/// Each call has a flow of its own, and a packet stays at the server of one flow.
-fn check_calls(
-    rack: &Rack,
-    regions: &[Placement],
-    handler: &Handler,
-    calls: &[ir::Name],
-    program: &Program,
-) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
-    let is_grouped = |region: &&ir::Name| {
-        let mut placed = regions.iter().filter(|p| p.policy == Policy::Group);
-        placed.any(|p| p.region.value == region.as_str() && group_of(rack, p.device.value).is_some())
-    };
-    if calls.iter().filter(is_grouped).count() < 2 {
-        return Ok(None);
-    }
-    let title = format!("`{}` is called at {} places, and a group runs it", handler.name, calls.len());
-    let problem = Diagnostic::error(codes::NOT_GROUPED, title).at(handler.span, "this handler");
-    let marks = ir_split::marks(program)?;
-    let own = marks.iter().filter(|mark| calls.contains(&mark.name));
-    let problem = own.fold(problem, |problem, mark| problem.at(mark.span, "it is called here"));
-    let note = "each call has its own request, so that its flow may be at another server";
-    let help = "call it at one place, with a request that the program prepares before in each case; or let one device run it";
-    Ok(Some(problem.note(note).help(help)))
 }
 
 /// A group that remembers no flows cannot keep the cells of a flow at its server.

@@ -146,6 +146,23 @@ fn a_group_that_keeps_no_flows_changes_at_once() {
     assert_eq!(came, [200, 0].repeat(6));
 }
 
+/// A handler that gives the same answer whatever came before may be called more than once for a packet.
+#[test]
+fn a_packet_may_call_a_pure_handler_again() {
+    let twice = "q.port = hdr.packet.dst; if (even(q)) { q.port = 2; if (even(q)) { std.egress_spec = 2; } } else { mark_to_drop(std); }";
+    let place = stateless("twice-group", twice, "variant = \"pin\"", "");
+    let program = std::fs::read_to_string(place.join("even.p4")).expect("the program");
+    let refused = rack::load(&place.join("RACK.toml"), &[], &mut SourceMap::new()).err();
+    assert!(refused.is_some_and(|found| found[0].code.to_string() == "P4R0505"));
+    std::fs::write(place.join("even.p4"), program.replace("@remote", "@pure @remote")).expect("a file");
+    let report = run(&load(&place));
+    let [group] = report.groups.as_slice() else { panic!("{:?}", report.groups) };
+    assert_eq!((group.lost, group.is_steady), (0, true), "{group:?}");
+    let uploads = report.workloads.iter().filter(|load| load.name.starts_with("upload"));
+    let came: Vec<u64> = uploads.map(|load| load.received).collect();
+    assert_eq!(came, [200, 0].repeat(6));
+}
+
 /// The only block of ports would be that of a server that is no member: a member has it, and takes all new flows.
 #[test]
 fn blocks_are_leased_to_members() {
@@ -211,16 +228,6 @@ fn a_switch_that_begins_gets_the_roles_of_the_filters() {
         group.control.poll(Time::ZERO + Duration::from_ms(3));
         assert_eq!(first.into_iter().chain(roles(&group)).collect::<Vec<_>>(), all);
     }
-}
-
-#[test]
-fn a_group_runs_a_handler_that_is_called_at_one_place() {
-    let twice = format!("{ONE_CALL} q.port = hdr.packet.src; if (even(q)) {{ std.egress_spec = 2; }}");
-    let mut map = SourceMap::new();
-    let found = rack::load(&stateless("twice-group", &twice, "variant = \"pin\"", ""), &[], &mut map).err();
-    let found = text(&found.expect("it is refused"), &map);
-    assert!(found.contains("error[P4R1501]: `even` is called at 2 places, and a group runs it"), "{found}");
-    assert!(found.contains("call it at one place"), "{found}");
 }
 
 const SERVERS: usize = 3;
@@ -566,6 +573,114 @@ fn the_death_of_a_server_costs_its_own_flows_alone() {
         compared += 60 - ran.hurt.len();
     }
     assert!(deaths > 2 && compared > 50, "{deaths} deaths, {compared} connections");
+}
+
+/// A handler that counts the packets of each flow, called at two places: of some packets the source is the flow, of others the destination.
+const TALLY: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header packet_t { bit<272> before; bit<16> src; bit<16> dst; bit<80> mark; bit<16> count; }
+struct headers_t { packet_t packet; }
+struct metadata_t { }
+struct request_t { bit<16> flow; }
+struct response_t { bit<16> count; }
+@remote(handler = "tally", group = "nat", key = { q.flow }, keeps = "4s")
+extern bool tally(in request_t q, out response_t r);
+parser P(packet_in p, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    state start { p.extract(hdr.packet); transition accept; }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    request_t q;
+    response_t r;
+    apply { std.egress_spec = 2; INGRESS }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    request_t q;
+    response_t r;
+    apply { EGRESS }
+}
+control D(packet_out p, in headers_t hdr) { apply { p.emit(hdr.packet); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"#;
+
+const TALLY_C: &str = r#"#include "tally.h"
+struct flow { uint64_t last; uint64_t count; };
+int tally_init(p4r_ctx *ctx, const char *config) {
+    (void)config;
+    return p4r_alloc(ctx, 65536 * sizeof(struct flow)) ? P4R_OK : P4R_DROP;
+}
+int tally(p4r_ctx *ctx, const request_t *q, response_t *r) {
+    struct flow *flow = (struct flow *)ctx->arena + request_t_flow(q);
+    if (p4r_now_ns(ctx) > flow->last + 4000000000u) flow->count = 0;
+    flow->last = p4r_now_ns(ctx);
+    response_t_set_count(r, (uint16_t)++flow->count);
+    return P4R_OK;
+}
+"#;
+
+const TALLY_CALLS: &str = r#"
+if (hdr.packet.src < 20) {
+    q.flow = hdr.packet.src;
+    if (tally(q, r)) { hdr.packet.count = r.count; }
+} else {
+    q.flow = hdr.packet.dst;
+    if (tally(q, r)) { hdr.packet.count = r.count; }
+}
+"#;
+
+/// Each call reaches the server of its own flow while members come and go.
+#[test]
+fn calls_at_several_places_are_the_one_device() {
+    called_at_several_places("tally-ingress", &TALLY.replace("INGRESS", TALLY_CALLS).replace("EGRESS", ""));
+    called_at_several_places("tally-egress", &TALLY.replace("INGRESS", "").replace("EGRESS", TALLY_CALLS));
+}
+
+fn called_at_several_places(name: &str, program: &str) {
+    let place = variant(name, "idle = \"6s\"\ndedup = true");
+    std::fs::write(place.join("tally.p4"), program).expect("a file");
+    std::fs::write(place.join("tally.c"), TALLY_C).expect("a file");
+    let text = std::fs::read_to_string(place.join("RACK.toml")).expect("the rack");
+    let text =
+        text.replace("snat.p4", "tally.p4").replace("snat.c", "tally.c").replace("{ snat =", "{ tally =");
+    std::fs::write(place.join("RACK.toml"), text).expect("a file");
+    let mut racked = load(&place);
+    racked.rack.until = Some(ms(11_000));
+    racked.rack.workloads.clear();
+    let (mut extra_hops, mut changes) = (0, 0);
+    for seed in features::seeds(2, 40) {
+        vary(&mut racked.rack, seed, false);
+        let mut rng = Rng::new(seed).split("packets");
+        // A packet has passed all its calls before the next one: flows that share a packet do not overtake one another.
+        let sent: Vec<(Time, Vec<u8>)> = (0..2_500)
+            .map(|n| {
+                let (src, dst) = (rng.below(40) as u16, 100 + rng.below(40) as u16);
+                let flow = Flow { protocol: UDP, src: (CLIENT_ADDRESS, src), dst: (NET_ADDRESS, dst) };
+                (ms(4 * n), packet(flow, &[0x5a; 24], true))
+            })
+            .collect();
+        let app = &racked.apps[0];
+        let options = Options { registry: app.offers.registry.clone(), ..Options::default() };
+        let mut device = ir_interp::switch(Arc::clone(&app.whole), options).expect("it runs");
+        let whole: Vec<Vec<u8>> = sent
+            .iter()
+            .flat_map(|(at, frame)| device.process(1, frame, *at))
+            .map(|output| output.frame)
+            .collect();
+        let mut running = up::bring_up(&racked).unwrap_or_else(|found| panic!("{found:#?}"));
+        running.emulator.listen(NET);
+        sent.iter().for_each(|(at, frame)| assert!(running.emulator.send(CLIENT, frame.clone(), *at)));
+        let report = running.run().unwrap_or_else(|found| panic!("{found:#?}"));
+        let came: Vec<Vec<u8>> =
+            running.emulator.take_received(NET).into_iter().map(|received| received.frame).collect();
+        let differ = whole.iter().zip(&came).position(|(whole, came)| whole != came);
+        assert_eq!((came.len(), differ), (whole.len(), None), "seed {seed}");
+        let [group] = report.groups.as_slice() else { panic!("seed {seed}: {:?}", report.groups) };
+        assert_eq!((group.sent, group.returned, group.lost), (2_500, 2_500, 0), "seed {seed}: {group:?}");
+        changes += group.changes;
+        extra_hops += group.servers.iter().map(|server| server.extra_hops).sum::<u64>();
+    }
+    assert!(changes > 4 && extra_hops > 4, "{changes} changes, {extra_hops}");
 }
 
 /// The example with a change of its files.

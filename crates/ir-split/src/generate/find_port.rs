@@ -31,7 +31,7 @@ impl Generator<'_> {
         // The last policy leads all remaining hand-overs.
         let mut found = led.pop().map_or(vec![], |(_, found)| found);
         for (own, stmts) in led.into_iter().rev() {
-            if let Some(any) = self.leaves_for(&own) {
+            if let Some(any) = self.leaves_for(Duty::Ingress, &own) {
                 found = vec![build::if_else(any, stmts, found)];
             }
         }
@@ -40,23 +40,23 @@ impl Generator<'_> {
     }
 
     /// The packet leaves for one of these sections.
-    pub fn leaves_for(&self, sections: &[SectionId]) -> Option<Expr> {
-        let is_it =
-            |id: &SectionId| build::equals(self.region_of(Duty::Ingress), self.region_value(id.0.into()));
+    pub fn leaves_for(&self, stage: Duty, sections: &[SectionId]) -> Option<Expr> {
+        let is_it = |id: &SectionId| build::equals(self.region_of(stage), self.region_value(id.0.into()));
         sections.iter().map(is_it).reduce(build::or)
     }
 
     /// The value that goes with the section for which the packet leaves; the last value goes with all that are left.
     ///
     /// A policy passes such values to its control and so applies it at one place: for BMv2, one statement follows a table.
-    pub fn by_section(&self, values: Vec<(&[SectionId], Expr)>) -> Option<Expr> {
-        let earlier = |rest: Expr, (sections, value): (&[SectionId], Expr)| match self.leaves_for(sections) {
-            Some(any) => {
-                let ty = value.ty.clone();
-                build::expr(ExprKind::Ternary(any.into(), value.into(), rest.into()), ty)
-            }
-            None => rest,
-        };
+    pub fn by_section(&self, stage: Duty, values: Vec<(&[SectionId], Expr)>) -> Option<Expr> {
+        let earlier =
+            |rest: Expr, (sections, value): (&[SectionId], Expr)| match self.leaves_for(stage, sections) {
+                Some(any) => {
+                    let ty = value.ty.clone();
+                    build::expr(ExprKind::Ternary(any.into(), value.into(), rest.into()), ty)
+                }
+                None => rest,
+            };
         let mut values = values.into_iter().rev();
         let (_, last) = values.next()?;
         Some(values.fold(last, earlier))

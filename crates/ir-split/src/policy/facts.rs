@@ -6,6 +6,7 @@ use crate::name_flows::BLOCKS;
 use crate::placement::{DeviceIndex, Placement, Policy};
 use crate::prepare::role_type;
 use crate::section::{Half, SectionId, Sections, first_span};
+use crate::state::is_handler;
 use base_diag::{Code, Diagnostic};
 use ir::{AnnotationValue, Expr, Field, InstanceId, Program, Role, Type, build};
 use ir_state::{Apart, Mode, Uses, adds_up, apart, mode_of, refuse_apart};
@@ -30,6 +31,8 @@ pub(super) struct Kind {
     pub keeps_handlers: bool,
     /// Regions on the same devices may be divided by different fields.
     pub several_fields: bool,
+    /// Hand-overs of the switch's egress have the field, too.
+    pub leaves_from_egress: bool,
 }
 
 impl Kind {
@@ -190,23 +193,26 @@ fn divided<'p>(kind: &Kind, placement: &'p Placement) -> impl Iterator<Item = &'
     placement.sites.iter().filter(move |(_, site)| site.policy == policy).map(|(name, _)| name)
 }
 
-/// Only ingress of an origin knows the number.
+/// Only an origin knows the number: in ingress, and in egress if hand-overs from there have it.
 fn check_entry(kind: &Kind, sections: &Sections, placement: &Placement) -> Vec<Diagnostic> {
     let mut found: BTreeMap<SectionId, SectionId> = BTreeMap::new();
     for (before, to) in sections.cut_edges() {
         let (from, at) = (sections.get(before), sections.get(to));
-        let is_known =
-            from.device == placement.origin() && from.half == Half::Ingress && at.half == Half::Ingress;
+        let is_known = from.device == placement.origin()
+            && from.half == at.half
+            && (from.half == Half::Ingress || kind.leaves_from_egress);
         if placement.is_led_by(at.device, kind.policy) && !is_known {
             found.entry(to).or_insert(before);
         }
     }
     let report = |(to, before): (&SectionId, &SectionId)| {
         let (at, from) = (sections.get(*to), sections.get(*before));
-        Diagnostic::error(kind.code, format!("`{}` is not entered from the switch's ingress", at.name))
+        let halves = if kind.leaves_from_egress { "switch" } else { "switch's ingress" };
+        let knows = if kind.leaves_from_egress { "" } else { ", and only in ingress" };
+        Diagnostic::error(kind.code, format!("`{}` is not entered from the {halves}", at.name))
             .at(first_span(&at.code), "this runs on several devices")
             .at(first_span(&from.code), format!("control comes from `{}`", placement.name(from.device)))
-            .note(format!("{} does not travel: only the switch knows it, and only in ingress", kind.is))
+            .note(format!("{} does not travel: only the switch knows it{knows}", kind.is))
             .help("place what runs before it at the switch, or both on one device")
     };
     found.iter().map(report).collect()
@@ -248,10 +254,4 @@ fn check_state(
             .help("`@sharded` if each cell belongs to flows of one shard, `@soft` if the values may be lost; or place the region on one device")
     };
     found.iter().map(report).collect()
-}
-
-/// A handler keeps the state of each flow apart.
-fn is_handler(program: &Program, object: InstanceId) -> bool {
-    let object = program.extern_object(program.instance(object).object);
-    object.annotations.iter().any(|annotation| annotation.name == "remote")
 }

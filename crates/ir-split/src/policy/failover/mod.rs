@@ -373,7 +373,7 @@ fn shard_of(g: &Generator<'_>, groups: &[Group]) -> Option<Expr> {
         };
         values.push((&group.sections, shard));
     }
-    g.by_section(values)
+    g.by_section(Duty::Ingress, values)
 }
 
 /// Both controls with room for all edges of the device, so that they are compiled once.

@@ -1,12 +1,12 @@
 //! `group`: flows are divided among servers that come and go, and each flow stays at the server that has its state.
 //!
-//! The program leaves the flow in a field of its metadata that says so, `@flow("REGION", BUCKETS)`; for handlers, `handler-calls` does.
+//! The program leaves the flow in a field of its metadata that says so, `@flow("REGION", BUCKETS)`; for handlers, `name-flows` does.
 //! `group.p4` finds the server: by the pin of the flow, or by the row of its bucket, and names the row's previous server. The fields of a
 //! hand-over that begin with `group_` are for the servers, which are in front of their devices (crate `group-front`); frames between servers and
 //! instructions of the controller come to the switch with a receiver, and pass. `docs/internals/groups.md` describes the protocol.
 //!
 //! ```text
-//! origin   if (p4rack.group_to == 0) { p4rack.group_flow = meta.flow }
+//! origin   p4rack.group_flow = meta.flow;                                              as a hand-over is packed, in ingress or in egress
 //!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
 //! ```
 //!
@@ -36,7 +36,7 @@ use crate::group_edge::EDGE_BITS;
 use crate::layout::{CALL, LayoutField};
 use crate::mark::Mark;
 use crate::placement::{DeviceIndex, Placement, Policy};
-use crate::section::{SectionId, Sections};
+use crate::section::{Half, SectionId, Sections};
 use base_diag::{Diagnostic, codes};
 use ir::{Callee, Expr, ExprKind, Program, Stmt, Type, build};
 use p4_arch::{Duty, Meaning};
@@ -77,6 +77,7 @@ static KIND: Kind = Kind {
     code: codes::group::NOT_GROUPED,
     keeps_handlers: true,
     several_fields: false,
+    leaves_from_egress: true,
 };
 
 impl EdgePolicy for Group {
@@ -138,10 +139,12 @@ impl EdgePolicy for Group {
 
     fn send(&self, g: &mut Generator<'_>, stage: Duty) -> Vec<Stmt> {
         let fields = self.fields(g.cut.program, g.cut.placement);
+        let flow = flow(g, stage);
         let filled = |f: LayoutField| {
             let zero = build::cast(build::bits(1, 0), Type::Bit(f.width));
             // An answer has the number of its call.
-            let value = g.kept_field(stage, &f.name).unwrap_or(zero);
+            let known = g.kept_field(stage, &f.name).or_else(|| flow.clone().filter(|_| f.name == FLOW));
+            let value = known.unwrap_or(zero);
             build::assign(g.common_field(stage, &f.name), value)
         };
         fields.into_iter().map(filled).collect()
@@ -158,9 +161,7 @@ impl EdgePolicy for Group {
             return vec![build::if_then(came, vec![build::assign(kept, number)])];
         }
         let Some(again) = g.kept_field(stage, AGAIN) else { return vec![] };
-        let led = g.entered_from_here().into_iter();
-        let led = led.filter(|id| self.leads(*id, g.cut.sections, g.cut.placement));
-        let sites = sites(g, &led.collect::<Vec<_>>());
+        let sites = sites(g, &led_from_here(g));
         let (control, _) = g.bring(&source(g, &sites), "calls");
         let args = vec![build::bits(1, 1), build::bits(CALL_BITS, 0), number.clone(), again.clone()];
         let mut dropped = g.drop(stage, Drop::Again);
@@ -184,35 +185,31 @@ impl EdgePolicy for Group {
             return g.lacks("a field of the policy `group`".to_string(), vec![]);
         };
         let port = g.standard(stage, Meaning::ToPort);
-        let flow_bits = g.cut.layout.width_of(FLOW);
         for site in &sites {
             edge::fill(g, &path, site);
         }
         let numbered = number_call(g, &sites, &source);
         let common = |name: &str| g.common_field(stage, name);
         let by_site = |of: &dyn Fn(&SiteOfGroup) -> Expr| {
-            g.by_section(sites.iter().map(|site| (&*site.sections, of(site))).collect())
+            g.by_section(stage, sites.iter().map(|site| (&*site.sections, of(site))).collect())
         };
-        let known = by_site(&|site| build::cast(site.fact.of(g.metadata(stage)), Type::Bit(flow_bits)));
         let number = by_site(&|site| build::bits(EDGE_BITS, site.number));
         let last_bucket = by_site(&|site| build::bits(wire::BUCKET_BITS, site.fact.count - 1));
         // A hand-over of the program has no receiver yet; frames of servers and instructions name theirs.
         let is_fresh = build::equals(common(TO), build::bits(wire::MEMBER_BITS, 0));
-        let known = known.map(|known| build::assign(common(FLOW), known));
-        let fresh = known.into_iter().chain(numbered).collect();
         let mut args: Vec<Expr> = number.into_iter().chain(last_bucket).collect();
         args.push(common(FLOW));
         if blocks(&sites) > 0 {
-            args.extend(by_site(&|site| block(site, site.fact.of(g.metadata(stage)))));
+            args.extend(by_site(&|site| block(site, common(FLOW))));
             args.push(common(FLAG));
         }
         args.extend([common(TO), common(OTHER), common(BUCKET), leaves.clone(), port]);
         let nobody = build::equals(leaves, build::bits(1, 0));
-        vec![
-            build::if_then(is_fresh, fresh),
-            build::call(Callee::Control(control), vec![], args),
-            build::if_then(nobody, g.drop(stage, Drop::NoPort)),
-        ]
+        let mut stmts: Vec<Stmt> =
+            numbered.map(|call| build::if_then(is_fresh, vec![call])).into_iter().collect();
+        stmts.push(build::call(Callee::Control(control), vec![], args));
+        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
+        stmts
     }
 }
 
@@ -228,6 +225,30 @@ struct SiteOfGroup {
 
 fn field(name: &str, width: u32) -> LayoutField {
     LayoutField { name: name.into(), width }
+}
+
+/// Sections at groups that hand-overs of this device are for.
+fn led_from_here(g: &Generator<'_>) -> Vec<SectionId> {
+    let led = g.entered_from_here().into_iter();
+    led.filter(|id| Group.leads(*id, g.cut.sections, g.cut.placement)).collect()
+}
+
+/// The flow of a packet that leaves a stage of the switch: of the call for which it leaves, or 0. `None` if this stage calls no group.
+fn flow(g: &Generator<'_>, stage: Duty) -> Option<Expr> {
+    let from_stage =
+        |id: &SectionId| (g.cut.sections.get(*id).half == Half::Egress) == (stage == Duty::Egress);
+    let all: Vec<SectionId> = g.entered_from_here().into_iter().filter(from_stage).collect();
+    let led: Vec<SectionId> = led_from_here(g).into_iter().filter(from_stage).collect();
+    if led.is_empty() || !g.is_origin() {
+        return None;
+    }
+    let bits = Type::Bit(g.cut.layout.width_of(FLOW));
+    let zero = build::cast(build::bits(1, 0), bits.clone());
+    let of = |site: &SiteOfGroup| build::cast(site.fact.of(g.metadata(stage)), bits.clone());
+    let sites = sites(g, &led);
+    let known = sites.iter().map(|site| (&*site.sections, of(site)));
+    let none: Option<(&[SectionId], Expr)> = (all.len() > led.len()).then_some((&[], zero));
+    g.by_section(stage, known.chain(none).collect())
 }
 
 /// True if calls of the group have numbers.
@@ -247,7 +268,7 @@ fn number_call(g: &mut Generator<'_>, sites: &[SiteOfGroup], source: &str) -> Op
     let numbered = sites.iter().filter(|site| is_numbered(g, site));
     let numbered: Vec<SectionId> = numbered.flat_map(|site| site.sections.iter().copied()).collect();
     let all = numbered.len() == sites.iter().map(|site| site.sections.len()).sum::<usize>();
-    if all { Some(call) } else { Some(build::if_then(g.leaves_for(&numbered)?, vec![call])) }
+    if all { Some(call) } else { Some(build::if_then(g.leaves_for(stage, &numbered)?, vec![call])) }
 }
 
 /// Leased blocks of all groups together.
@@ -263,7 +284,7 @@ fn block(site: &SiteOfGroup, flow: Expr) -> Expr {
         return none;
     }
     let first = build::shift_right(flow.clone(), u64::from(fact.width) - 1);
-    let is_leased = build::differs(first, build::bits(fact.width, 0));
+    let is_leased = build::differs(first, build::cast(build::bits(1, 0), flow.ty.clone()));
     let number = build::cast(flow, Type::Bit(BLOCK_BITS));
     let ty = number.ty.clone();
     build::expr(ExprKind::Ternary(Box::new(is_leased), Box::new(number), Box::new(none)), ty)

@@ -48,6 +48,7 @@ static KIND: Kind = Kind {
     code: codes::pin::NOT_SHARDED,
     keeps_handlers: false,
     several_fields: true,
+    leaves_from_egress: false,
 };
 
 impl EdgePolicy for Shard {
@@ -89,7 +90,7 @@ impl EdgePolicy for Shard {
         };
         let port = g.standard(stage, Meaning::ToPort);
         let by_edge = |of: &dyn Fn(&Edge) -> Expr| {
-            g.by_section(edges.iter().map(|edge| (&*edge.sections, of(edge))).collect())
+            g.by_section(stage, edges.iter().map(|edge| (&*edge.sections, of(edge))).collect())
         };
         let number = by_edge(&|edge| build::bits(NUMBER_BITS, edge.number));
         let shard = by_edge(&|edge| build::cast(edge.fact.of(g.metadata(stage)), Type::Bit(NUMBER_BITS)));

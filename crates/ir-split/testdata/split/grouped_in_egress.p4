@@ -1,10 +1,11 @@
 // place: R = nic
 // group: nic2
+// show: generate
 #include <core.p4>
 #include <v1model.p4>
 header h_t { bit<8> a; bit<8> b; }
 struct headers { h_t h; }
-struct metadata { @flow("R", 4) bit<8> shard; }
+struct metadata { @flow("R", 4) bit<8> flow; }
 parser P(packet_in pkt, out headers hdr, inout metadata meta, inout standard_metadata_t std) {
     state start { pkt.extract(hdr.h); transition accept; }
 }
@@ -15,10 +16,8 @@ control In(inout headers hdr, inout metadata meta, inout standard_metadata_t std
 }
 control Out(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {
     apply {
-        meta.shard = hdr.h.a & 3;
-//      ^^^^^^^^^^^^^^^^^^^^^^^^^ control comes from `tor`
+        meta.flow = hdr.h.a & 3;
         @region("R") { hdr.h.b = 1; }
-//                     ^^^^^^^^^^^^ error[P4R1501] `R` is not entered from the switch's ingress: this runs on several devices
     }
 }
 control C(inout headers hdr, inout metadata meta) { apply {} }
