@@ -10,15 +10,22 @@ use p4_arch::Texts;
 use std::collections::BTreeMap;
 
 const HEADERS: &str = include_str!("../../../../examples/apps/headers.p4");
-/// Name and source of each app.
-pub const APPS: [(&str, &str); 3] = [
+const TRANSLATE: &str = include_str!("../../../../examples/apps/translate.p4");
+/// All ways by which values come to keys.
+const WAYS: &str = include_str!("ways.p4");
+/// Name and source of each app whose flows can be followed.
+pub const APPS: [(&str, &str); 7] = [
     ("acl", include_str!("../../../../examples/apps/acl.p4")),
     ("firewall", include_str!("../../../../examples/apps/firewall.p4")),
     ("nat", include_str!("../../../../examples/apps/nat.p4")),
+    ("syn-proxy", include_str!("../../../../examples/apps/syn-proxy.p4")),
+    ("vm-nat", include_str!("../../../../examples/apps/vm-nat.p4")),
+    ("vpn", include_str!("../../../../examples/apps/vpn.p4")),
+    ("ways", WAYS),
 ];
 
 pub fn compiled(source: &str) -> Program {
-    let texts = [("app.p4", source), ("headers.p4", HEADERS)];
+    let texts = [("app.p4", source), ("headers.p4", HEADERS), ("translate.p4", TRANSLATE)];
     let options = p4_syntax::Options::default();
     ir_elaborate::program("app.p4", &Texts(&texts), &options, &mut SourceMap::new()).expect("it compiles")
 }
@@ -34,7 +41,7 @@ pub fn small(rng: &mut Rng, width: u32) -> Bits {
     bits(width, if width == 32 { value & 1 | (value & 2) << 1 } else { value })
 }
 
-/// Ethernet, IPv4, TCP or UDP, with all that may be wrong about them.
+/// Ethernet, IPv4, TCP, UDP or GRE, with all that may be wrong about them.
 pub fn packet(rng: &mut Rng) -> Vec<u8> {
     let mut frame = base_bits::BitWriter::new();
     for _ in 0..2 {
@@ -45,7 +52,7 @@ pub fn packet(rng: &mut Rng) -> Vec<u8> {
     frame.push(&bits(40, rng.below(100)));
     frame.push(&bits(16, if rng.chance(1, 10) { 1 } else { 0 }));
     frame.push(&bits(8, rng.below(4)));
-    frame.push(&bits(8, [6, 17, 17, 1][rng.index(4)]));
+    frame.push(&bits(8, [6, 17, 17, 1, 47][rng.index(5)]));
     frame.push(&bits(16, 0));
     for _ in 0..2 {
         frame.push(&small(rng, 32));
