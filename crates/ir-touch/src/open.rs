@@ -4,7 +4,7 @@
 //! struct metadata { ...; bit<64> p4rack_choices; bit<32> p4rack_used; bit<8> p4rack_dead; bit<32> p4rack_part0; ... }
 //!                                                   // their values stand in front of the packet
 //!
-//! before  packet.extract(hdr.ipv4);          after  choose c; verify(!c, error.PacketTooShort);
+//! before  packet.extract(hdr.ipv4);          after  if (meta.p4rack_part0 == 0) { choose c; verify(!c, error.PacketTooShort); }
 //!                                                   packet.extract(hdr.ipv4); hdr.ipv4.src = meta.p4rack_part0;
 //! before  if (hdr.ipv4.ttl > 1) { ... }      after  choose c; if (c == 1) { ... }
 //! before  transition select(hdr.ethernet.type, hdr.ipv4.protocol)           // the protocol is in the union key
@@ -15,7 +15,8 @@
 //! choose c:   c = (bit<N>)meta.p4rack_choices; p4rack_choices = p4rack_choices >> N; p4rack_used = p4rack_used + N;
 //! ```
 //!
-//! Statements after the last lookup are left out, so that conditions there are no choices.
+//! Statements after the last lookup are left out, as are those on which no lookup depends (`slice`), so that conditions there are no choices. A path
+//! that only returns is no choice either, unless later stages look up entries.
 //!
 //! A path is dead if no packet takes it: a select has chosen a case that does not match, or a header is missing of which the flow has
 //! a part other than zero.
@@ -23,13 +24,11 @@
 use base_bits::Bits;
 use base_diag::codes::keys::NOT_DIVIDED;
 use base_diag::{Diagnostic, Span};
-use ir::build::{
-    self, assign, bits, block, cast, declare, equals, field, if_then, is_valid, local, stmt,
-};
+use ir::build::{self, assign, bits, block, cast, declare, equals, field, if_then, is_valid, local, stmt};
 use ir::{
     Block, Callee, Const, Expr, ExprKind, Keyset, ParserState, Program, Role, Select, SelectCase, Stage,
-    StageKind, StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type, TypeId, TypeKind,
-    Var, VarId, VarKind,
+    StageKind, StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type,
+    TypeId, TypeKind, Var, VarId, VarKind,
 };
 use ir_keys::{Input, Inputs, Keys, Part, Source, Step};
 
@@ -443,7 +442,8 @@ impl Opener<'_> {
                     self.effects(e, out)?;
                     // A path that returns looks up nothing that the other one does not.
                     if !self.may_follow
-                        && let Some(other) = [(&yes, &no), (&no, &yes)].into_iter().find(|(one, _)| only_ends(one))
+                        && let Some(other) =
+                            [(&yes, &no), (&no, &yes)].into_iter().find(|(one, _)| only_ends(one))
                     {
                         out.push(Stmt { kind: StmtKind::Block(other.1.clone()), span: old.span });
                         return Ok(());

@@ -7,13 +7,13 @@
 //! state mss { packet.extract(hdr.mss); ... accept; }   is as good as accept
 //! ```
 //!
-//! A field of a type is relevant wherever the type is used. What conditions read matters only if the flow decides them: the others are
+//! A field of a type is relevant wherever the type is used. Reads of conditions matter only if the flow decides them: the others are
 //! choices. All tables stay, so that paths have the same lookups as before; paths that differ in nothing else become one.
 
 use crate::open::{self, Fixed};
 use ir::{
-    Block, Call, Callee, Direction, Expr, ExprKind, ForRange, Keyset, Parser, Program, Role, StageKind, StateRef, Stmt, StmtKind, SwitchOn, Transition, Type, TypeId, TypeKind, Var, VarId,
-    VarKind,
+    Block, Call, Callee, Direction, Expr, ExprKind, ForRange, Keyset, Parser, Program, Role, StageKind,
+    StateRef, Stmt, StmtKind, SwitchOn, Transition, Type, TypeId, TypeKind, Var, VarId, VarKind,
 };
 use ir_keys::{Source, Step};
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ struct Slicer<'s> {
 }
 
 impl<'s> Slicer<'s> {
-    /// What the lookups themselves depend on.
+    /// Notes all on which the lookups themselves depend.
     fn lookups(&mut self) {
         let program = self.program;
         for (at, control) in program.controls.iter().enumerate() {
@@ -185,11 +185,12 @@ impl<'s> Slicer<'s> {
             StmtKind::Declare(..) | StmtKind::Assign(..) | StmtKind::AssignOp(..) => self.keeps(owner, stmt),
             _ => true,
         };
-        let mut idle: BTreeSet<usize> = (0..parser.states.len())
-            .filter(|at| !parser.states[*at].stmts.iter().any(is_relevant))
-            .collect();
+        let mut idle: BTreeSet<usize> =
+            (0..parser.states.len()).filter(|at| !parser.states[*at].stmts.iter().any(is_relevant)).collect();
         loop {
-            let leads_on = |next: StateRef| !ends(next) && !matches!(next, StateRef::State(id) if idle.contains(&id.index()));
+            let leads_on = |next: StateRef| {
+                !ends(next) && !matches!(next, StateRef::State(id) if idle.contains(&id.index()))
+            };
             let stays = |at: &usize| match &parser.states[*at].transition {
                 Transition::Goto(next) => !leads_on(*next),
                 Transition::Select(select) => !select.cases.iter().any(|case| leads_on(case.next)),
@@ -210,7 +211,7 @@ impl<'s> Slicer<'s> {
         stmts.iter().filter_map(|stmt| self.stmt(owner, stmt, sliced)).collect()
     }
 
-    /// What is left of a statement.
+    /// The rest of a statement.
     fn stmt(&mut self, owner: Owner, stmt: &Stmt, sliced: &Program) -> Option<Stmt> {
         let kind = match &stmt.kind {
             StmtKind::If(condition, yes, no) => {
@@ -244,7 +245,9 @@ impl<'s> Slicer<'s> {
             StmtKind::For { init, cond, update, body } => {
                 let body = self.block(owner, body, sliced);
                 let head = init.iter().chain(update);
-                if body.stmts.is_empty() && !has_effects(cond) && !head.clone().any(|one| self.keeps(owner, one))
+                if body.stmts.is_empty()
+                    && !has_effects(cond)
+                    && !head.clone().any(|one| self.keeps(owner, one))
                 {
                     return None;
                 }
@@ -282,7 +285,7 @@ impl<'s> Slicer<'s> {
         Some(Stmt { kind, span: stmt.span })
     }
 
-    /// A condition that stays. What is read by one that the flow does not decide has no effect.
+    /// A condition that stays. Reads of one that the flow does not decide have no effect.
     fn decides(&mut self, owner: Owner, condition: &Expr) {
         if self.fixed.is_fixed(condition) {
             self.read(owner, condition);
@@ -420,7 +423,9 @@ impl<'s> Slicer<'s> {
                 self.read(owner, index);
                 self.way(owner, base);
             }
-            ExprKind::Next(base) | ExprKind::Last(base) | ExprKind::Slice { base, .. } => self.way(owner, base),
+            ExprKind::Next(base) | ExprKind::Last(base) | ExprKind::Slice { base, .. } => {
+                self.way(owner, base)
+            }
             _ => self.read(owner, place),
         }
     }
@@ -444,7 +449,9 @@ impl<'s> Slicer<'s> {
                     || self.is_any_relevant(&place.ty)
             }
             ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.is_written(owner, base),
-            ExprKind::Index(base, _) if !matches!(base.kind, ExprKind::Var(_)) => self.is_written(owner, base),
+            ExprKind::Index(base, _) if !matches!(base.kind, ExprKind::Var(_)) => {
+                self.is_written(owner, base)
+            }
             // The member of a union, the next element of a stack: others change with it.
             _ => true,
         }

@@ -77,7 +77,9 @@ control WaysIngress(inout ways_headers_t hdr, inout metadata_t meta, inout stand
     action next(in bit<16> x, out bit<16> y) { y = x + 1; }
     action set_f(bit<16> f) {
         meta.f = f;
-        hdr.mark.setValid();
+        mark_h made;
+        made.setValid();
+        hdr.mark = made;
     }
     table first {
         key = { meta.a: exact; }
@@ -100,7 +102,7 @@ control WaysIngress(inout ways_headers_t hdr, inout metadata_t meta, inout stand
         default_action = NoAction();
     }
     table third {
-        key = { hdr.ipv4.src: exact; meta.f: exact; meta.e: exact; hdr.more.x: exact; meta.seen: exact; }
+        key = { hdr.ipv4.src: exact; hdr.ipv4.protocol: exact; meta.f: exact; meta.e: exact; hdr.more.x: exact; meta.seen: exact; }
         actions = { NoAction; }
         default_action = NoAction();
     }
@@ -108,7 +110,7 @@ control WaysIngress(inout ways_headers_t hdr, inout metadata_t meta, inout stand
     apply {
         ipv4_h kept = hdr.ipv4;
         bit<16> y;
-        bit<16> z = 3;
+        bit<16> z = 0;
         next(meta.l4.src, y);
         meta.a = y & 3;
         if (hdr.ipv4.ttl > 1) {
@@ -153,7 +155,7 @@ control WaysIngress(inout ways_headers_t hdr, inout metadata_t meta, inout stand
 
 control WaysEgress(inout ways_headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     table last {
-        key = { hdr.ipv4.dst: exact; standard_metadata.egress_port: exact; }
+        key = { hdr.ipv4.dst: exact; standard_metadata.egress_port: exact; meta.b: exact; }
         actions = { NoAction; }
         default_action = NoAction();
     }
