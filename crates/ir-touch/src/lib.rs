@@ -16,6 +16,7 @@
 //! Not supported: programs that clone, resubmit or recirculate packets, sub-parsers, and open conditions in functions.
 
 mod open;
+mod slice;
 mod touch;
 
 pub use touch::{FlowTables, TooMany, Touched};

@@ -4,7 +4,7 @@
 //! struct metadata { ...; bit<64> p4rack_choices; bit<32> p4rack_used; bit<8> p4rack_dead; bit<32> p4rack_part0; ... }
 //!                                                   // their values stand in front of the packet
 //!
-//! before  packet.extract(hdr.ipv4);          after  choose c; verify(!c, error.PacketTooShort);
+//! before  packet.extract(hdr.ipv4);          after  if (meta.p4rack_part0 == 0) { choose c; verify(!c, error.PacketTooShort); }
 //!                                                   packet.extract(hdr.ipv4); hdr.ipv4.src = meta.p4rack_part0;
 //! before  if (hdr.ipv4.ttl > 1) { ... }      after  choose c; if (c == 1) { ... }
 //! before  transition select(hdr.ethernet.type, hdr.ipv4.protocol)           // the protocol is in the union key
@@ -15,7 +15,8 @@
 //! choose c:   c = (bit<N>)meta.p4rack_choices; p4rack_choices = p4rack_choices >> N; p4rack_used = p4rack_used + N;
 //! ```
 //!
-//! Statements after the last lookup are left out, so that conditions there are no choices.
+//! Statements after the last lookup are left out, as are those on which no lookup depends (`slice`), so that conditions there are no choices. A path
+//! that only returns is no choice either, unless later stages look up entries.
 //!
 //! A path is dead if no packet takes it: a select has chosen a case that does not match, or a header is missing of which the flow has
 //! a part other than zero.
@@ -23,13 +24,11 @@
 use base_bits::Bits;
 use base_diag::codes::keys::NOT_DIVIDED;
 use base_diag::{Diagnostic, Span};
-use ir::build::{
-    self, assign, bits, block, cast, declare, differs, equals, field, if_then, is_valid, local, stmt,
-};
+use ir::build::{self, assign, bits, block, cast, declare, equals, field, if_then, is_valid, local, stmt};
 use ir::{
-    Block, Callee, Const, Expr, ExprKind, Keyset, ParserState, Program, Role, Select, SelectCase, StageKind,
-    StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type, TypeId, TypeKind,
-    Var, VarId, VarKind,
+    Block, Callee, Const, Expr, ExprKind, Keyset, ParserState, Program, Role, Select, SelectCase, Stage,
+    StageKind, StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type,
+    TypeId, TypeKind, Var, VarId, VarKind,
 };
 use ir_keys::{Input, Inputs, Keys, Part, Source, Step};
 
@@ -48,15 +47,15 @@ pub struct Opened {
 }
 
 /// The opened program.
-pub fn open(program: &Program, keys: &Keys) -> Result<(Program, Opened), Diagnostic> {
+pub fn open(program: &Program, fixed: &Fixed<'_>) -> Result<(Program, Opened), Diagnostic> {
+    let keys = fixed.keys;
     let mut opened = program.clone();
     let fields: Vec<Part> =
         keys.key.parts.iter().filter(|part| part.source != Source::Port).cloned().collect();
     let [headers, metadata] = [Role::Headers, Role::Metadata].map(|role| struct_of(program, role));
     let (headers, metadata) = (headers?, metadata?);
     let added = add_fields(&mut opened, headers, metadata, &fields)?;
-    let union: Inputs = keys.keyed.iter().flat_map(|keyed| keyed.inputs.iter().cloned()).collect();
-    let shape = Shape { program, keys, union, headers, metadata, added, fields: fields.clone() };
+    let shape = Shape { program, fixed, headers, metadata, added, fields: fields.clone() };
     for stage in &program.stages {
         match stage.kind {
             StageKind::Parse(id) => {
@@ -116,16 +115,25 @@ fn refusal(span: Span, label: &str) -> Diagnostic {
         .help("keep the app at the switch: `@affinity(\"high\")`")
 }
 
+/// The stage's parameter of this role.
+pub fn param<'p>(program: &'p Program, stage: &Stage, role: Role) -> Option<&'p Var> {
+    let at = stage.roles.iter().position(|known| *known == role)?;
+    let (params, vars) = match stage.kind {
+        StageKind::Parse(id) => (&program.parser(id).params, &program.parser(id).vars),
+        StageKind::Control(id) | StageKind::Deparse(id) => {
+            (&program.control(id).params, &program.control(id).vars)
+        }
+        StageKind::TrafficManager => return None,
+    };
+    vars.get(params.get(at)?.index())
+}
+
 /// The struct of the parser's parameter of this role.
 fn struct_of(program: &Program, role: Role) -> Result<TypeId, Diagnostic> {
-    let found = program.stages.iter().find_map(|stage| {
-        let at = stage.roles.iter().position(|known| *known == role)?;
-        let StageKind::Parse(id) = stage.kind else { return None };
-        let parser = program.parser(id);
-        match parser.vars.get(parser.params.get(at)?.index())?.ty {
-            Type::Named(id) => Some(id),
-            _ => None,
-        }
+    let parsers = program.stages.iter().filter(|stage| matches!(stage.kind, StageKind::Parse(_)));
+    let found = parsers.filter_map(|stage| param(program, stage, role)).find_map(|var| match var.ty {
+        Type::Named(id) => Some(id),
+        _ => None,
     });
     let found = found.filter(|id| matches!(program.type_decl(*id).kind, TypeKind::Struct(_)));
     found.ok_or_else(|| refusal(Span::NONE, "headers and metadata are no structs"))
@@ -185,11 +193,30 @@ fn place(program: &Program, from: Expr, steps: &[Step]) -> Expr {
     })
 }
 
+/// Conditions that the flow decides.
+pub struct Fixed<'k> {
+    /// Keys of the program.
+    pub keys: &'k Keys,
+    union: Inputs,
+}
+
+impl Fixed<'_> {
+    pub fn new(keys: &Keys) -> Fixed<'_> {
+        let union = keys.keyed.iter().flat_map(|keyed| keyed.inputs.iter().cloned()).collect();
+        Fixed { keys, union }
+    }
+
+    /// The flow decides the condition.
+    pub fn is_fixed(&self, condition: &Expr) -> bool {
+        let is_known = |input: &Input| matches!(input, Input::Entry(_)) || self.union.contains(input);
+        self.keys.tests.get(&condition.span).is_some_and(|inputs| inputs.iter().all(is_known))
+    }
+}
+
 /// Parts that all blocks of the program share.
 struct Shape<'p> {
     program: &'p Program,
-    keys: &'p Keys,
-    union: Inputs,
+    fixed: &'p Fixed<'p>,
     headers: TypeId,
     metadata: TypeId,
     /// Number of the first added field of the metadata, and the types of all.
@@ -198,12 +225,6 @@ struct Shape<'p> {
 }
 
 impl Shape<'_> {
-    /// A flow decides the condition.
-    fn is_fixed(&self, condition: &Expr) -> bool {
-        let is_known = |input: &Input| matches!(input, Input::Entry(_)) || self.union.contains(input);
-        self.keys.tests.get(&condition.span).is_some_and(|inputs| inputs.iter().all(is_known))
-    }
-
     /// For the blocks of a control; `None` if it does not have the metadata to read and write.
     fn opener(&self, vars: &[Var], params: &[VarId]) -> Option<Opener<'_>> {
         let of = |id: TypeId| {
@@ -231,7 +252,7 @@ impl Shape<'_> {
                 | StmtKind::For { cond: e, .. } => e,
                 _ => return,
             };
-            if found.is_none() && !self.is_fixed(condition) {
+            if found.is_none() && !self.fixed.is_fixed(condition) {
                 found = Some(refusal(
                     condition.span,
                     "it depends on more than the flow, in a block without the metadata",
@@ -289,17 +310,10 @@ impl Opener<'_> {
             let steps = steps(part);
             let Some((_, header)) = steps.split_last() else { continue };
             let header = place(self.shape.program, self.hdr.clone(), header);
-            let part = self.added(FIRST_PART + at);
-            let zero = match &part.ty {
-                Type::Bit(width) => Const::Bits(Bits::new(*width, 0)),
-                Type::Bool => Const::Bool(false),
-                _ => continue,
-            };
-            let zero = build::expr(ExprKind::Const(zero), part.ty.clone());
-            let has_part = differs(part, zero);
+            let Some(is_zero) = self.is_zero(at) else { continue };
             let is_header = matches!(&header.ty, Type::Named(id) if matches!(self.shape.program.type_decl(*id).kind, TypeKind::Header(_)));
             if is_header {
-                let missing = build::and(build::not(is_valid(header)), has_part);
+                let missing = build::and(build::not(is_valid(header)), build::not(is_zero));
                 stmts.push(if_then(missing, vec![self.mark_dead(), stmt(StmtKind::Exit)]));
             }
         }
@@ -312,7 +326,7 @@ impl Opener<'_> {
             let old = block(std::mem::take(&mut state.stmts));
             state.stmts = self.block(&old, true)?.stmts;
             if let Transition::Select(select) = &state.transition
-                && !select.exprs.iter().all(|e| self.shape.is_fixed(e))
+                && !select.exprs.iter().all(|e| self.shape.fixed.is_fixed(e))
             {
                 let (mut chosen, select) = self.select(select, StateRef::State(dead));
                 state.stmts.append(&mut chosen);
@@ -343,32 +357,44 @@ impl Opener<'_> {
         Ok(())
     }
 
-    /// Chooses a case; those of the flow's own values have to match.
+    /// Chooses a case; those of the flow's own values have to match. Cases share a choice if only one of them can match.
     fn select(&mut self, select: &Select, dead: StateRef) -> (Vec<Stmt>, Select) {
-        let fixed: Vec<bool> = select.exprs.iter().map(|e| self.shape.is_fixed(e)).collect();
-        let width = usize::BITS - select.cases.len().leading_zeros();
-        let (stmts, choice) = self.choose(width);
-        let value = |at: usize| Keyset::Value(bits(width, at as u64));
-        let dont_care = || fixed.iter().filter(|is_fixed| **is_fixed).map(|_| Keyset::DontCare);
-        let mut cases: Vec<SelectCase> = vec![];
-        for (at, case) in select.cases.iter().enumerate() {
+        let fixed: Vec<bool> = select.exprs.iter().map(|e| self.shape.fixed.is_fixed(e)).collect();
+        let mut numbered: Vec<(u64, Vec<Keyset>, &SelectCase)> = vec![];
+        let mut is_complete = false;
+        for case in &select.cases {
             let has_set = case.keys.iter().any(|key| matches!(key, Keyset::ValueSet(_)));
-            let mut keys: Vec<Keyset> = if has_set || case.keys.len() != fixed.len() {
-                dont_care().collect()
+            let is_any = !has_set && case.keys.iter().all(|key| *key == Keyset::DontCare);
+            let keys: Vec<Keyset> = if has_set || case.keys.len() != fixed.len() {
+                fixed.iter().filter(|is_fixed| **is_fixed).map(|_| Keyset::DontCare).collect()
             } else {
-                case.keys
-                    .iter()
-                    .zip(&fixed)
-                    .filter(|(_, fixed)| **fixed)
-                    .map(|(key, _)| key.clone())
-                    .collect()
+                let keys = case.keys.iter().zip(&fixed).filter(|(_, fixed)| **fixed);
+                keys.map(|(key, _)| key.clone()).collect()
             };
-            keys.push(value(at));
+            let after = numbered.iter().filter(|(_, other, _)| !exclude(&keys, other));
+            let number = after.map(|(number, ..)| number + 1).max().unwrap_or(0);
+            numbered.push((number, keys, case));
+            if is_any {
+                is_complete = true;
+                break;
+            }
+        }
+        let most = numbered.iter().map(|(number, ..)| *number).max();
+        let none = most.map_or(0, |most| most + 1);
+        let last = if is_complete { none - 1 } else { none };
+        let width = (u64::BITS - last.leading_zeros()).max(1);
+        let (stmts, choice) = self.choose(width);
+        let value = |number: u64| Keyset::Value(bits(width, number));
+        let mut cases: Vec<SelectCase> = vec![];
+        for (number, mut keys, case) in numbered {
+            keys.push(value(number));
             cases.push(SelectCase { keys, next: case.next, span: case.span });
         }
-        // No case matches.
-        let none: Vec<Keyset> = dont_care().chain([value(select.cases.len())]).collect();
-        cases.push(SelectCase { keys: none, next: StateRef::Reject, span: Span::NONE });
+        let dont_care = || fixed.iter().filter(|is_fixed| **is_fixed).map(|_| Keyset::DontCare);
+        if !is_complete {
+            let keys = dont_care().chain([value(none)]).collect();
+            cases.push(SelectCase { keys, next: StateRef::Reject, span: Span::NONE });
+        }
         let rest: Vec<Keyset> = dont_care().chain([Keyset::DontCare]).collect();
         cases.push(SelectCase { keys: rest, next: dead, span: Span::NONE });
         let exprs = select.exprs.iter().zip(&fixed).filter(|(_, fixed)| **fixed).map(|(e, _)| e.clone());
@@ -410,10 +436,18 @@ impl Opener<'_> {
         let kind = match &old.kind {
             StmtKind::If(e, yes, no) => {
                 let (yes, no) = (self.block(yes, may_follow)?, self.block(no, may_follow)?);
-                if self.shape.is_fixed(e) {
+                if self.shape.fixed.is_fixed(e) {
                     StmtKind::If(e.clone(), yes, no)
                 } else {
                     self.effects(e, out)?;
+                    // A path that returns looks up nothing that the other one does not.
+                    if !self.may_follow
+                        && let Some(other) =
+                            [(&yes, &no), (&no, &yes)].into_iter().find(|(one, _)| only_ends(one))
+                    {
+                        out.push(Stmt { kind: StmtKind::Block(other.1.clone()), span: old.span });
+                        return Ok(());
+                    }
                     let (mut chosen, decision) = self.decide();
                     out.append(&mut chosen);
                     StmtKind::If(decision, yes, no)
@@ -425,7 +459,7 @@ impl Opener<'_> {
                     .map(|case| Ok(SwitchCase { body: self.block(&case.body, may_follow)?, ..case.clone() }))
                     .collect::<Result<_, Diagnostic>>()?;
                 match on {
-                    SwitchOn::Value(e) if !self.shape.is_fixed(e) => {
+                    SwitchOn::Value(e) if !self.shape.fixed.is_fixed(e) => {
                         self.effects(e, out)?;
                         let width = usize::BITS - cases.len().leading_zeros();
                         let (mut chosen, choice) = self.choose(width);
@@ -445,7 +479,7 @@ impl Opener<'_> {
                 // Another round may follow.
                 let mut body = self.block(body, true)?;
                 let mut cond = cond.clone();
-                if !self.shape.is_fixed(&cond) {
+                if !self.shape.fixed.is_fixed(&cond) {
                     refuse_hidden_lookups(&cond)?;
                     let (mut round, decision) = self.decide();
                     round.push(if_then(decision, vec![stmt(StmtKind::Break)]));
@@ -460,13 +494,18 @@ impl Opener<'_> {
                     ir::ForRange::Range(a, _) => a,
                     ir::ForRange::Values(values) => values,
                 };
-                if !self.shape.is_fixed(first) {
+                if !self.shape.fixed.is_fixed(first) {
                     return Err(refusal(first.span, "the rounds of this loop depend on more than the flow"));
                 }
                 StmtKind::ForIn { var: *var, range: range.clone(), body: self.block(body, true)? }
             }
             StmtKind::Extract { packet, header, varbit_bits } => {
-                self.may_be_too_short(out);
+                let mut chosen = vec![];
+                self.may_be_too_short(&mut chosen);
+                match self.may_be_missing(header) {
+                    Some(may_be) => out.push(if_then(may_be, chosen)),
+                    None => out.append(&mut chosen),
+                }
                 let varbit_bits = varbit_bits.as_ref().map(|length| match &length.ty {
                     Type::Bit(width) => bits(*width, 0),
                     _ => bits(32, 0),
@@ -482,7 +521,7 @@ impl Opener<'_> {
                 self.may_be_too_short(out);
                 StmtKind::Advance(*packet, bits(32, 0))
             }
-            StmtKind::Verify(e, error) if !self.shape.is_fixed(e) => {
+            StmtKind::Verify(e, error) if !self.shape.fixed.is_fixed(e) => {
                 let (mut chosen, decision) = self.decide();
                 out.append(&mut chosen);
                 StmtKind::Verify(decision, error.clone())
@@ -503,10 +542,8 @@ impl Opener<'_> {
             Callee::Parser(_) => Err(refusal(span, "a parser that another one calls is not followed yet")),
             Callee::ExternFunction(id) => {
                 let name = &self.shape.program.extern_functions[id.index()].name;
-                let again =
-                    ["clone", "resubmit", "recirculate"].iter().any(|prefix| name.starts_with(prefix));
                 let label = "clones and packets that come around again are not followed yet";
-                if again { Err(refusal(span, label)) } else { Ok(()) }
+                if starts_again(name) { Err(refusal(span, label)) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -540,6 +577,31 @@ impl Opener<'_> {
         out.push(stmt(StmtKind::Verify(build::not(is_short), error)));
     }
 
+    /// Packets of the flow may come to ingress without the header that is about to be extracted: the flow has only zeros in it, or it is there
+    /// already. `None` if the flow has no part in it.
+    fn may_be_missing(&self, header: &Expr) -> Option<Expr> {
+        let at = path(header).filter(|_| !matches!(header.kind, ExprKind::Next(_)))?;
+        let is_in = |part: &Part| {
+            let inside = steps(part).split_last();
+            !at.is_empty() && inside.is_some_and(|(_, header)| *header == *at)
+        };
+        let parts = self.shape.fields.iter().enumerate().filter(|(_, part)| is_in(part));
+        let zeros = parts.filter_map(|(number, _)| self.is_zero(number)).reduce(build::and)?;
+        Some(build::or(zeros, is_valid(header.clone())))
+    }
+
+    /// The flow has zero in its part of this number.
+    fn is_zero(&self, number: usize) -> Option<Expr> {
+        let part = self.added(FIRST_PART + number);
+        let zero = match &part.ty {
+            Type::Bit(width) => Const::Bits(Bits::new(*width, 0)),
+            Type::Bool => Const::Bool(false),
+            _ => return None,
+        };
+        let zero = build::expr(ExprKind::Const(zero), part.ty.clone());
+        Some(equals(part, zero))
+    }
+
     /// Gives an extracted header the flow's values.
     fn fill(&self, header: &Expr, out: &mut Vec<Stmt>) -> Result<(), Diagnostic> {
         let Some(at) = path(header) else {
@@ -564,6 +626,11 @@ impl Opener<'_> {
     }
 }
 
+/// A call of the function makes packets, or passes of packets, with lookups of their own.
+pub fn starts_again(function: &str) -> bool {
+    ["clone", "resubmit", "recirculate"].iter().any(|prefix| function.starts_with(prefix))
+}
+
 /// Stages that follow the control may look up entries.
 fn lookups_may_follow(program: &Program, control: usize) -> bool {
     let of = |kind: &StageKind| match kind {
@@ -584,8 +651,25 @@ fn leaves_a_loop(block: &Block) -> bool {
     found
 }
 
+/// No value matches both: somewhere they have two constants.
+fn exclude(one: &[Keyset], other: &[Keyset]) -> bool {
+    let differ = |pair: (&Keyset, &Keyset)| match pair {
+        (Keyset::Value(one), Keyset::Value(other)) => match (&one.kind, &other.kind) {
+            (ExprKind::Const(one), ExprKind::Const(other)) => one != other,
+            _ => false,
+        },
+        _ => false,
+    };
+    one.iter().zip(other).any(differ)
+}
+
+/// The block ends the control, and does nothing else.
+fn only_ends(block: &Block) -> bool {
+    matches!(block.stmts.as_slice(), [Stmt { kind: StmtKind::Return(None) | StmtKind::Exit, .. }])
+}
+
 /// Entries are looked up, maybe by a control that is called.
-fn looks_up(stmts: &[Stmt]) -> bool {
+pub fn looks_up(stmts: &[Stmt]) -> bool {
     let mut found = false;
     ir::visit::calls(stmts, &mut |call| found |= matches!(call.callee, Callee::Control(_)));
     let mut look = |one: &Stmt| {

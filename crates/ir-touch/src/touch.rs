@@ -1,6 +1,7 @@
 //! Runs the opened program on the full tables.
 
-use crate::open::{self, Opened};
+use crate::open::{self, Fixed, Opened};
+use crate::slice::slice;
 use base_bits::{BitWriter, Bits};
 use base_diag::Diagnostic;
 use base_time::Time;
@@ -50,7 +51,9 @@ impl FlowTables {
         if !refusals.is_empty() {
             return Err(refusals);
         }
-        let (program, opened) = open::open(program, keys).map_err(|found| vec![found])?;
+        let fixed = Fixed::new(keys);
+        let sliced = slice(program, &fixed);
+        let (program, opened) = open::open(&sliced, &fixed).map_err(|found| vec![found])?;
         let switch = ir_interp::switch(Arc::new(program), options)?;
         Ok(FlowTables { switch, opened, key: keys.key.clone() })
     }

@@ -10,6 +10,7 @@ use p4_arch::Texts;
 use std::collections::BTreeMap;
 
 const HEADERS: &str = include_str!("../../../../examples/apps/headers.p4");
+const TRANSLATE: &str = include_str!("../../../../examples/apps/translate.p4");
 /// Name and source of each app.
 pub const APPS: [(&str, &str); 3] = [
     ("acl", include_str!("../../../../examples/apps/acl.p4")),
@@ -18,7 +19,7 @@ pub const APPS: [(&str, &str); 3] = [
 ];
 
 pub fn compiled(source: &str) -> Program {
-    let texts = [("app.p4", source), ("headers.p4", HEADERS)];
+    let texts = [("app.p4", source), ("headers.p4", HEADERS), ("translate.p4", TRANSLATE)];
     let options = p4_syntax::Options::default();
     ir_elaborate::program("app.p4", &Texts(&texts), &options, &mut SourceMap::new()).expect("it compiles")
 }
@@ -34,7 +35,7 @@ pub fn small(rng: &mut Rng, width: u32) -> Bits {
     bits(width, if width == 32 { value & 1 | (value & 2) << 1 } else { value })
 }
 
-/// Ethernet, IPv4, TCP or UDP, with all that may be wrong about them.
+/// Ethernet, IPv4, TCP, UDP or GRE, with all that may be wrong about them.
 pub fn packet(rng: &mut Rng) -> Vec<u8> {
     let mut frame = base_bits::BitWriter::new();
     for _ in 0..2 {
@@ -45,7 +46,7 @@ pub fn packet(rng: &mut Rng) -> Vec<u8> {
     frame.push(&bits(40, rng.below(100)));
     frame.push(&bits(16, if rng.chance(1, 10) { 1 } else { 0 }));
     frame.push(&bits(8, rng.below(4)));
-    frame.push(&bits(8, [6, 17, 17, 1][rng.index(4)]));
+    frame.push(&bits(8, [6, 17, 17, 1, 47][rng.index(5)]));
     frame.push(&bits(16, 0));
     for _ in 0..2 {
         frame.push(&small(rng, 32));
@@ -62,7 +63,7 @@ pub fn packet(rng: &mut Rng) -> Vec<u8> {
         frame[24..26].copy_from_slice(&checksum.to_be_bytes());
     }
     frame.resize(64, 0);
-    if rng.chance(1, 10) {
+    if rng.chance(1, 5) {
         frame.truncate(rng.index(64));
     }
     frame
