@@ -75,7 +75,7 @@ fn is_idempotent(annotations: &[Annotation]) -> bool {
     annotations.iter().any(|annotation| annotation.name == IDEMPOTENT)
 }
 
-/// Who gives out numbers of a block has to know which of them are in use.
+/// A device that gives out numbers of a block has to know which of them are in use.
 fn check_promises(function: &ir::ExternFunction, handler: &Handler) -> Option<Diagnostic> {
     handler.block.as_ref()?;
     let promise = function.annotations.iter().find(|a| a.name == IDEMPOTENT || a.name == PURE)?;

@@ -35,8 +35,13 @@ pub fn small(rng: &mut Rng, width: u32) -> Bits {
     bits(width, if width == 32 { value & 1 | (value & 2) << 1 } else { value })
 }
 
-/// Ethernet, IPv4, TCP, UDP or GRE, with all that may be wrong about them.
+/// Ethernet, IPv4, TCP or UDP, with all that may be wrong about them.
 pub fn packet(rng: &mut Rng) -> Vec<u8> {
+    packet_of(rng, &[6, 17, 17, 1], 10)
+}
+
+/// The same with one of these protocols; one of `short` packets is cut short.
+pub fn packet_of(rng: &mut Rng, protocols: &[u64], short: u64) -> Vec<u8> {
     let mut frame = base_bits::BitWriter::new();
     for _ in 0..2 {
         frame.push(&bits(48, rng.below(3)));
@@ -46,7 +51,7 @@ pub fn packet(rng: &mut Rng) -> Vec<u8> {
     frame.push(&bits(40, rng.below(100)));
     frame.push(&bits(16, if rng.chance(1, 10) { 1 } else { 0 }));
     frame.push(&bits(8, rng.below(4)));
-    frame.push(&bits(8, [6, 17, 17, 1, 47][rng.index(5)]));
+    frame.push(&bits(8, protocols[rng.index(protocols.len())]));
     frame.push(&bits(16, 0));
     for _ in 0..2 {
         frame.push(&small(rng, 32));
@@ -63,7 +68,7 @@ pub fn packet(rng: &mut Rng) -> Vec<u8> {
         frame[24..26].copy_from_slice(&checksum.to_be_bytes());
     }
     frame.resize(64, 0);
-    if rng.chance(1, 5) {
+    if rng.chance(1, short) {
         frame.truncate(rng.index(64));
     }
     frame
