@@ -30,5 +30,6 @@ mod walk;
 pub use formula::{Choice, Hash, Hashed, Part as HashedPart, Test};
 pub use input::{Input, Inputs};
 pub use keys::{Affinity, Key, Keyed, Keys, Obstacle, Place, Reason, keys};
+pub use roots::param_of;
 pub use shards::{Sharding, shardings};
 pub use union_key::{Part, ShardKey, Source, Step, UnionKey};

@@ -3,7 +3,7 @@
 use crate::input::Input;
 use crate::known::{Origin, Path, Root};
 use crate::union_key::{Part, Source, Step};
-use ir::{Name, Program, Role, StageKind, Type};
+use ir::{Name, Program, Role, Stage, StageKind, Type, Var};
 
 /// Roots of the places of a packet.
 pub struct Roots {
@@ -115,18 +115,23 @@ fn fields(
     }
 }
 
+/// The parameter of a stage that has this role; `None` if it has none.
+pub fn param_of<'p>(program: &'p Program, stage: &Stage, role: Role) -> Option<&'p Var> {
+    let at = stage.roles.iter().position(|known| *known == role)?;
+    let (params, vars) = match stage.kind {
+        StageKind::Parse(id) => (&program.parser(id).params, &program.parser(id).vars),
+        StageKind::Control(id) | StageKind::Deparse(id) => {
+            (&program.control(id).params, &program.control(id).vars)
+        }
+        StageKind::TrafficManager => return None,
+    };
+    vars.get(params.get(at)?.index())
+}
+
 /// Name and type of the parameter of this role; as ingress names it.
 fn param(program: &Program, role: Role) -> (Name, Type) {
-    let of_stage = |stage: &ir::Stage| {
-        let at = stage.roles.iter().position(|known| *known == role)?;
-        let (params, vars) = match stage.kind {
-            StageKind::Parse(id) => (&program.parser(id).params, &program.parser(id).vars),
-            StageKind::Control(id) | StageKind::Deparse(id) => {
-                (&program.control(id).params, &program.control(id).vars)
-            }
-            StageKind::TrafficManager => return None,
-        };
-        let var = vars.get(params.get(at)?.index())?;
+    let of_stage = |stage: &Stage| {
+        let var = param_of(program, stage, role)?;
         Some((var.name.clone(), var.ty.clone()))
     };
     let ingress = program.stage("ingress").into_iter();

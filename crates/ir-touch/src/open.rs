@@ -26,11 +26,11 @@ use base_diag::codes::keys::NOT_DIVIDED;
 use base_diag::{Diagnostic, Span};
 use ir::build::{self, assign, bits, block, cast, declare, equals, field, if_then, is_valid, local, stmt};
 use ir::{
-    Block, Callee, Const, Expr, ExprKind, Keyset, ParserState, Program, Role, Select, SelectCase, Stage,
-    StageKind, StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type,
-    TypeId, TypeKind, Var, VarId, VarKind,
+    Block, Callee, Const, Expr, ExprKind, Keyset, ParserState, Program, Role, Select, SelectCase, StageKind,
+    StateId, StateRef, Stmt, StmtKind, SwitchCase, SwitchLabel, SwitchOn, Transition, Type, TypeId, TypeKind,
+    Var, VarId, VarKind,
 };
-use ir_keys::{Input, Inputs, Keys, Part, Source, Step};
+use ir_keys::{Input, Inputs, Keys, Part, Source, Step, param_of};
 
 /// Ends of the places of the counter of choices, and of the mark of dead paths.
 pub const USED: &str = ".p4rack_used";
@@ -115,23 +115,10 @@ fn refusal(span: Span, label: &str) -> Diagnostic {
         .help("keep the app at the switch: `@affinity(\"high\")`")
 }
 
-/// The stage's parameter of this role.
-pub fn param<'p>(program: &'p Program, stage: &Stage, role: Role) -> Option<&'p Var> {
-    let at = stage.roles.iter().position(|known| *known == role)?;
-    let (params, vars) = match stage.kind {
-        StageKind::Parse(id) => (&program.parser(id).params, &program.parser(id).vars),
-        StageKind::Control(id) | StageKind::Deparse(id) => {
-            (&program.control(id).params, &program.control(id).vars)
-        }
-        StageKind::TrafficManager => return None,
-    };
-    vars.get(params.get(at)?.index())
-}
-
 /// The struct of the parser's parameter of this role.
 fn struct_of(program: &Program, role: Role) -> Result<TypeId, Diagnostic> {
     let parsers = program.stages.iter().filter(|stage| matches!(stage.kind, StageKind::Parse(_)));
-    let found = parsers.filter_map(|stage| param(program, stage, role)).find_map(|var| match var.ty {
+    let found = parsers.filter_map(|stage| param_of(program, stage, role)).find_map(|var| match var.ty {
         Type::Named(id) => Some(id),
         _ => None,
     });

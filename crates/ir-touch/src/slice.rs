@@ -15,7 +15,7 @@ use ir::{
     Block, Call, Callee, Direction, Expr, ExprKind, ForRange, Keyset, Parser, Program, Role, StageKind,
     StateRef, Stmt, StmtKind, SwitchOn, Transition, Type, TypeId, TypeKind, Var, VarId, VarKind,
 };
-use ir_keys::{Source, Step};
+use ir_keys::{Source, Step, param_of};
 use std::collections::BTreeSet;
 
 /// Something that holds a value.
@@ -79,7 +79,7 @@ impl<'s> Slicer<'s> {
         // Paths without a header of which the flow has a part are dead.
         for part in &self.fixed.keys.key.parts {
             let Source::Field(steps) = &part.source else { continue };
-            let headers = program.stages.iter().find_map(|stage| open::param(program, stage, Role::Headers));
+            let headers = program.stages.iter().find_map(|stage| param_of(program, stage, Role::Headers));
             let mut ty = headers.map_or(&Type::Void, |var| &var.ty);
             for step in steps {
                 ty = match (step, ty) {
@@ -102,7 +102,7 @@ impl<'s> Slicer<'s> {
         });
         if self.drops_matter {
             for stage in &program.stages {
-                if let Some(var) = open::param(program, stage, Role::StandardMetadata) {
+                if let Some(var) = param_of(program, stage, Role::StandardMetadata) {
                     let found = self.items(&var.ty);
                     self.relevant.extend(found);
                 }
