@@ -94,6 +94,8 @@ pub struct AppFlows {
     new: Option<NewFlows>,
     /// Writes to the app's tables after which new flows were looked at.
     seen: u64,
+    /// Writes after which packets were named by the program's value sets; none at first.
+    followed: Option<u64>,
 }
 
 struct Popularity {
@@ -142,7 +144,7 @@ impl AppFlows {
         });
         let new = new.transpose()?;
         let (yet, moves) = (moves.into(), of.moves(entries, 1)?);
-        Ok(AppFlows { name, switch, shards, of, room, moves, yet, popularity, new, seen: 0 })
+        Ok(AppFlows { name, switch, shards, of, room, moves, yet, popularity, new, seen: 0, followed: None })
     }
 
     /// The parts of a flow's key.
@@ -231,6 +233,7 @@ impl AppFlows {
         {
             self.moves.ask(now, &flow, to);
         }
+        self.follow_value_sets();
         self.end_window(now);
         if let Some(new) = &mut self.new {
             new.tick(now);
@@ -294,7 +297,7 @@ impl AppFlows {
         if let Some(new) = &mut self.new {
             new.restart();
         }
-        self.seen = 0;
+        (self.seen, self.followed) = (0, None);
         let moves = self.of.moves(entries, 1)?;
         let there: Vec<_> =
             self.moves.flows().at_switch().map(|flow| (now, flow.clone(), Side::Switch)).collect();
@@ -317,6 +320,22 @@ impl AppFlows {
         all.sort_by(|a, b| (b.2, &a.0).cmp(&(a.2, &b.0)));
         all.truncate(count);
         all
+    }
+
+    /// Packets are named by the value sets that all devices have.
+    fn follow_value_sets(&mut self) {
+        let flows = self.moves.flows();
+        let written = Some(flows.written());
+        if self.followed == written {
+            return;
+        }
+        self.followed = written;
+        if let Some(popularity) = &self.popularity {
+            popularity.counts.follow(flows.value_sets());
+        }
+        if let Some(new) = &mut self.new {
+            new.follow(flows.value_sets());
+        }
     }
 
     /// Compares the packets of flows, if the window is over.

@@ -260,11 +260,6 @@ impl FlowMoves {
         self.info.tables.iter().filter_map(|table| Some((table.id(), self.own_name(table.name())?)))
     }
 
-    /// True for the id of a value set of the pinned program.
-    pub(crate) fn is_value_set(&self, id: u32) -> bool {
-        self.value_sets().any(|known| known == id)
-    }
-
     /// Ids of all value sets of the pinned program.
     pub(crate) fn value_sets(&self) -> impl Iterator<Item = u32> {
         let own = self.info.value_sets.iter().filter(|set| self.own_name(set.name()).is_some());
@@ -504,6 +499,7 @@ impl FlowMoves {
             Reference::Meter => find(&self.info.meters, name),
             Reference::Counter => find(&self.info.counters, name),
             Reference::Register => find(&self.info.registers, name),
+            Reference::ValueSet => find(&self.info.value_sets, name),
             _ => None,
         }
     }

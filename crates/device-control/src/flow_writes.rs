@@ -328,6 +328,7 @@ fn is_of_one_entry(a: &Change, b: &Change) -> bool {
             (table, key) == (other, known)
         }
         (Change::Default { table, .. }, Change::Default { table: other, .. }) => table == other,
+        (Change::ValueSet { set, .. }, Change::ValueSet { set: other, .. }) => set == other,
         _ => false,
     }
 }
@@ -468,9 +469,8 @@ fn goes_through(update: &Update, moves: &FlowMoves) -> Result<bool> {
         Some(Kind::TableEntry(entry)) => entry.table_id,
         Some(Kind::DirectCounterEntry(entry)) => entry.table_entry.as_ref().map_or(0, |entry| entry.table_id),
         Some(Kind::DirectMeterEntry(entry)) => entry.table_entry.as_ref().map_or(0, |entry| entry.table_id),
-        Some(Kind::ValueSetEntry(entry)) if moves.is_value_set(entry.value_set_id) => {
-            let why = "the parser decides by it which entries packets look up";
-            return fault("value sets cannot change while flows move", why).code(Code::Unimplemented);
+        Some(Kind::ValueSetEntry(entry)) => {
+            return Ok(moves.value_sets().any(|known| known == entry.value_set_id));
         }
         _ => return Ok(false),
     };

@@ -12,6 +12,7 @@
 
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
+use control_writes::Match;
 use dataplane_api::Port;
 use device::Options;
 use flow_control::pending::{Arrival, Bounds, Order, Pending};
@@ -105,6 +106,11 @@ impl NewFlows {
             bytes: 0,
             counters: NewFlowCounters::default(),
         })
+    }
+
+    /// The program's value sets have these members from now on.
+    pub fn follow(&mut self, sets: &BTreeMap<Name, Vec<Vec<Match>>>) {
+        self.classifier.follow(sets);
     }
 
     /// A packet from outside has come to the switch.

@@ -27,10 +27,6 @@ struct Wanted {
 /// None if it cannot be known what packets look up.
 pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Option<Found> {
     let catalog = store.catalog();
-    // The parser's selections depend on value sets, so the tables that packets of a flow look up are not known.
-    if moves.value_sets().next().is_some() {
-        return None;
-    }
     let (flows, tables) = (moves.flows(), moves.tables());
     let mut entries = vec![];
     // Entries of the rack's file that a controller has deleted.
@@ -69,6 +65,9 @@ pub(super) fn found(store: &Store, rollout: &Rollout, moves: &FlowMoves) -> Opti
             }
             entries.push(named);
         }
+    }
+    for set in moves.value_sets() {
+        entries.push(moves.named(&Write::ValueSet { set, members: store.value_set(set).to_vec() })?);
     }
     let (mut resident, mut copies) = (vec![], vec![]);
     // Tables that pinning added: entries that belong to no flow or whole table any more are deleted.

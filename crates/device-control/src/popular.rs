@@ -5,10 +5,11 @@
 use super::Promotion;
 use base_diag::Diagnostic;
 use base_time::Time;
+use control_writes::Match;
 use dataplane_api::Port;
 use device::Options;
 use flow_control::sketch::Sketch;
-use ir::Program;
+use ir::{Name, Program};
 use ir_keys::Keys;
 use ir_merge::Traffic;
 use pinned_flows::{Classifier, Flow, flow_bytes};
@@ -78,6 +79,11 @@ impl Popular {
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program's value sets have these members from now on.
+    pub(crate) fn follow(&self, sets: &BTreeMap<Name, Vec<Vec<Match>>>) {
+        self.counts().classifier.follow(sets);
     }
 
     /// True of a frame from outside, which is to be counted.

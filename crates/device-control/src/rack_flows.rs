@@ -465,7 +465,7 @@ impl RackFlows {
             let app = &mut self.apps[at];
             let found = controller.with_store(|store| found(store, &rollout, app.moves())).flatten();
             let Some(Found { entries, left }) = found else {
-                return self.end(now, "the program has value sets or entries that cannot be followed");
+                return self.end(now, "the program has entries that cannot be followed");
             };
             if let Err(found) = app.restart(now, &entries) {
                 let titles: Vec<&str> = found.iter().map(|found| found.title.as_str()).collect();

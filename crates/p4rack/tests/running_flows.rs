@@ -1,10 +1,10 @@
 //! Flows of a running rack: operators move them, controllers write entries, and each packet has the result of one device with the whole program.
 
-use crate::moves::apps::{APPS, compiled, flow, packet, small};
+use crate::moves::apps::{APPS, bits, compiled, flow, packet, small};
 use crate::moves::{HOSTS, entries, load, looked_up, text};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
-use control_writes::{ActionCall, DefaultEntry, Write};
+use control_writes::{ActionCall, DefaultEntry, Match, Write};
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
 use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
@@ -204,8 +204,52 @@ impl Scene {
     }
 
     /// The rack has no other app.
-    pub(crate) fn of(app: usize, mut racked: Racked, rng: &mut Rng) -> Scene {
-        let whole = Arc::new(compiled(APPS[app].1));
+    pub(crate) fn of(app: usize, racked: Racked, rng: &mut Rng) -> Scene {
+        Scene::of_program(compiled(APPS[app].1), racked, rng)
+    }
+
+    /// The access list, whose parser takes protocols with the ports of TCP from a value set.
+    fn with_value_set(seed: u64, rng: &mut Rng) -> Scene {
+        let (name, source) = APPS[0];
+        let states = "value_set<bit<8>>(4) streams;
+            state start {
+                packet.extract(hdr.ethernet);
+                transition select(hdr.ethernet.ether_type) { TYPE_IPV4: ipv4; default: accept; }
+            }
+            state ipv4 {
+                packet.extract(hdr.ipv4);
+                transition select(hdr.ipv4.protocol) { streams: tcp; PROTO_UDP: udp; default: accept; }
+            }
+            state tcp {
+                packet.extract(hdr.tcp);
+                meta.l4.src = hdr.tcp.src;
+                meta.l4.dst = hdr.tcp.dst;
+                transition accept;
+            }
+            state udp {
+                packet.extract(hdr.udp);
+                meta.l4.src = hdr.udp.src;
+                meta.l4.dst = hdr.udp.dst;
+                transition accept;
+            }";
+        let source = source.replace("PARSE_L4(meta.l4)", states);
+        let directory = std::env::temp_dir().join(format!("p4rack-streams-{seed}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        let path = directory.join("streams.p4");
+        std::fs::write(&path, &source).expect("a file");
+        let headers = "../../examples/apps/headers.p4";
+        std::fs::copy(headers, directory.join("headers.p4")).expect("another");
+        let text = text(0, 4 + rng.below(8) as u32, rng);
+        let (before, after) = text.split_once("program = \"").expect("the rack has a program");
+        let (_, after) = after.split_once('"').expect("it ends");
+        let text = format!("{before}program = \"{}\"{after}", path.display());
+        let racked = load(&text, &format!("running-{name}-streams-{seed}"));
+        std::fs::remove_dir_all(&directory).expect("it was there");
+        Scene::of_program(compiled(&source), racked, rng)
+    }
+
+    fn of_program(whole: Program, mut racked: Racked, rng: &mut Rng) -> Scene {
+        let whole = Arc::new(whole);
         let interpreter = || ir_interp::switch(Arc::clone(&whole), Options::default()).expect("it runs");
         let mut alone = interpreter();
         let mut there = entries(&whole, rng);
@@ -297,6 +341,10 @@ pub(crate) fn changes(
                 change(program, &entries.cloned().collect::<Vec<_>>(), 10 * number + at, rng)
             }
         };
+        let (write, kind) = match value_set(program, rng) {
+            Some(write) if rng.chance(1, 3) => (write, Type::Modify),
+            _ => (write, kind),
+        };
         let is_written = all.iter().any(|(known, _)| is_of_one_entry(known, &write));
         if !is_written && after.write(&write, Time::ZERO).is_ok() {
             note(&write, &mut there);
@@ -319,12 +367,21 @@ fn default_entry(program: &Program, rng: &mut Rng) -> Write<Name> {
     Write::Default { table: table.control_plane_name.clone(), to: Box::new(to), count: None }
 }
 
+/// Random members of the program's value set, if it has one.
+fn value_set(program: &Program, rng: &mut Rng) -> Option<Write<Name>> {
+    let set = program.parsers.iter().flat_map(|parser| &parser.value_sets).next()?;
+    let members = [6, 1, 17].into_iter().filter(|_| rng.chance(1, 2));
+    let members = members.map(|protocol| vec![Match::Exact(bits(8, protocol))]).collect();
+    Some(Write::ValueSet { set: set.control_plane_name.clone(), members })
+}
+
 fn is_of_one_entry(a: &Write<Name>, b: &Write<Name>) -> bool {
     match (a, b) {
         (Write::Entry { table, key, .. }, Write::Entry { table: other, key: known, .. }) => {
             (table, key) == (other, known)
         }
         (Write::Default { table, .. }, Write::Default { table: other, .. }) => table == other,
+        (Write::ValueSet { set, .. }, Write::ValueSet { set: other, .. }) => set == other,
         _ => false,
     }
 }
@@ -389,14 +446,15 @@ impl Outcome {
 
 /// A rack with moves and writes at random moments, beside one device.
 fn trial<C: Channel>(
-    app: usize,
+    title: &str,
+    make: impl FnOnce(&mut Rng) -> Scene,
     seed: u64,
     channel: C,
     lose: impl FnOnce(&mut C),
     is_exact: bool,
 ) -> Outcome {
-    let mut rng = Rng::new(seed).split(APPS[app].0);
-    let scene = Scene::new(app, seed, &mut rng);
+    let mut rng = Rng::new(seed).split(title);
+    let scene = make(&mut rng);
     let (mut before, mut after) = (scene.alone(), scene.alone());
     let mut rig = Rig::new(&scene.racked, channel);
     lose(&mut rig.rack.channel);
@@ -440,7 +498,7 @@ fn trial<C: Channel>(
                 assert!(
                     wanted.contains(&left),
                     "{} seed {seed} step {step}: {left:02x?}\nwanted {wanted:02x?}",
-                    APPS[app].0
+                    title
                 );
             }
         }
@@ -451,7 +509,7 @@ fn trial<C: Channel>(
             let wanted = [&mut before, &mut after].map(|alone| {
                 waited.iter().flat_map(|(port, frame)| of(alone, *port, frame)).collect::<Vec<_>>()
             });
-            assert!(wanted.contains(&left), "{} seed {seed} step {step}: {left:02x?}", APPS[app].0);
+            assert!(wanted.contains(&left), "{} seed {seed} step {step}: {left:02x?}", title);
             outcome.packets += waited.len() as u64;
         }
         let is_last = step == 599;
@@ -493,7 +551,7 @@ fn trial<C: Channel>(
                 .flat_map(|state| [&copy.original, &copy.resident].map(|name| state.get(name.as_str())));
             let sum = all.flatten().fold(vec![], |sum, one| device::add_counts(&sum, one));
             let wanted = device::add_counts(&wanted[copy.original.as_str()], &[]);
-            assert_eq!(sum, wanted, "{} seed {seed}: counts of `{}`", APPS[app].0, copy.original);
+            assert_eq!(sum, wanted, "{} seed {seed}: counts of `{}`", title, copy.original);
         }
     }
     // Nothing is left at the switch.
@@ -513,7 +571,7 @@ fn trial<C: Channel>(
     for table in by_entry.map(|copy| &copy.resident).chain(&copied.flow_manager) {
         for device in rig.rack.devices() {
             let left = device.switch().table_entries(table).unwrap_or_default();
-            assert!(left.is_empty(), "{} seed {seed}: `{table}` has {left:?}", APPS[app].0);
+            assert!(left.is_empty(), "{} seed {seed}: `{table}` has {left:?}", title);
         }
     }
     outcome
@@ -537,17 +595,26 @@ fn note(write: &Write<Name>, there: &mut Vec<Write<Name>>) {
 #[test]
 fn packets_have_the_results_of_one_device_while_flows_move_and_controllers_write() {
     for (app, (name, _)) in APPS.iter().enumerate() {
-        let mut sum = Outcome::default();
-        for seed in features::seeds(2, 100) {
-            sum.add(trial(app, seed, Direct, |_| (), true));
-            let lose = |channel: &mut Lossy| channel.0 = Some(Rng::new(seed));
-            sum.add(trial(app, seed, Lossy::default(), lose, false));
-        }
-        println!("{name}: {sum:?}");
-        assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{name}: {sum:?}");
-        assert!(sum.at_once > 10, "{name}: {sum:?}");
-        assert!(sum.at_helpers.iter().all(|packets| packets * 10 > sum.packets), "{name}: {sum:?}");
+        trials(name, |seed, rng| Scene::new(app, seed, rng));
     }
+}
+
+#[test]
+fn packets_have_the_results_of_one_device_while_flows_move_and_value_sets_change() {
+    trials("streams", Scene::with_value_set);
+}
+
+fn trials(title: &str, make: impl Fn(u64, &mut Rng) -> Scene) {
+    let mut sum = Outcome::default();
+    for seed in features::seeds(2, 100) {
+        sum.add(trial(title, |rng| make(seed, rng), seed, Direct, |_| (), true));
+        let lose = |channel: &mut Lossy| channel.0 = Some(Rng::new(seed));
+        sum.add(trial(title, |rng| make(seed, rng), seed, Lossy::default(), lose, false));
+    }
+    println!("{title}: {sum:?}");
+    assert!(sum.at_switch * 10 > sum.looked && sum.moved > 100 && sum.writes > 50, "{title}: {sum:?}");
+    assert!(sum.at_once > 10, "{title}: {sum:?}");
+    assert!(sum.at_helpers.iter().all(|packets| packets * 10 > sum.packets), "{title}: {sum:?}");
 }
 
 /// A rack of the firewall, one device, and a packet of a flow at a helper that leaves, with its place among the known ones.

@@ -156,6 +156,11 @@ impl Store {
         self.selected.get(&profile).copied().unwrap_or_default()
     }
 
+    /// The members of a value set.
+    pub fn value_set(&self, set: u32) -> &[Vec<Match>] {
+        self.value_sets.get(&set).map_or(&[], Vec::as_slice)
+    }
+
     /// How digests are sent, if they are.
     pub fn digest(&self, digest: u32) -> Option<&DigestConfig> {
         self.digests.get(&digest)

@@ -4,10 +4,11 @@ use crate::tables::Flow;
 use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::Time;
+use control_writes::{Match, Write};
 use dataplane_api::Port;
 use device::trace::EventKind;
 use device::{Options, Switch};
-use ir::{Block, Program};
+use ir::{Block, Name, Program};
 use ir_keys::{Keys, Part, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,15 @@ impl Classifier {
         let mut parser = ir_interp::switch(Arc::new(parser), options)?;
         parser.set_trace(true);
         Ok(Classifier { parser, parts: keys.key.parts.clone() })
+    }
+
+    /// The value sets have these members from now on.
+    pub fn follow(&mut self, sets: &BTreeMap<Name, Vec<Vec<Match>>>) {
+        for (set, members) in sets {
+            let write = Write::ValueSet { set: set.clone(), members: members.clone() };
+            // The devices could write it.
+            let _ = self.parser.write(&write, Time::ZERO);
+        }
     }
 
     /// The flow of a frame. A part of a header that it does not have is 0.

@@ -181,7 +181,7 @@ impl PinnedFlows {
         Ok(())
     }
 
-    /// A write to the program's tables, which all devices get in the right order. [`next_written`](PinnedFlows::next_written) gives its number when
+    /// A write to the program's tables or value sets, which all devices get in the right order. [`next_written`](PinnedFlows::next_written) gives its number when
     /// all have it. Nothing else of the program may be written meanwhile.
     pub fn write(&mut self, write: Write<Name>) -> Result<WriteNumber, Refusal> {
         let number = WriteNumber(self.next_write);
@@ -200,7 +200,7 @@ impl PinnedFlows {
         Ok(number)
     }
 
-    /// Writes to tables that are copied, of which no packet is to see a part. Flows at the switch that look an entry of theirs up leave it, and come
+    /// Writes to tables that are copied and to value sets, of which no packet is to see a part. Flows at the switch that look an entry of theirs up leave it, and come
     /// back afterwards. [`Work::Together`] follows when they have left.
     pub fn write_together(&mut self, writes: Vec<Write<Name>>) -> Result<WriteNumber, Refusal> {
         let begun = self.tables.begin_all(writes).map_err(Refusal::Write)?;
@@ -256,6 +256,11 @@ impl PinnedFlows {
     /// True if a lookup of the flow in one of these tables finds no entry in the full table.
     pub fn misses(&self, flow: &Flow, tables: &[Name]) -> bool {
         self.check(flow).is_ok() && self.tables.misses(flow, tables)
+    }
+
+    /// Members of the value sets, as all devices have them: [`Classifier::follow`](crate::Classifier::follow) names packets by them.
+    pub fn value_sets(&self) -> &BTreeMap<Name, Vec<Vec<Match>>> {
+        self.tables.value_sets()
     }
 
     fn wrote(&mut self, number: WriteNumber) {
@@ -434,8 +439,8 @@ impl PinnedFlows {
             Operation::Put(key @ (Key::Whole(_) | Key::Default(_)), version) => {
                 self.write_for_all(key, *version).into_iter().collect()
             }
-            // The flows that would see another result have left: copies stay as they are.
-            Operation::Put(Key::Results(_), _) => vec![],
+            // The flows that would see another result have left: copies stay as they are. A value set has no copy.
+            Operation::Put(Key::Results(_) | Key::ValueSet(_), _) => vec![],
             Operation::Put(key, version) => {
                 let made = self.tables.made(key, Some(*version));
                 made.iter().map(|write| self.names.at_switch(write)).collect()

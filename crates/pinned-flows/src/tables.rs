@@ -23,6 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Values of the union key's parts, in order.
 pub type Flow = Vec<Bits>;
 
+/// Members of the program's value sets, by the sets' names.
+pub(crate) type ValueSets = BTreeMap<Name, Vec<Vec<Match>>>;
+
 /// A lookup on which a flow depends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
@@ -36,11 +39,14 @@ pub(crate) enum Key {
     Whole(Name),
     /// The default entry of a table. A lookup that hits another entry depends on it, too: so a flow stays where it is when that entry goes.
     Default(Name),
+    /// The members of a value set. Touch sets are those of all members, so a flow stays where it is when they change; but it does not move
+    /// meanwhile.
+    ValueSet(Name),
     /// The flow has too many paths: it cannot be at the switch.
     Unknown,
 }
 
-/// The version of [`Key::Unknown`], and of whole tables and default entries as they are at first.
+/// The version of [`Key::Unknown`], and of whole tables, default entries and value sets as they are at first.
 pub(crate) const FIRST: Version = Version(0);
 
 /// Flows whose keys are remembered.
@@ -53,6 +59,8 @@ pub(crate) struct Tables {
     /// Tables with a copy, and those among them that are copied whole.
     copied: BTreeSet<Name>,
     whole: BTreeSet<Name>,
+    /// All value sets, with their members: every packet may come to them.
+    sets: ValueSets,
     /// Tables of which entries are copied, where one key has several.
     ranked: BTreeMap<Name, TableSpec>,
     /// Contents of their entries.
@@ -96,12 +104,16 @@ impl Tables {
         let results = ranked.keys().map(|table| (Key::Results(table.clone()), FIRST));
         let copied: BTreeSet<Name> = pinned.tables.iter().map(|copy| copy.original.clone()).collect();
         let defaults = copied.iter().map(|table| (Key::Default(table.clone()), FIRST));
-        let current = whole.chain(results).chain(defaults).collect();
+        let sets = program.parsers.iter().flat_map(|parser| &parser.value_sets);
+        let sets: ValueSets = sets.map(|set| (set.control_plane_name.clone(), vec![])).collect();
+        let members = sets.keys().map(|set| (Key::ValueSet(set.clone()), FIRST));
+        let current = whole.chain(results).chain(defaults).chain(members).collect();
         let full = FlowTables::new(program, keys, options)?;
         let mut tables = Tables {
             full: RefCell::new(full),
             remembered: RefCell::default(),
             copied,
+            sets,
             whole: pinned.whole.clone(),
             ranked,
             hits: BTreeMap::new(),
@@ -142,6 +154,7 @@ impl Tables {
         let (table, key, to) = match write {
             Write::Entry { table, key, to, .. } => (table, key, to),
             Write::Default { table, to, .. } => return drop(self.defaults.insert(table.clone(), to.clone())),
+            Write::ValueSet { set, members } => return drop(self.sets.insert(set.clone(), members.clone())),
             _ => return,
         };
         if self.whole.contains(table) {
@@ -196,6 +209,11 @@ impl Tables {
         self.last
     }
 
+    /// Members of the value sets.
+    pub(crate) fn value_sets(&self) -> &ValueSets {
+        &self.sets
+    }
+
     /// A write of the user's, if flows may depend on it.
     pub(crate) fn begin(&mut self, write: Write<Name>) -> Result<Option<moves::Write<Key>>, EntryError> {
         Ok(self.begin_all(vec![write])?.pop())
@@ -206,8 +224,10 @@ impl Tables {
         &mut self,
         mut writes: Vec<Write<Name>>,
     ) -> Result<Vec<moves::Write<Key>>, EntryError> {
-        writes.retain(|write| {
-            matches!(write, Write::Entry { table, .. } | Write::Default { table, .. } if self.copied.contains(table))
+        writes.retain(|write| match write {
+            Write::Entry { table, .. } | Write::Default { table, .. } => self.copied.contains(table),
+            Write::ValueSet { .. } => true,
+            _ => false,
         });
         let mut undo: Vec<Write<Name>> = writes.iter().map(|write| self.inverse(write)).collect();
         let full = self.full.get_mut().tables();
@@ -224,6 +244,7 @@ impl Tables {
     fn begun(&mut self, write: Write<Name>) -> Option<moves::Write<Key>> {
         let (key, deletes) = match &write {
             Write::Default { table, .. } => (Key::Default(table.clone()), false),
+            Write::ValueSet { set, .. } => (Key::ValueSet(set.clone()), false),
             Write::Entry { table, .. } if self.whole.contains(table) => (Key::Whole(table.clone()), false),
             Write::Entry { table, .. } if self.ranked.contains_key(table) => {
                 (Key::Results(table.clone()), false)
@@ -249,11 +270,13 @@ impl Tables {
             (Key::Entry(table, key) | Key::Hit(table, key, _), None) => {
                 Some(Write::Entry { table: table.clone(), key: key.clone(), to: None, count: None })
             }
-            (Key::Whole(_) | Key::Default(_) | Key::Results(_) | Key::Unknown, None) => None,
+            (Key::Whole(_) | Key::Default(_) | Key::ValueSet(_) | Key::Results(_) | Key::Unknown, None) => {
+                None
+            }
         }
     }
 
-    /// The write that undoes `write`.
+    /// The write that undoes `write`; of a value set, which no touch set depends on, the same write.
     fn inverse(&self, write: &Write<Name>) -> Write<Name> {
         let (table, key) = match write {
             Write::Entry { table, key, .. } => (table, key),
@@ -356,8 +379,11 @@ impl FullTables<Flow, Key> for Tables {
         }
         let Ok(found) = found else { return vec![Key::Unknown] };
         let after = after.as_ref().map(|(write, made)| (*write, made));
-        let keys: BTreeSet<Key> = found.into_iter().flat_map(|found| self.keys(found, after)).collect();
-        let keys: Vec<Key> = keys.into_iter().collect();
+        let keys = found
+            .into_iter()
+            .flat_map(|found| self.keys(found, after))
+            .chain(self.sets.keys().cloned().map(Key::ValueSet));
+        let keys: Vec<Key> = keys.collect::<BTreeSet<Key>>().into_iter().collect();
         if after.is_none() {
             if remembered.len() >= REMEMBERED {
                 remembered.clear();
@@ -391,7 +417,9 @@ impl FullTables<Flow, Key> for Tables {
             return;
         }
         self.note(&made);
-        if let (Key::Whole(_) | Key::Default(_), Some(version)) = (&write.key, write.content) {
+        if let (Key::Whole(_) | Key::Default(_) | Key::ValueSet(_), Some(version)) =
+            (&write.key, write.content)
+        {
             self.writes.remove(&version);
             self.current.insert(write.key.clone(), version);
         }

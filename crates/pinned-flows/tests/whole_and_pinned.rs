@@ -15,7 +15,7 @@ use flow_control::popularity::Costs;
 use ir::{MatchKind, Name, Program};
 use ir_keys::{Keys, keys};
 use ir_pin::{Affinity, Pinned, Request, Resident, pin};
-use pinned_flows::{Ended, Flow, PinnedFlows, Refusal, Step, StepId, Work};
+use pinned_flows::{Classifier, Ended, Flow, PinnedFlows, Refusal, Step, StepId, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -554,4 +554,26 @@ fn tables_that_cannot_be_copied_by_entry_are_refused() {
     let made = PinnedFlows::new(&whole, &keys, &pinned, &[], COSTS, Options::default());
     let found: Vec<String> = made.err().unwrap_or_default().into_iter().map(|found| found.title).collect();
     assert_eq!(found, ["flows that look up `FirewallIngress.sources` cannot move"]);
+}
+
+#[test]
+fn a_packet_is_named_by_the_members_of_value_sets() {
+    let states = "value_set<bit<8>>(4) streams;
+        state start {
+            packet.extract(hdr.ethernet);
+            packet.extract(hdr.ipv4);
+            transition select(hdr.ipv4.protocol) { streams: tcp; default: accept; }
+        }
+        state tcp { packet.extract(hdr.tcp); meta.l4.src = hdr.tcp.src; transition accept; }";
+    let whole = compiled(&APPS[0].1.replace("PARSE_L4(meta.l4)", states));
+    let keys = keys(&whole);
+    let at = keys.key.parts.iter().position(|part| part.name == "hdr.tcp.src").expect("rules match it");
+    let mut classifier = Classifier::new(&whole, &keys, Options::default()).expect("it runs");
+    let mut frame = vec![0; 64];
+    (frame[12], frame[23], frame[34], frame[35]) = (8, 6, 1, 2);
+    assert_eq!(classifier.flow(1, &frame)[at], Bits::new(16, 0));
+    let set = whole.parsers.iter().flat_map(|parser| &parser.value_sets).next().expect("there is one");
+    let members = vec![vec![Match::Exact(Bits::new(8, 6))]];
+    classifier.follow(&BTreeMap::from([(set.control_plane_name.clone(), members)]));
+    assert_eq!(classifier.flow(1, &frame)[at], Bits::new(16, 0x102));
 }
