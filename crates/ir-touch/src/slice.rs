@@ -1,19 +1,20 @@
 //! A program without what no lookup depends on.
 //!
 //! ```text
-//! table routes { key = { hdr.ipv4.dst: lpm; } ... }    hdr.ipv4.dst is relevant, and whether hdr.ipv4 is valid
+//! table routes { key = { hdr.ipv4.dst: lpm; } ... }    hdr.ipv4.dst is relevant, and hdr.ipv4, which may be invalid
 //! hdr.ipv4.dst = meta.server;                          stays: meta.server is relevant, too
 //! if (hdr.tcp.flags == SYN) { meta.size = 3; }         goes, with its choice: no lookup depends on meta.size
 //! state mss { packet.extract(hdr.mss); ... accept; }   is as good as accept
 //! ```
 //!
-//! A field of a type is relevant wherever the type is used. Reads of conditions matter only if the flow decides them: the others are
-//! choices. All tables stay, so that paths have the same lookups as before; paths that differ in nothing else become one.
+//! A field of a type is relevant wherever the type is used. A header is at a field or a variable, which is relevant if a part of the header is read, or
+//! whether it is valid. Reads of conditions matter only if the flow decides them: the others are choices. All tables stay, so that paths have the same
+//! lookups as before; paths that differ in nothing else become one.
 
 use crate::open::{self, Fixed};
 use ir::{
     Block, Call, Callee, Direction, Expr, ExprKind, ForRange, Keyset, Parser, Program, Role, StageKind,
-    StateRef, Stmt, StmtKind, SwitchOn, Transition, Type, TypeId, TypeKind, Var, VarId, VarKind,
+    StateRef, Stmt, StmtKind, SwitchOn, Transition, Type, TypeId, Var, VarId, VarKind,
 };
 use ir_keys::{Source, Step, param_of};
 use std::collections::BTreeSet;
@@ -22,8 +23,6 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Item {
     Field(TypeId, u32),
-    /// Whether headers of the type are valid.
-    Validity(TypeId),
     Var(Owner, VarId),
 }
 
@@ -85,7 +84,7 @@ impl<'s> Slicer<'s> {
                 ty = match (step, ty) {
                     (Step::Element(_), Type::Stack(elem, _)) => elem,
                     (Step::Field(at), ty) => {
-                        self.relevant.extend(self.field(ty, *at));
+                        self.relevant.extend(field(ty, *at));
                         program.fields(ty).get(*at as usize).map_or(&Type::Void, |field| &field.ty)
                     }
                     _ => ty,
@@ -398,11 +397,7 @@ impl<'s> Slicer<'s> {
                 self.relevant.extend(found);
                 self.way(owner, e);
             }
-            ExprKind::IsValid(header) => {
-                let found = self.validity(&header.ty);
-                self.relevant.extend(found);
-                self.way(owner, header);
-            }
+            ExprKind::IsValid(header) => self.way(owner, header),
             ExprKind::Call(call) => self.call(owner, call),
             // Extractions of next elements always stay.
             ExprKind::LastIndex(_) => {}
@@ -415,8 +410,7 @@ impl<'s> Slicer<'s> {
         match &place.kind {
             ExprKind::Var(var) => drop(self.relevant.insert(Item::Var(owner, *var))),
             ExprKind::Field(base, at) => {
-                let found = self.field(&base.ty, *at);
-                self.relevant.extend(found);
+                self.relevant.extend(field(&base.ty, *at));
                 self.way(owner, base);
             }
             ExprKind::Index(base, index) | ExprKind::SlicePlus { base, start: index, .. } => {
@@ -430,6 +424,7 @@ impl<'s> Slicer<'s> {
         }
     }
 
+    /// Other variables of its type may be the same value: the headers of the parser are those of ingress.
     fn is_relevant_var(&self, owner: Owner, var: VarId) -> bool {
         let vars = match owner {
             Owner::Parser(at) => &self.program.parsers[at].vars,
@@ -437,7 +432,9 @@ impl<'s> Slicer<'s> {
             Owner::Function(at) => &self.program.functions[at].vars,
         };
         self.relevant.contains(&Item::Var(owner, var))
-            || vars.get(var.index()).is_none_or(|var| self.is_any_relevant(&var.ty))
+            || vars
+                .get(var.index())
+                .is_none_or(|var| self.items(&var.ty).iter().any(|item| self.relevant.contains(item)))
     }
 
     /// To write the place is to write something relevant.
@@ -445,8 +442,7 @@ impl<'s> Slicer<'s> {
         match &place.kind {
             ExprKind::Var(var) => self.is_relevant_var(owner, *var),
             ExprKind::Field(base, at) if !self.program.is_union(&base.ty) => {
-                self.field_itself(&base.ty, *at).is_none_or(|item| self.relevant.contains(&item))
-                    || self.is_any_relevant(&place.ty)
+                field(&base.ty, *at).is_none_or(|item| self.relevant.contains(&item))
             }
             ExprKind::Slice { base, .. } | ExprKind::SlicePlus { base, .. } => self.is_written(owner, base),
             ExprKind::Index(base, _) if !matches!(base.kind, ExprKind::Var(_)) => {
@@ -454,34 +450,6 @@ impl<'s> Slicer<'s> {
             }
             // The member of a union, the next element of a stack: others change with it.
             _ => true,
-        }
-    }
-
-    fn is_any_relevant(&self, ty: &Type) -> bool {
-        match self.program.representation(ty) {
-            Type::Tuple(_) | Type::Extern(..) => true,
-            _ => self.items(ty).iter().any(|item| self.relevant.contains(item)),
-        }
-    }
-
-    /// A field, with the validity of its header.
-    fn field(&self, ty: &Type, at: u32) -> Vec<Item> {
-        self.field_itself(ty, at).into_iter().chain(self.validity(ty)).collect()
-    }
-
-    fn field_itself(&self, ty: &Type, at: u32) -> Option<Item> {
-        match ty {
-            Type::Named(id) => Some(Item::Field(*id, at)),
-            _ => None,
-        }
-    }
-
-    fn validity(&self, ty: &Type) -> Vec<Item> {
-        let Type::Named(id) = ty else { return vec![] };
-        match &self.program.type_decl(*id).kind {
-            TypeKind::Header(_) => vec![Item::Validity(*id)],
-            TypeKind::Union(members) => members.iter().flat_map(|member| self.validity(&member.ty)).collect(),
-            _ => vec![],
         }
     }
 
@@ -497,11 +465,16 @@ impl<'s> Slicer<'s> {
                     found.push(Item::Field(*id, at as u32));
                     found
                 };
-                fields.flat_map(of).chain(self.validity(ty)).collect()
+                fields.flat_map(of).collect()
             }
             _ => vec![],
         }
     }
+}
+
+fn field(ty: &Type, at: u32) -> Option<Item> {
+    let Type::Named(id) = ty else { return None };
+    Some(Item::Field(*id, at))
 }
 
 fn ends(next: StateRef) -> bool {

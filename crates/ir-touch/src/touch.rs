@@ -47,13 +47,16 @@ impl FlowTables {
     ///
     /// Reasons why flows of this program cannot be followed.
     pub fn new(program: &Program, keys: &Keys, options: Options) -> Result<FlowTables, Vec<Diagnostic>> {
+        FlowTables::unsliced(&slice(program, &Fixed::new(keys)), keys, options)
+    }
+
+    /// The same, running all of the program: touch sets that those of [`FlowTables::new`] are compared with. Most flows have many more paths.
+    pub fn unsliced(program: &Program, keys: &Keys, options: Options) -> Result<FlowTables, Vec<Diagnostic>> {
         let refusals = keys.refusals();
         if !refusals.is_empty() {
             return Err(refusals);
         }
-        let fixed = Fixed::new(keys);
-        let sliced = slice(program, &fixed);
-        let (program, opened) = open::open(&sliced, &fixed).map_err(|found| vec![found])?;
+        let (program, opened) = open::open(program, &Fixed::new(keys)).map_err(|found| vec![found])?;
         let switch = ir_interp::switch(Arc::new(program), options)?;
         Ok(FlowTables { switch, opened, key: keys.key.clone() })
     }

@@ -86,12 +86,12 @@ fn lookups(events: &[Event]) -> Vec<(Touched, Option<Hit>)> {
 
 #[test]
 fn what_packets_look_up_is_in_the_touch_set_of_their_flow() {
-    let packets = if features::is_long() { 2000 } else { 30 };
+    let packets = if features::is_long() { 1000 } else { 20 };
     for (name, source) in APPS.into_iter().chain(MORE) {
         let program = compiled(source);
         let keys = keys(&program);
         let (mut seen, mut touched_keys) = (0, 0);
-        for seed in 0..4 {
+        for seed in 0..10 {
             let mut rng = Rng::new(seed).split(name);
             let mut whole =
                 ir_interp::switch(Arc::new(program.clone()), Options::default()).expect("it runs");
@@ -104,7 +104,7 @@ fn what_packets_look_up_is_in_the_touch_set_of_their_flow() {
                 let frame = match APPS.contains(&(name, source)) {
                     true => packet(&mut rng),
                     // GRE, and more that are cut short.
-                    false => packet_of(&mut rng, &[6, 17, 17, 1, 47], 5),
+                    false => packet_of(&mut rng, &[6, 17, 17, 1, 47], 3),
                 };
                 whole.process(port, &frame, Time::ZERO);
                 let events = whole.take_trace();
@@ -122,7 +122,50 @@ fn what_packets_look_up_is_in_the_touch_set_of_their_flow() {
                 touched_keys += touched.len();
             }
         }
-        assert!(seen > packets / 4 && touched_keys < 12 * 4 * packets, "{name}: {seen} {touched_keys}");
+        assert!(seen > packets / 2, "{name}: {seen}");
+        // Flows of the apps have few lookups. Those of the last program have its open writes' values in keys, each with and without.
+        let most = if name == "ways" { 12 } else { 4 };
+        assert!(touched_keys < most * 10 * packets, "{name}: {touched_keys}");
+    }
+}
+
+/// Flows of packets, and others: their touch sets are those that the whole program has.
+#[test]
+fn no_lookup_depends_on_what_is_left_out() {
+    let flows = if features::is_long() { 300 } else { 20 };
+    for (name, source) in APPS.into_iter().chain(MORE) {
+        let program = compiled(source);
+        let keys = keys(&program);
+        let mut lookups = 0;
+        for seed in 10..15 {
+            let mut rng = Rng::new(seed).split(name);
+            let mut device =
+                ir_interp::switch(Arc::new(program.clone()), Options::default()).expect("it runs");
+            let mut sliced =
+                FlowTables::new(&program, &keys, Options::default()).expect("flows can be followed");
+            let mut whole =
+                FlowTables::unsliced(&program, &keys, Options::default()).expect("flows can be followed");
+            fill(&program, &mut [sliced.tables(), whole.tables()], &mut rng);
+            for _ in 0..flows {
+                let port = rng.below(4) as u32;
+                device.set_trace(true);
+                device.process(port, &packet_of(&mut rng, &[6, 17, 17, 1, 47], 3), Time::ZERO);
+                let mut flow = flow(&keys, port, &device.take_trace());
+                if rng.chance(1, 3) {
+                    for (part, value) in keys.key.parts.iter().zip(&mut flow) {
+                        if part.name.ends_with("protocol") {
+                            *value = bits(8, [6, 17, 50, 47][rng.index(4)]);
+                        } else if rng.chance(2, 3) {
+                            *value = small(&mut rng, part.width);
+                        }
+                    }
+                }
+                let found = sliced.touched(&flow).expect("there are few paths");
+                assert_eq!(Ok(&found), whole.touched(&flow).as_ref(), "{name}, seed {seed}: {flow:?}");
+                lookups += found.len();
+            }
+        }
+        assert!(lookups > flows * 5 / 2, "{name}: {lookups}");
     }
 }
 
