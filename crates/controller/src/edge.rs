@@ -37,6 +37,10 @@ pub struct EdgeRegisters {
     pub generations: u32,
     /// `used`
     pub used: u32,
+    /// `down`
+    pub down: u32,
+    /// `left`
+    pub left: u32,
 }
 
 impl Edge {
@@ -58,7 +62,7 @@ impl Edge {
         let has_other = self.numbered().any(|one| !is_out(&one));
         let barred =
             self.numbered().filter(is_out).fold(Targets::NONE, |barred, (target, _)| barred.with(target));
-        (has_other && !barred.is_empty()).then_some(Allowed { forgiven: Targets::NONE, barred })
+        (has_other && !barred.is_empty()).then_some(Allowed { barred, ..Allowed::default() })
     }
 
     pub(crate) fn allow(&self, allowed: Allowed) -> [Update; 2] {

@@ -51,6 +51,8 @@ struct Watched {
     keeper: Option<Keeper>,
     generations: Generations,
     used: Targets,
+    /// Targets whose ports are down.
+    down: Targets,
 }
 
 impl Watched {
@@ -77,7 +79,13 @@ impl Edges {
                 kept_out.for_each(|(target, _)| keeper.hold(target));
             }
             let keeper = Some(keeper);
-            Watched { edge, keeper, generations: Generations::default(), used: Targets::NONE }
+            Watched {
+                edge,
+                keeper,
+                generations: Generations::default(),
+                used: Targets::NONE,
+                down: Targets::NONE,
+            }
         };
         let all = edges.iter().map(watched).collect();
         *self = Edges { all, limits: self.limits, ..Edges::default() };
@@ -164,7 +172,7 @@ impl Edges {
     pub(crate) fn is_out(&self, device: usize) -> bool {
         let mut to_it = self.all.iter().filter_map(|one| Some((one, one.edge.target(device)?))).peekable();
         to_it.peek().is_some()
-            && to_it.all(|(one, target)| one.keeper.as_ref().is_some_and(|keeper| is_unused(keeper, target)))
+            && to_it.all(|(one, target)| one.keeper.as_ref().is_some_and(|keeper| keeper.is_unused(target)))
     }
 
     /// Devices that an operator keeps out of use.
@@ -247,8 +255,8 @@ impl Edges {
     pub(crate) fn queries(&self, sender: usize) -> Vec<Entity> {
         let own = self.all.iter().filter(|one| one.edge.sender == sender);
         let cells = own.flat_map(|Watched { edge, .. }| {
-            let EdgeRegisters { failed, forgiven, barred, generations, used } = edge.registers;
-            [failed, forgiven, barred, generations, used].map(|id| edge.cell(id, None))
+            let EdgeRegisters { failed, forgiven, barred, generations, used, down, left } = edge.registers;
+            [failed, forgiven, barred, generations, used, down, left].map(|id| edge.cell(id, None))
         });
         cells.collect()
     }
@@ -256,7 +264,7 @@ impl Edges {
     /// A sender has been read.
     pub(crate) fn read(&mut self, sender: usize, found: &[Entity]) {
         let cells = cells(found);
-        for Watched { edge, keeper, generations, used } in &mut self.all {
+        for Watched { edge, keeper, generations, used, down } in &mut self.all {
             let cell = |id: u32| cells.get(&(id, edge.number as i64)).copied();
             let of = edge.registers;
             let all = (cell(of.failed), cell(of.forgiven), cell(of.barred), cell(of.generations));
@@ -266,13 +274,15 @@ impl Edges {
                 continue;
             }
             generations.read(generation);
-            let allowed = Allowed { forgiven: Targets(forgiven), barred: Targets(barred) };
+            *down = Targets(cell(of.down).unwrap_or(0));
+            let allowed =
+                Allowed { forgiven: Targets(forgiven), barred: Targets(barred), ..Allowed::default() };
             let adopt = || Keeper::adopt(edge.targets.len(), micros(edge.limits.hold_down), allowed);
             let keeper = keeper.get_or_insert_with(adopt);
             if keeper.to_write().is_none() {
                 *used = Targets(cell(of.used).unwrap_or(0));
             }
-            keeper.read(Targets(failed));
+            keeper.read(Targets(failed), Targets(cell(of.left).unwrap_or(0)));
             self.suspects.extend(keeper.out().filter_map(|target| edge.device(target)));
         }
     }
@@ -280,8 +290,9 @@ impl Edges {
     /// The senders that may use a target again now, with all targets of these edges.
     pub(crate) fn returning(&self, now: Time) -> BTreeMap<usize, BTreeSet<usize>> {
         let mut found: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
-        for Watched { edge, keeper, .. } in &self.all {
-            if keeper.as_ref().and_then(Keeper::next_release).is_some_and(|due| due <= micros_of(now)) {
+        for Watched { edge, keeper, down, .. } in &self.all {
+            let due = keeper.as_ref().and_then(|keeper| keeper.next_release(*down));
+            if due.is_some_and(|due| due <= micros_of(now)) {
                 found.entry(edge.sender).or_default().extend(&edge.targets);
             }
         }
@@ -291,7 +302,7 @@ impl Edges {
     /// A sender may use targets again whose hold-down has passed: the next [`changes`](Edges::changes) let it. A write that reaches a target
     /// before another one is ordered by the target in use, so none may be under way. Those that writes then take to be in use stand before all others that are.
     pub(crate) fn let_back(&mut self, sender: usize, now: Time) {
-        for Watched { edge, keeper, used, .. } in &mut self.all {
+        for Watched { edge, keeper, used, down, .. } in &mut self.all {
             let Some(keeper) = keeper.as_mut().filter(|_| edge.sender == sender) else { continue };
             let was_usable = |keeper: &Keeper, target| keeper.kept(target) == Some(Kept::Usable);
             let out: Vec<Target> = edge
@@ -299,7 +310,7 @@ impl Edges {
                 .map(|(target, _)| target)
                 .filter(|target| !was_usable(keeper, *target))
                 .collect();
-            keeper.release(micros_of(now));
+            keeper.release(micros_of(now), *down);
             let back = out.into_iter().filter(|target| was_usable(keeper, *target));
             *used = back.fold(*used, Targets::with).preferred();
         }
@@ -362,11 +373,6 @@ fn cells(found: &[Entity]) -> BTreeMap<(u32, i64), u32> {
         Some(((cell.register_id, index.index), number))
     };
     found.iter().filter_map(number).collect()
-}
-
-/// True if the sender does not use the target, and will not before its state is right.
-fn is_unused(keeper: &Keeper, target: Target) -> bool {
-    matches!(keeper.kept(target), Some(Kept::Out | Kept::Held)) && keeper.to_write().is_none()
 }
 
 fn micros_of(now: Time) -> u64 {

@@ -246,6 +246,8 @@ fn edges_of(sender: usize, part: &ir_split::Part, limits: EdgeLimits) -> Result<
                 barred: register("barred")?,
                 generations: register("generations")?,
                 used: register("used")?,
+                down: register("down")?,
+                left: register("left")?,
             },
             limits,
         })

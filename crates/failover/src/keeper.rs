@@ -1,7 +1,7 @@
 //! The controller's part: which targets a sender may use, and when one that has failed may be used again.
 //!
 //! The keeper alone decides about [`Allowed`]. The bits of [`Sender::failed`](crate::Sender::failed) do not change for targets
-//! that the sender may not use. A reading that was made after the last writing therefore stays right for targets that are out,
+//! that have failed or are barred. A reading that was made after the last writing therefore stays right for targets that are out,
 //! and no bit that either side writes is lost.
 
 use crate::{Allowed, Target, Targets};
@@ -14,6 +14,8 @@ pub struct Keeper {
     written: Allowed,
     /// The sender's `failed`, read since `allowed` was written.
     failed: Option<Targets>,
+    /// The sender's `left`, as read last.
+    left: Targets,
     targets: Vec<Entry>,
     hold_down: u64,
 }
@@ -59,7 +61,7 @@ impl Keeper {
         let state = |target: Target| if allowed.barred.contains(target) { Kept::Out } else { Kept::Usable };
         let entry = |target| Entry { kept: state(target), doubled: 0, soon: 0 };
         let targets = (0..count as u8).map(Target).map(entry).collect();
-        Keeper { allowed, written: allowed, failed: None, targets, hold_down }
+        Keeper { allowed, written: allowed, failed: None, left: Targets::NONE, targets, hold_down }
     }
 
     /// Sets the hold-down of targets from now on.
@@ -82,8 +84,8 @@ impl Keeper {
         self.targets.get(usize::from(target.0)).map(|entry| entry.kept)
     }
 
-    /// The sender's `failed` has been read. The reading says nothing while a writing is open.
-    pub fn read(&mut self, failed: Targets) {
+    /// The sender's `failed` and `left` have been read. The reading says nothing while a writing is open.
+    pub fn read(&mut self, failed: Targets, left: Targets) {
         if self.to_write().is_some() {
             return;
         }
@@ -93,6 +95,19 @@ impl Keeper {
             let kept = &mut self.targets[usize::from(target.0)].kept;
             *kept = if *kept == Kept::Usable { Kept::Out } else { *kept };
         }
+        self.left = left;
+        // The sender may use them again by itself: it is to know where their state may not be right any more.
+        if self.all().any(|target| self.kept(target) == Some(Kept::Usable)) {
+            let gone = self.out().filter(|target| left.contains(*target));
+            let barred = gone.fold(self.allowed.barred, Targets::with);
+            self.change(Allowed { barred, ..self.allowed });
+        }
+    }
+
+    /// True if the sender does not use the target, and will not before its state is right.
+    pub fn is_unused(&self, target: Target) -> bool {
+        let may_return = self.left.contains(target) && !self.allowed.barred.contains(target);
+        matches!(self.kept(target), Some(Kept::Out | Kept::Held)) && self.to_write().is_none() && !may_return
     }
 
     /// The targets that are out, and whose state is not known to be right.
@@ -137,13 +152,15 @@ impl Keeper {
         entry.kept = Kept::Recovering(now.saturating_add(hold_down << entry.doubled));
     }
 
-    /// Lets targets back whose hold-down has passed. Waits for a reading made since the last writing.
-    pub fn release(&mut self, now: u64) {
+    /// Lets targets back whose hold-down has passed, or all whose state is right if no other one is usable. Not those whose port is `down`: they would
+    /// count as in use, and come back with their port. Waits for a reading made since the last writing.
+    pub fn release(&mut self, now: u64, down: Targets) {
         let Some(failed) = self.failed else { return };
         let mut allowed = self.allowed;
-        for target in self.all() {
+        let is_last = self.is_last(down);
+        for target in self.all().filter(|target| !down.contains(*target)) {
             let entry = &mut self.targets[usize::from(target.0)];
-            if matches!(entry.kept, Kept::Recovering(until) if until <= now) {
+            if matches!(entry.kept, Kept::Recovering(until) if until <= now || is_last) {
                 let set = Targets::from(target);
                 entry.kept = Kept::Usable;
                 entry.soon = now.saturating_add(SOON * (self.hold_down << entry.doubled));
@@ -158,19 +175,26 @@ impl Keeper {
     pub fn restart(&mut self) -> Allowed {
         let out = self.all().filter(|target| self.kept(*target) != Some(Kept::Usable));
         let barred = out.fold(Targets::NONE, Targets::with);
-        self.change(Allowed { forgiven: Targets::NONE, barred });
+        self.change(Allowed { forgiven: Targets::NONE, barred, ..Allowed::default() });
         self.failed = None;
         self.wrote(self.allowed);
         self.allowed
     }
 
     /// When [`Keeper::release`] has something to do.
-    pub fn next_release(&self) -> Option<u64> {
-        let until = self.targets.iter().filter_map(|entry| match entry.kept {
-            Kept::Recovering(until) => Some(until),
-            Kept::Usable | Kept::Out | Kept::Held => None,
+    pub fn next_release(&self, down: Targets) -> Option<u64> {
+        let until = self.all().filter(|target| !down.contains(*target)).filter_map(|target| {
+            match self.kept(target)? {
+                Kept::Recovering(until) => Some(if self.is_last(down) { 0 } else { until }),
+                Kept::Usable | Kept::Out | Kept::Held => None,
+            }
         });
         until.min()
+    }
+
+    /// No target may be used.
+    fn is_last(&self, down: Targets) -> bool {
+        !self.all().any(|target| self.kept(target) == Some(Kept::Usable) && !down.contains(target))
     }
 
     fn change(&mut self, allowed: Allowed) {

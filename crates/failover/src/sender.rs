@@ -16,6 +16,8 @@ const CLOCK_MASK: u64 = (1 << 48) - 1;
 pub struct Sender {
     /// Toggled when a target fails. A target has failed while its bit differs from that in [`Allowed::forgiven`].
     pub failed: Targets,
+    /// Targets that have failed because their port went down. While no other target is usable, they are used again as soon as it is up.
+    pub left: Targets,
     /// The target in use, or none.
     pub used: Targets,
     /// As in [`Stamp::generation`].
@@ -43,9 +45,10 @@ pub struct Sender {
 pub struct Allowed {
     /// For each target: the value of its bit in [`Sender::failed`] with which it may be used.
     pub forgiven: Targets,
-    /// Targets that may not be used: their state is not right, or an operator says so; or their port is down, which the agent writes to a
-    /// register of its own.
+    /// Targets that may not be used: their state is not right, or an operator says so.
     pub barred: Targets,
+    /// Targets whose port is down: the register of the agent.
+    pub down: Targets,
 }
 
 /// A hand-over that leaves.
@@ -90,19 +93,43 @@ impl Sender {
         Sender { generation, ..Sender::default() }
     }
 
-    /// Targets of the edge that may be used.
+    /// Targets of the edge that may be used. If there is none, one that was left only because of its port: as long as it can, the one in use.
     pub fn usable(&self, all: Targets, allowed: Allowed) -> Targets {
+        let ready = self.ready(all, allowed) & !allowed.down;
+        if !ready.is_empty() {
+            return ready;
+        }
+        let left = all & self.left & !allowed.barred & !allowed.down;
+        let used = left & self.used;
+        if used.is_empty() { left } else { used }
+    }
+
+    /// Targets that are neither barred nor failed, whatever their ports.
+    fn ready(&self, all: Targets, allowed: Allowed) -> Targets {
         all & !(self.failed ^ allowed.forgiven) & !allowed.barred
+    }
+
+    /// Targets whose port is down have failed, if another target may be used: so they are used again when the controller lets them back, and not
+    /// when the port comes up.
+    fn judge_ports(&mut self, all: Targets, allowed: Allowed) {
+        self.left = self.left & (self.failed ^ allowed.forgiven);
+        if !self.usable(all, allowed).is_empty() {
+            let gone = self.ready(all, allowed) & allowed.down;
+            self.failed = self.failed ^ gone;
+            self.left = self.left | gone;
+        }
     }
 
     /// A hand-over is to leave; none if no target is left.
     pub fn send(&mut self, now: u64, all: Targets, allowed: Allowed, limits: &Thresholds) -> Option<Sent> {
+        self.judge_ports(all, allowed);
         let is_late = self.judge(now, all, allowed, limits);
         self.leave(now, all, allowed, limits, is_late)
     }
 
     /// Time has passed. Gives a hand-over without a packet if a request is due.
     pub fn tick(&mut self, now: u64, all: Targets, allowed: Allowed, limits: &Thresholds) -> Option<Sent> {
+        self.judge_ports(all, allowed);
         let is_late = self.judge(now, all, allowed, limits);
         let is_new = self.usable(all, allowed).preferred() != self.used;
         let is_old = !self.waiting && since(now, self.asked_at) >= limits.ask_after;
@@ -112,6 +139,7 @@ impl Sender {
 
     /// A report has arrived from the target in use.
     pub fn hear(&mut self, report: Report, all: Targets, allowed: Allowed, limits: &Thresholds) -> Heard {
+        self.judge_ports(all, allowed);
         let is_of_now = report.generation == self.generation && !self.used.is_empty();
         if !is_of_now || is_after(report.sequence, self.sequence) {
             return Heard::Ignored;
@@ -138,8 +166,8 @@ impl Sender {
         let set = Targets::from(target);
         let is_in = |targets: Targets| !(targets & set).is_empty();
         match () {
-            () if is_in(allowed.barred) => TargetState::Barred,
-            () if is_in(self.failed ^ allowed.forgiven) => TargetState::Failed,
+            () if is_in(allowed.barred | allowed.down) => TargetState::Barred,
+            () if is_in(self.failed ^ allowed.forgiven) && !is_in(self.used) => TargetState::Failed,
             () if !is_in(self.used) => TargetState::Standby,
             () if self.missed > 0 || self.gaps > 0 => TargetState::Suspect,
             () => TargetState::Active,
@@ -161,7 +189,8 @@ impl Sender {
     /// The target in use has failed. False if it may not be used any more anyway.
     fn fail(&mut self, all: Targets, allowed: Allowed) -> bool {
         let failed = self.used & self.usable(all, allowed);
-        self.failed = self.failed ^ failed;
+        self.failed = self.failed ^ (failed & !self.left);
+        self.left = self.left & !failed;
         self.used = Targets::NONE;
         self.waiting = false;
         !failed.is_empty()
@@ -183,6 +212,7 @@ impl Sender {
             // 0 says that nothing has arrived.
             *self = Sender {
                 failed: self.failed,
+                left: self.left,
                 used: target,
                 generation: generation.max(1),
                 ..Sender::default()

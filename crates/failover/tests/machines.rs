@@ -132,9 +132,9 @@ fn a_keeper_forgives_by_a_reading_made_since_its_last_writing() {
     let mut keeper = Keeper::new(2, 10);
     keeper.bar(Target(0));
     // The sender fails the target before it learns that it is barred.
-    keeper.read(Targets::NONE);
+    keeper.read(Targets::NONE, Targets::NONE);
     keeper.state_is_right(Target(0), 0);
-    keeper.release(10);
+    keeper.release(10, Targets::NONE);
     assert_eq!(
         keeper.kept(Target(0)),
         Some(Kept::Recovering(10)),
@@ -142,22 +142,22 @@ fn a_keeper_forgives_by_a_reading_made_since_its_last_writing() {
     );
     let barred = keeper.to_write().unwrap();
     keeper.wrote(barred);
-    keeper.read(Targets::first(1));
-    keeper.release(9);
+    keeper.read(Targets::first(1), Targets::NONE);
+    keeper.release(9, Targets::NONE);
     assert_eq!(keeper.to_write(), None, "the hold-down has not passed");
-    keeper.release(10);
-    let again = Allowed { forgiven: Targets::first(1), barred: Targets::NONE };
+    keeper.release(10, Targets::NONE);
+    let again = Allowed { forgiven: Targets::first(1), ..Allowed::default() };
     assert_eq!(keeper.to_write(), Some(again));
 }
 
 #[test]
 fn a_keeper_that_takes_over_keeps_out_what_is_barred() {
-    let barred = Allowed { forgiven: Targets::first(1), barred: Targets(2) };
+    let barred = Allowed { forgiven: Targets::first(1), barred: Targets(2), ..Allowed::default() };
     let mut keeper = Keeper::adopt(3, 10, barred);
-    keeper.read(Targets(4 | 1));
+    keeper.read(Targets(4 | 1), Targets::NONE);
     let kept = [0, 1, 2].map(|n| keeper.kept(Target(n)).unwrap());
     assert_eq!(kept, [Kept::Usable, Kept::Out, Kept::Out]);
-    assert_eq!(keeper.restart(), Allowed { forgiven: Targets::NONE, barred: Targets(2 | 4) });
+    assert_eq!(keeper.restart(), Allowed { barred: Targets(2 | 4), ..Allowed::default() });
 }
 
 #[test]
@@ -167,11 +167,11 @@ fn a_target_that_fails_again_soon_waits_twice_as_long() {
     let mut now = 0;
     let mut fail = |keeper: &mut Keeper, now: u64| {
         failed = failed ^ Targets::first(1);
-        keeper.read(failed);
+        keeper.read(failed, Targets::NONE);
         assert_eq!(keeper.out().collect::<Vec<_>>(), [Target(0)]);
         keeper.state_is_right(Target(0), now);
-        let until = keeper.next_release().expect("it recovers");
-        keeper.release(until);
+        let until = keeper.next_release(Targets::NONE).expect("it recovers");
+        keeper.release(until, Targets::NONE);
         keeper.wrote(keeper.to_write().expect("it is forgiven"));
         until
     };
@@ -194,14 +194,14 @@ fn what_an_operator_keeps_out_comes_back_by_him_alone() {
     keeper.hold(Target(0));
     keeper.bar(Target(0));
     keeper.wrote(keeper.to_write().expect("it is barred"));
-    keeper.read(Targets::NONE);
+    keeper.read(Targets::NONE, Targets::NONE);
     keeper.state_is_right(Target(0), 0);
-    assert_eq!((keeper.kept(Target(0)), keeper.next_release()), (Some(Kept::Held), None));
+    assert_eq!((keeper.kept(Target(0)), keeper.next_release(Targets::NONE)), (Some(Kept::Held), None));
     keeper.let_go(Target(0));
     keeper.let_go(Target(1));
     assert_eq!(keeper.out().collect::<Vec<_>>(), [Target(0)]);
     keeper.state_is_right(Target(0), 0);
-    keeper.release(10);
+    keeper.release(10, Targets::NONE);
     assert_eq!(keeper.to_write(), Some(Allowed::default()));
 }
 

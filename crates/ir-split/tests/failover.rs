@@ -216,10 +216,8 @@ impl Pair {
 
     fn allow(&mut self, edge: usize, allowed: Allowed) {
         self.allowed[edge] = allowed;
-        // Some are barred by the controller, some by the agent, some by both.
-        let [by_controller, by_agent] = [5, 6].map(|some| allowed.barred & Targets(some));
-        for (name, targets) in [("forgiven", allowed.forgiven), ("barred", by_controller), ("down", by_agent)]
-        {
+        let Allowed { forgiven, barred, down } = allowed;
+        for (name, targets) in [("forgiven", forgiven), ("barred", barred), ("down", down)] {
             let name = format!("In.leave.{name}");
             self.switch.register_write(&name, edge as u64, &bits(3, targets.0.into())).unwrap();
         }
@@ -236,6 +234,7 @@ impl Pair {
             let s = &self.senders[edge];
             let expected = [
                 ("leave.failed", s.failed.0.into()),
+                ("leave.left", s.left.0.into()),
                 ("leave.used", s.used.0.into()),
                 ("leave.generations", s.generation.into()),
                 ("leave.sequences", s.sequence.into()),
@@ -270,7 +269,7 @@ fn run(source: &str, limits: Thresholds, seed: u64, events: u32) -> u32 {
             let far = if rng.chance(1, 20) { 40_000 } else { reach };
             n.wrapping_add(rng.below(far) as u32).wrapping_sub(rng.below(far) as u32)
         };
-        match rng.below(8) {
+        match rng.below(10) {
             0..=1 => pair.now += rng.below(limits.patience + 2),
             2 => pair.leave(edge, 0),
             3 => pair.leave(edge, 3),
@@ -290,10 +289,17 @@ fn run(source: &str, limits: Thresholds, seed: u64, events: u32) -> u32 {
                 let ask = rng.next_bool();
                 pair.arrive(edge, Stamp { generation: generation.max(1), sequence, ask });
             }
+            7..=8 => {
+                let turned = Targets(1 << rng.below(3));
+                let allowed = pair.allowed[edge];
+                pair.allow(edge, Allowed { down: allowed.down ^ turned, ..allowed });
+                pair.leave(edge, 0);
+            }
             _ if rng.chance(1, 3) => {
                 let forgiven = Targets(rng.below(8) as u32);
                 let barred = Targets(rng.below(8) as u32 & rng.below(8) as u32);
-                pair.allow(edge, Allowed { forgiven, barred });
+                let down = Targets(rng.below(8) as u32 & rng.below(8) as u32);
+                pair.allow(edge, Allowed { forgiven, barred, down });
             }
             _ => pair.leave(edge, 0),
         }
@@ -345,16 +351,23 @@ fn each_mutant_is_noticed() {
         ("now - last_asked_at > patience", "now - last_asked_at >= patience"),
         ("usable & (0 - usable)", "usable"),
         ("generation == of_now && is_used != 0", "is_used != 0"),
-        ("has_failed ^ (is_used & is_free)", "has_failed ^ is_used"),
-        (
-            "~(has_failed ^ is_forgiven) & ~is_barred;\n            bit<TARGETS> target",
-            "~(has_failed ^ is_forgiven);\n            bit<TARGETS> target",
-        ),
+        ("has_failed ^ (is_used & usable)", "has_failed ^ is_used"),
+        ("usable = usable & ~is_used;", ""),
         ("(last & window) == 0", "(last & window) == 1"),
         ("reached = sequence;", ""),
         ("seen = gaps;", ""),
-        ("is_barred | is_down", "is_barred"),
-        ("is_barred = is_barred | is_down", "is_barred = is_down"),
+        ("up = all & ~is_barred & ~is_down", "up = all & ~is_barred"),
+        ("up = all & ~is_barred & ~is_down", "up = all & ~is_down"),
+        ("(usable | (up & is_left)) != 0", "true"),
+        ("(usable | (up & is_left)) != 0", "usable != 0"),
+        ("has_failed = has_failed ^ gone;", ""),
+        ("~is_barred & is_down & ~(has_failed ^ is_forgiven)", "is_down & ~(has_failed ^ is_forgiven)"),
+        ("is_left = is_left & (has_failed ^ is_forgiven);", ""),
+        ("is_left = is_left | gone;", ""),
+        ("is_left & ~(is_used & up)", "is_left & ~is_used"),
+        ("is_left = is_left & ~(is_used & up);", ""),
+        ("usable = up & is_left;", ""),
+        ("usable = is_used;", ""),
         ("age >= 32", "age >= 31"),
         ("lost = step - bears;", ""),
         ("passed & 0x3f", "passed & 1"),

@@ -14,9 +14,10 @@ const TOR: DeviceId = DeviceId(0);
 const NIC1: DeviceId = DeviceId(1);
 const NIC2: DeviceId = DeviceId(2);
 
-/// Links from `tor` to `nic1` and `nic2`.
+/// Links from `tor` to `nic1`, `nic2` and `nic3`.
 const TO_NIC1: LinkId = LinkId(2);
 const TO_NIC2: LinkId = LinkId(3);
+const TO_NIC3: LinkId = LinkId(4);
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/spares")
@@ -138,11 +139,31 @@ fn an_idle_edge_notices_the_failure() {
 
 #[test]
 fn a_port_that_goes_down_is_left_at_once() {
-    let report =
-        run(&racked(vec![no_controller(), fault(FaultKind::LinkDown(TO_NIC1), 10_000, Some(5_000))]));
+    let unplugged = || fault(FaultKind::LinkDown(TO_NIC1), 10_000, Some(5_000));
+    let check = |faults: Vec<Fault>, device: &str, changes: u64| {
+        let report = run(&racked(faults));
+        let lost = lost(&report);
+        assert!(lost <= 6 * changes, "{lost}: what was under way");
+        assert_eq!(used(&report), (Some(device), changes));
+    };
+    check(vec![no_controller(), unplugged()], "nic2", 1);
+    // The cable is plugged in again, and the controller lets the device back.
+    check(vec![unplugged()], "nic1", 2);
+}
+
+/// The first cable is plugged in again and then the last one left: the device behind it needs no controller.
+#[test]
+fn the_last_device_whose_port_is_up_is_used() {
+    let unplugged = |link, at, lasts| fault(FaultKind::LinkDown(link), at, lasts);
+    let report = run(&racked(vec![
+        no_controller(),
+        unplugged(TO_NIC1, 10_000, Some(5_000)),
+        unplugged(TO_NIC2, 20_000, None),
+        unplugged(TO_NIC3, 30_000, Some(5_000)),
+    ]));
     let lost = lost(&report);
-    assert!(lost <= 6, "{lost}: what was under way");
-    assert_eq!(used(&report), (Some("nic1"), 2), "the cable is plugged in again");
+    assert!(lost <= 18, "{lost}: what was under way");
+    assert_eq!(used(&report), (Some("nic1"), 3));
 }
 
 #[test]

@@ -15,7 +15,15 @@ fn edge() -> Edge {
         number: 0,
         regions: vec!["R".to_string()],
         targets: vec![1, 2],
-        registers: EdgeRegisters { failed: 1, forgiven: 2, barred: 3, generations: 4, used: 5 },
+        registers: EdgeRegisters {
+            failed: 1,
+            forgiven: 2,
+            barred: 3,
+            generations: 4,
+            used: 5,
+            down: 6,
+            left: 7,
+        },
         limits: Limits { thresholds: Thresholds::default(), hold_down: HOLD_DOWN },
     }
 }
@@ -46,11 +54,18 @@ fn reads(edges: &mut Edges, registers: [[u32; 5]; 2]) {
 
 /// The sender has these registers.
 fn read(edges: &mut Edges, failed: u32, forgiven: u32, barred: u32, generation: u32) {
-    uses(edges, [failed, forgiven, barred, generation, 1]);
+    let usable = Targets(3) & !Targets(failed ^ forgiven) & !Targets(barred);
+    uses(edges, [failed, forgiven, barred, generation, usable.preferred().0]);
 }
 
 /// The same with the target in use, as the last one.
 fn uses(edges: &mut Edges, registers: [u32; 5]) {
+    let [failed, forgiven, barred, generation, used] = registers;
+    ports(edges, [failed, forgiven, barred, generation, used, 0, 0]);
+}
+
+/// The same with `down` and `left`.
+fn ports(edges: &mut Edges, registers: [u32; 7]) {
     let of = edge();
     let cells = (1..).zip(registers);
     let found: Vec<Entity> = cells.filter_map(|(register, value)| of.write(register, value).entity).collect();
@@ -105,6 +120,18 @@ fn a_device_that_has_failed_is_compared_and_waits() {
     edges.is_right(1, at(600_000));
     assert_eq!(written(&mut edges, at(609_999)), []);
     assert_eq!(written(&mut edges, at(610_000)), [edge().write(2, 1), edge().write(3, 0)]);
+}
+
+#[test]
+fn a_device_whose_port_is_down_is_not_let_back() {
+    let mut edges = edges();
+    ports(&mut edges, [1, 0, 0, 1, 2, 1, 1]);
+    assert_eq!(written(&mut edges, at(0)), [edge().write(2, 0), edge().write(3, 1)]);
+    ports(&mut edges, [1, 0, 1, 1, 2, 1, 1]);
+    edges.is_right(1, at(0));
+    assert_eq!(written(&mut edges, at(20_000)), []);
+    ports(&mut edges, [1, 0, 1, 1, 2, 0, 1]);
+    assert_eq!(written(&mut edges, at(20_000)), [edge().write(2, 1), edge().write(3, 0)]);
 }
 
 #[test]
@@ -171,6 +198,22 @@ fn a_write_need_not_reach_a_device_that_is_out() {
     assert!(!Edges::default().is_out(1), "no edge leads to it");
 }
 
+/// The sender may use a device again that it has left only because of its port.
+#[test]
+fn a_write_need_not_reach_a_device_whose_port_was_down_once_it_is_barred() {
+    let mut edges = edges();
+    ports(&mut edges, [1, 0, 0, 1, 2, 1, 1]);
+    assert!(!edges.is_out(1));
+    assert_eq!(written(&mut edges, at(0)), [edge().write(2, 0), edge().write(3, 1)]);
+    assert!(edges.is_out(1));
+    // The other one fails: the first is not barred any more as soon as it is right, without a hold-down.
+    ports(&mut edges, [3, 0, 1, 1, 0, 0, 1]);
+    edges.is_right(1, at(0));
+    assert_eq!(written(&mut edges, at(0)), [edge().write(2, 1), edge().write(3, 0)]);
+    ports(&mut edges, [3, 1, 0, 1, 1, 0, 0]);
+    assert!(!edges.is_out(1) && edges.is_out(2));
+}
+
 /// A device with two edges has to be out at both.
 #[test]
 fn a_device_is_out_at_all_edges_or_not() {
@@ -182,7 +225,8 @@ fn a_device_is_out_at_all_edges_or_not() {
     let mut read = |failed: [u32; 2]| {
         let of = |number: u64| {
             let failed = failed[number as usize];
-            [(1, failed), (2, 0), (3, 0), (4, 1), (5, 1)]
+            let used = if failed == 1 { 2 } else { 1 };
+            [(1, failed), (2, 0), (3, 0), (4, 1), (5, used)]
                 .map(|(register, value)| cell(number, register, value))
         };
         let found: Vec<Entity> = of(0).into_iter().chain(of(1)).flatten().collect();

@@ -18,7 +18,15 @@ fn edges_in_use(used: [u32; 2]) -> Edges {
         number,
         regions: vec![],
         targets: targets.to_vec(),
-        registers: EdgeRegisters { failed: 1, forgiven: 2, barred: 3, generations: 4, used: 5 },
+        registers: EdgeRegisters {
+            failed: 1,
+            forgiven: 2,
+            barred: 3,
+            generations: 4,
+            used: 5,
+            down: 6,
+            left: 7,
+        },
         limits: Limits { thresholds: Thresholds::default(), hold_down: Duration::ZERO },
     };
     let all = [(0, [1, 2]), (1, [2, 1])].map(edge);

@@ -179,7 +179,8 @@ fn regions_with_spares_are_not_moved() {
     assert_eq!(bench.packet(1, FRAME), LEFT);
 }
 
-/// The agent of the switch needs no controller: it sends ticks, and bars what is behind a port that is down.
+/// The agent of the switch needs no controller: it sends ticks, and bars what is behind a port that is down. A device that was left comes back only when
+/// no other one can be used.
 #[test]
 fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
     let mut bench = sender(PROGRAM);
@@ -191,10 +192,16 @@ fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
     assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);
     bench.link(11, false);
     assert_eq!(port(&bench.packet(1, FRAME)), ["12"]);
+    bench.link(11, true);
+    assert_eq!(port(&bench.packet(1, FRAME)), ["12"]);
+    bench.link(11, false);
     bench.link(12, false);
     assert_eq!(bench.packet(1, FRAME), "");
     bench.link(11, true);
     assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);
+    bench.link(12, true);
+    assert_eq!(port(&bench.packet(1, FRAME)), ["11"]);
+    bench.link(12, false);
     // Nothing answers: after three probes the preferred device is left, but no other is there.
     for _ in 0..4 {
         bench.wait(Duration::from_ms(1));

@@ -38,8 +38,16 @@ fn explore(start: World) -> Result<usize, String> {
     Ok(seen.len())
 }
 
-const NOTHING: Budget =
-    Budget { packets: 0, time: 0, losses: 0, doubles: 0, crashes: 0, controller: 0, sender_crashes: 0 };
+const NOTHING: Budget = Budget {
+    packets: 0,
+    time: 0,
+    losses: 0,
+    doubles: 0,
+    crashes: 0,
+    controller: 0,
+    sender_crashes: 0,
+    ports: 0,
+};
 
 /// One missed request is a failure.
 const QUICK: Thresholds = Thresholds { most_missed: 1, ..LIMITS };
@@ -83,6 +91,21 @@ fn returns() -> World {
 /// The sender loses its memory.
 fn sender_crashes() -> World {
     World::new(2, LIMITS, Budget { packets: 3, time: 1, sender_crashes: 1, ..NOTHING })
+}
+
+/// Ports of both helpers go down and come up, again and again, without a controller.
+fn flapping_ports() -> World {
+    World::new(2, LIMITS, Budget { packets: 4, time: 1, ports: 5, ..NOTHING })
+}
+
+/// The same, and a helper fails; so one is left for another reason than its port.
+fn ports_and_a_failure() -> World {
+    World::new(3, QUICK, Budget { packets: 2, time: 3, crashes: 1, ports: 3, ..NOTHING })
+}
+
+/// The controller lets targets back while ports go down and come up.
+fn ports_and_a_controller() -> World {
+    World::new(2, QUICK, Budget { packets: 2, time: 1, controller: 5, ports: 3, ..NOTHING })
 }
 
 #[track_caller]
@@ -130,6 +153,13 @@ fn a_helper_comes_back_when_its_state_is_right_and_the_hold_down_has_passed() {
 }
 
 #[test]
+fn a_target_that_was_left_because_of_its_port_comes_back_by_the_controller_or_as_the_last_one() {
+    holds(flapping_ports());
+    holds(ports_and_a_failure());
+    holds(ports_and_a_controller());
+}
+
+#[test]
 fn a_sender_that_restarts_is_heard() {
     holds(sender_crashes());
 }
@@ -152,6 +182,12 @@ fn each_mutant_is_found() {
         finds(Mutant::StateNotMadeRight, returns(), "used before"),
         finds(Mutant::BarNotHeeded, returns(), "used before"),
         finds(Mutant::OldGeneration, sender_crashes(), "a packet is not handed"),
+        finds(Mutant::BackWithPort, flapping_ports(), "used before"),
+        finds(Mutant::BackWithPort, ports_and_a_controller(), "used before"),
+        finds(Mutant::GoneForGood, flapping_ports(), "a packet has no way"),
+        finds(Mutant::FirstOfTheLeft, flapping_ports(), "used before"),
+        finds(Mutant::LeftNotBarred, ports_and_a_controller(), "used, and writes"),
+        finds(Mutant::LastOneFails, flapping_ports(), "a packet has no way"),
     ];
     let not_found: Vec<_> = not_found.into_iter().flatten().collect();
     assert!(not_found.is_empty(), "{}", not_found.join("\n"));

@@ -40,6 +40,16 @@ pub enum Mutant {
     BarNotHeeded,
     /// A sender that restarts begins with the first generation.
     OldGeneration,
+    /// A target whose port went down is used again as soon as its port is up.
+    BackWithPort,
+    /// A target whose port went down is not used again without the controller, though no other is usable.
+    GoneForGood,
+    /// Where only targets are left whose port went down, the first one whose port is up is used.
+    FirstOfTheLeft,
+    /// The controller does not bar targets that were left because of their port.
+    LeftNotBarred,
+    /// A target whose port is down has failed, though no other is usable.
+    LastOneFails,
 }
 
 /// Numbers of events that may still happen.
@@ -52,6 +62,8 @@ pub struct Budget {
     pub crashes: u8,
     pub controller: u8,
     pub sender_crashes: u8,
+    /// Ports that go down or come up.
+    pub ports: u8,
 }
 
 /// When a frame began: its time, and the number of packets before.
@@ -125,6 +137,12 @@ pub struct World {
     pub was_down: bool,
     /// Targets that have failed and may not be used yet.
     pub out: Targets,
+    /// Targets of `out` whose frames were lost. The others were left because of their port, and may be used while no other target can.
+    pub silent: Targets,
+    /// Ports that were down when the controller read the sender.
+    pub down_as_read: Targets,
+    /// Targets let back before their hold-down, because no other was usable.
+    pub early: Targets,
 }
 
 impl World {
@@ -151,6 +169,9 @@ impl World {
             unanswered: vec![],
             was_down: false,
             out: Targets::NONE,
+            silent: Targets::NONE,
+            down_as_read: Targets::NONE,
+            early: Targets::NONE,
         }
     }
 
@@ -176,10 +197,47 @@ impl World {
 
     /// Registers of the control plane, as the sender reads them.
     fn seen(&self) -> Allowed {
-        if self.is(Mutant::BarNotHeeded) {
-            Allowed { barred: Targets::NONE, ..self.allowed }
-        } else {
-            self.allowed
+        let Allowed { barred, down, .. } = self.allowed;
+        match self.mutant {
+            Some(Mutant::BarNotHeeded) => Allowed { barred: Targets::NONE, ..self.allowed },
+            Some(Mutant::BackWithPort) => {
+                Allowed { barred: barred | down, down: Targets::NONE, ..self.allowed }
+            }
+            _ => self.allowed,
+        }
+    }
+
+    /// Targets that packets can reach, as far as the sender can know: at worst one that was left because of its port.
+    fn possible(&self) -> Targets {
+        self.all() & !self.allowed.barred & !self.allowed.down & !self.silent
+    }
+
+    /// The sender looks at its ports.
+    fn see_ports(&mut self) {
+        let down = self.all() & self.allowed.down & !self.allowed.barred;
+        if !self.possible().is_empty() {
+            self.out = self.out | down;
+        }
+        match self.mutant {
+            Some(Mutant::FirstOfTheLeft) => {
+                let left = self.sender.left & self.possible();
+                if !(left & self.sender.used).is_empty() && left.preferred() != self.sender.used {
+                    self.sender.used = Targets::NONE;
+                }
+            }
+            Some(Mutant::LastOneFails) => {
+                let gone = down & !(self.sender.failed ^ self.allowed.forgiven);
+                self.sender.failed = self.sender.failed ^ gone;
+            }
+            _ => {}
+        }
+    }
+
+    /// The sender has acted.
+    fn acted(&mut self, before: &Sender) {
+        self.judge(before);
+        if self.is(Mutant::GoneForGood) {
+            self.sender.left = Targets::NONE;
         }
     }
 
@@ -194,7 +252,8 @@ impl World {
                 worlds.push(next);
             }
         };
-        let Budget { packets, time, losses, doubles, crashes, controller, sender_crashes } = self.budget;
+        let Budget { packets, time, losses, doubles, crashes, controller, sender_crashes, ports } =
+            self.budget;
         add(packets > 0 && self.frames.iter().all(|frame| self.may_lag(frame)), &|w| {
             w.budget.packets -= 1;
             w.send();
@@ -225,6 +284,10 @@ impl World {
                 w.budget.crashes -= 1;
                 w.crash(target);
             });
+            add(ports > 0, &|w| {
+                w.budget.ports -= 1;
+                w.turn_port(target);
+            });
             let is_out = self.keeper.kept(target) == Some(Kept::Out);
             add(controller > 0 && !is_right && !is_out, &|w| {
                 w.budget.controller -= 1;
@@ -237,7 +300,7 @@ impl World {
         }
         add(controller > 0, &|w| {
             w.budget.controller -= 1;
-            w.keeper.read(w.sender.failed);
+            w.read();
         });
         add(controller > 0, &|w| {
             w.budget.controller -= 1;
@@ -257,11 +320,15 @@ impl World {
 
     pub fn send(&mut self) {
         let before = self.sender;
+        self.see_ports();
         let (all, allowed) = (self.all(), self.seen());
         let sent = self.sender.send(self.now, all, allowed, &self.limits);
         let packet = self.handed.len() as u8;
         self.handed.push(0);
-        self.judge(&before);
+        self.acted(&before);
+        if sent.is_none() && !self.possible().is_empty() {
+            self.broken = Some("a packet has no way");
+        }
         self.go(&before, sent, Some(packet));
         if self.is(Mutant::SentAgain) && packet > 0 && before.used != self.sender.used {
             self.go(&before, sent, Some(packet - 1));
@@ -270,13 +337,14 @@ impl World {
 
     pub fn pass_time(&mut self) {
         self.now += 1;
-        let before = self.sender;
-        let (all, allowed) = (self.all(), self.seen());
         if self.is(Mutant::SilentWhenIdle) {
             return;
         }
+        let before = self.sender;
+        self.see_ports();
+        let (all, allowed) = (self.all(), self.seen());
         let sent = self.sender.tick(self.now, all, allowed, &self.limits);
-        self.judge(&before);
+        self.acted(&before);
         self.go(&before, sent, None);
     }
 
@@ -288,7 +356,14 @@ impl World {
             self.sender.gaps = self.sender.gaps.max(before.gaps);
         }
         let Some(Sent { target, stamp }) = sent else { return };
-        if self.out.contains(target) || self.allowed.barred.contains(target) {
+        if self.keeper.is_unused(target) {
+            self.broken = Some("used, and writes go on without it");
+        }
+        // One that was left is used only where all others were, too, and the one in use is as long as it can be.
+        let possible = self.possible();
+        let is_last = (possible & !self.out).is_empty()
+            && (before.used == Targets::from(target) || (before.used & possible).is_empty());
+        if !possible.contains(target) || self.out.contains(target) && !is_last {
             self.broken = Some("used before it may be");
         }
         self.frames.push(Frame::Data { at: target, stamp, packet, born: self.born() });
@@ -345,6 +420,7 @@ impl World {
 
     fn hear(&mut self, mut report: Report) {
         let before = self.sender;
+        self.see_ports();
         if self.is(Mutant::AnyGeneration) {
             report = Report {
                 generation: before.generation,
@@ -354,7 +430,7 @@ impl World {
         }
         let (all, allowed) = (self.all(), self.seen());
         self.sender.hear(report, all, allowed, &self.limits);
-        self.judge(&before);
+        self.acted(&before);
         if self.is(Mutant::ProgressForgotten) {
             self.sender.missed = self.sender.missed.max(before.missed);
         }
@@ -394,7 +470,9 @@ impl World {
 
     /// A target may fail only for enough frames that were lost, or because it was down.
     fn judge(&mut self, before: &Sender) {
-        let failed = before.failed ^ self.sender.failed;
+        let has_failed = self.sender.failed ^ self.allowed.forgiven;
+        let changed = before.failed ^ self.sender.failed | before.left & !self.sender.left & has_failed;
+        let failed = changed & !self.allowed.down;
         if !failed.is_empty() {
             let unanswered = self.unanswered.iter().filter(|number| **number > before.acked).count();
             let slack = self.limits.window + u32::from(self.limits.tolerance) + 2 * u32::from(LAG);
@@ -407,6 +485,7 @@ impl World {
                 self.broken = Some("failed without enough evidence");
             }
             self.out = self.out | failed;
+            self.silent = self.silent | failed;
         }
         if before.generation != self.sender.generation {
             self.lost.clear();
@@ -424,10 +503,24 @@ impl World {
             right_since: None,
         };
         self.was_down |= self.sender.used.contains(target);
+        self.cut(target);
+    }
+
+    /// All that is on a link is lost.
+    fn cut(&mut self, target: Target) {
         let (gone, left) = self.frames.iter().partition(|frame| frame.helper() == target);
         self.frames = left;
         let gone: Vec<Frame> = gone;
         gone.into_iter().for_each(|frame| self.lose(frame));
+    }
+
+    /// A port goes down, with what is on its link, or comes up.
+    fn turn_port(&mut self, target: Target) {
+        let port = Targets::from(target);
+        if !self.allowed.down.contains(target) {
+            self.cut(target);
+        }
+        self.allowed.down = self.allowed.down ^ port;
     }
 
     /// The controller starts a helper, makes its state right, and says so.
@@ -445,20 +538,39 @@ impl World {
         self.keeper.state_is_right(target, now - early);
     }
 
+    fn read(&mut self) {
+        let left = if self.is(Mutant::LeftNotBarred) { Targets::NONE } else { self.sender.left };
+        self.keeper.read(self.sender.failed, left);
+        self.down_as_read = self.allowed.down;
+    }
+
     fn release(&mut self) {
-        self.keeper.release(self.now);
+        let let_back = self.let_back();
+        let is_last = (let_back & !self.down_as_read).is_empty();
+        self.keeper.release(self.now, self.down_as_read);
+        let back = self.let_back() & !let_back;
+        self.early = if is_last { self.early | back } else { self.early & !back };
+    }
+
+    /// Targets that the controller takes as usable.
+    fn let_back(&self) -> Targets {
+        let all = (0..self.helpers.len() as u8).map(Target);
+        let usable = all.filter(|target| self.keeper.kept(*target) == Some(Kept::Usable));
+        usable.fold(Targets::NONE, Targets::with)
     }
 
     fn write(&mut self) {
         let Some(allowed) = self.keeper.to_write() else { return };
-        self.allowed = allowed;
+        self.allowed = Allowed { down: self.allowed.down, ..allowed };
         self.keeper.wrote(allowed);
-        let usable = self.sender.usable(self.all(), allowed);
+        let usable = self.all() & !(self.sender.failed ^ allowed.forgiven) & !allowed.barred;
         for target in (0..self.helpers.len() as u8).map(Target) {
             let since = self.helpers[usize::from(target.0)].right_since;
-            let is_fit = since.is_some_and(|since| since + HOLD_DOWN <= self.now);
+            let is_early = self.early.contains(target);
+            let is_fit = since.is_some_and(|since| since + HOLD_DOWN <= self.now || is_early);
             if usable.contains(target) && is_fit {
                 self.out = self.out & !Targets::from(target);
+                self.silent = self.silent & !Targets::from(target);
             }
         }
     }
@@ -466,9 +578,10 @@ impl World {
     fn restart_sender(&mut self) {
         let last = self.sender.generation;
         self.sender = Sender::new(if self.is(Mutant::OldGeneration) { 1 } else { last + 10 });
-        self.allowed = self.keeper.restart();
+        self.allowed = Allowed { down: self.allowed.down, ..self.keeper.restart() };
         self.lost.clear();
         self.unanswered.clear();
         self.out = Targets::NONE;
+        self.silent = Targets::NONE;
     }
 }

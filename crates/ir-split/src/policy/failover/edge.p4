@@ -37,6 +37,7 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
     REGISTER(bit<TARGETS>)(CELLS) down;
     // Written here alone.
     REGISTER(bit<TARGETS>)(CELLS) failed;
+    REGISTER(bit<TARGETS>)(CELLS) left;
     REGISTER(bit<TARGETS>)(CELLS) used;
     REGISTER(bit<32>)(CELLS) generations;
     REGISTER(bit<32>)(CELLS) sequences;
@@ -119,6 +120,7 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         bit<TARGETS> is_barred;
         bit<TARGETS> is_down;
         bit<TARGETS> has_failed;
+        bit<TARGETS> is_left;
         bit<32> of_now;
         bit<32> last;
         bit<1> waits;
@@ -131,8 +133,8 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         forgiven.read(is_forgiven, edge);
         barred.read(is_barred, edge);
         down.read(is_down, edge);
-        is_barred = is_barred | is_down;
         failed.read(has_failed, edge);
+        left.read(is_left, edge);
         used.read(is_used, edge);
         generations.read(of_now, edge);
         sequences.read(last, edge);
@@ -143,6 +145,17 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         acked.read(reached, edge);
         gaps_seen.read(seen, edge);
         gaps_now.read(missing, edge);
+
+        // Targets whose port is down have failed, if another one may be used: the controller lets them back, and not the port. Where no other
+        // one is usable, those that were left because of their port are, once it is up.
+        bit<TARGETS> up = all & ~is_barred & ~is_down;
+        bit<TARGETS> usable = up & ~(has_failed ^ is_forgiven);
+        is_left = is_left & (has_failed ^ is_forgiven);
+        if ((usable | (up & is_left)) != 0) {
+            bit<TARGETS> gone = all & ~is_barred & is_down & ~(has_failed ^ is_forgiven);
+            has_failed = has_failed ^ gone;
+            is_left = is_left | gone;
+        }
 
         bit<1> fails = 0;
         bit<1> is_late = 0;
@@ -175,13 +188,21 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
             }
         }
         if (fails == 1) {
-            bit<TARGETS> is_free = all & ~(has_failed ^ is_forgiven) & ~is_barred;
-            has_failed = has_failed ^ (is_used & is_free);
+            if (usable == 0) {
+                is_left = is_left & ~(is_used & up);
+            }
+            has_failed = has_failed ^ (is_used & usable);
+            usable = usable & ~is_used;
             is_used = 0;
             waits = 0;
         }
         if (kind != REPORT) {
-            bit<TARGETS> usable = all & ~(has_failed ^ is_forgiven) & ~is_barred;
+            if (usable == 0) {
+                usable = up & is_left;
+                if ((usable & is_used) != 0) {
+                    usable = is_used;
+                }
+            }
             bit<TARGETS> target = usable & (0 - usable);
             bit<1> is_new = 0;
             if (target != is_used) {
@@ -238,6 +259,7 @@ control Leave(inout bit<2> kind, inout bit<1> ask, inout bit<32> generation, ino
         }
 
         failed.write(edge, has_failed);
+        left.write(edge, is_left);
         used.write(edge, is_used);
         generations.write(edge, of_now);
         sequences.write(edge, last);
