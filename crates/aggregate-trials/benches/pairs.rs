@@ -6,7 +6,9 @@
 
 use aggregate::program::Program;
 use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Slot};
-use aggregate_trials::{Datagram, Engine, MAPPERS, Pipeline, REDUCER, REDUCER_PORT, SWITCH, batches, compile, frame};
+use aggregate_trials::{
+    Datagram, Engine, MAPPERS, Pipeline, REDUCER, REDUCER_PORT, SWITCH, batches, compile, frame,
+};
 use base_time::{Rng, Time};
 use std::io::{BufReader, BufWriter, Read as _, Write as _};
 use std::path::Path;
