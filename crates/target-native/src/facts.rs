@@ -24,9 +24,9 @@ const MOST_SEARCHED: usize = 256;
 /// An array of more bytes is far from a core: half of its second-level cache.
 const FAR: u64 = 1 << 19;
 
-/// If all arrays have more bytes than this, those are far that have more than [`NEAR`]: a packet that reads one of each finds few of its cells near.
+/// If all arrays have more bytes than this, those are far that are not [small](CellsCode::is_small): a packet that reads one of each finds few of its cells near.
 const FAR_TOGETHER: u64 = 1 << 21;
-const NEAR: u64 = 1 << 11;
+const SMALL: u64 = 1 << 11;
 
 /// Facts about a program that the code generator uses.
 pub(crate) struct Facts {
@@ -106,6 +106,11 @@ pub(crate) struct CellsCode {
 }
 
 impl CellsCode {
+    /// True if all cells are nearly always in the caches near a core.
+    pub(crate) fn is_small(&self) -> bool {
+        self.bytes_of_all() <= SMALL
+    }
+
     fn bytes_of_all(&self) -> u64 {
         self.size * u64::from(self.bytes)
     }
@@ -183,8 +188,7 @@ impl Facts {
         }
         let are_many = self.cells.values().map(CellsCode::bytes_of_all).sum::<u64>() > FAR_TOGETHER;
         for cells in self.cells.values_mut() {
-            let bytes = cells.bytes_of_all();
-            cells.is_far = bytes > FAR || are_many && bytes > NEAR;
+            cells.is_far = cells.bytes_of_all() > FAR || are_many && !cells.is_small();
             wanted.far_cells += usize::from(cells.is_far);
         }
     }

@@ -42,6 +42,7 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
             c.write(second, other + hdr.ask.value);
             d.write(at, held + 1);
             e.write(at, hdr.ask.value);
+            a.write(first, held);
         }
         ways.write((bit<32>)hdr.ask.which & 15, (bit<8>)hdr.ask.value & 1);
         hdr.ask.held = held;

@@ -5,7 +5,7 @@
 //! for each packet of the batch    everything
 //! ```
 //!
-//! Cells of near arrays are read, since a program may decide by them which far cells it reads. By itself, a processor overlaps the waits for few
+//! Cells of small arrays are read, since a program may decide by them which far cells it reads. By itself, a processor overlaps the waits for few
 //! cells: much of what it can look ahead is the code between two of them.
 //!
 //! The same code is generated twice, and only speed depends on the first copy: it writes no packet, no object and no
@@ -35,9 +35,11 @@ impl<'a> Code<'a, '_> {
         self.b.ins().call(self.calls.prefetch, &[address]);
     }
 
-    /// Asks for a cell, if its array is far: once for an index in a variable.
+    /// Asks for a cell, if its array is far: once on a path for an index in a variable.
     pub(crate) fn prefetch_cell(&mut self, cells: CellsCode, index: Value) {
-        if cells.is_far && self.asked.insert((cells.index, self.narrow(index))) {
+        let cell = (cells.index, self.narrow(index));
+        if cells.is_far && !self.asked.contains(&cell) {
+            self.asked.push(cell);
             let address = self.cell(cells, index);
             self.prefetch(address);
         }

@@ -54,7 +54,7 @@ use device::psa::Half;
 use device::stage::BlockName;
 use ir::Program;
 use place::Places;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::mem::offset_of;
 pub(crate) use tna_cells::packed_widths;
 pub(crate) use tna_externs::is_alone;
@@ -116,8 +116,8 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) deposits: Vec<tna_parser::Deposit<'a>>,
     /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
-    /// Cells that it has asked for: arrays, and indexes in them.
-    pub(crate) asked: BTreeSet<(usize, Value)>,
+    /// Cells that it has asked for in these statements and the ones around them: arrays, and indexes in them.
+    pub(crate) asked: Vec<(usize, Value)>,
 }
 
 /// A construct that code cannot do although [`can`] said so: a bug.
@@ -181,7 +181,7 @@ impl<'a, 'b> Code<'a, 'b> {
             current: None,
             deposits: vec![],
             ahead: false,
-            asked: BTreeSet::new(),
+            asked: vec![],
         };
         code.batch(part, packets, count)?;
         code.check_size()?;
