@@ -2,7 +2,7 @@
 //
 // The switch program of AGG for packets with pairs, hand-written: pairs.rs compares its frames with those of the machine code, and its time.
 //
-// Compiled with LANES, TAG (bytes of a tag), ROWS, WINDOW, EVICT, PORT, JOB, BOOT, NUMBER, CHANNELS,
+// Compiled with LANES, TAG (bytes of a tag), FORMAT, ROWS, WINDOW, EVICT, PORT, JOB, BOOT, NUMBER, CHANNELS,
 // REDUCER_PORT. Standard input has batches: the number of frames, their port, then length and bytes of each. Standard output has for each batch the nanoseconds
 // that the processor took, then length and bytes of each frame, 0 for one that is dropped.
 
@@ -79,7 +79,7 @@ static inline void put_map(uint8_t *agg, map_t map) {
 static unsigned process(uint8_t *frame, unsigned length, unsigned port) {
     uint8_t *ip = frame + 14, *agg = frame + 42;
     if (length < 42 + HEADER || be16(frame + 12) != 0x0800 || ip[0] != 0x45 || (be16(ip + 6) & 0x3fff) != 0 || ip[9] != 17) return 0;
-    if (checksum(ip) != 0 || be16(ip + 22) != PORT || be16(agg + 2) != JOB || agg[0] >> 4 != 1 || agg[1] != (LANES > 32 ? 3 : 0)) return 0;
+    if (checksum(ip) != 0 || be16(ip + 22) != PORT || be16(agg + 2) != JOB || agg[0] >> 4 != 1 || agg[1] != FORMAT) return 0;
     uint32_t generation = be32(agg + 4), seq = be32(agg + 12);
     unsigned bank = generation & 1, type = agg[0] & 15;
     if (type == OPEN) {

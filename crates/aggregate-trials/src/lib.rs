@@ -6,4 +6,6 @@ mod pipeline;
 
 pub use addresses::{MAPPERS, REDUCER, SWITCH};
 pub use aggregate::Datagram;
-pub use pipeline::{CHILDREN, Compiled, Engine, Pipeline, REDUCER_PORT, Reached, compile, frame, start};
+pub use pipeline::{
+    CHILDREN, Compiled, Engine, Pipeline, REDUCER_PORT, Reached, batches, compile, frame, start,
+};

@@ -70,7 +70,7 @@ impl<'a> Pipeline<'a> {
         engine: Engine,
         (job, number, boot): (u16, u16, u16),
     ) -> Result<Pipeline<'a>, String> {
-        let senders: Vec<_> = (0..program.channels).map(|channel| (Kind::Data, channel)).collect();
+        let senders = data(&program);
         Pipeline::of_senders(program, compiled, engine, (job, number, boot), false, &senders)
     }
 
@@ -83,48 +83,17 @@ impl<'a> Pipeline<'a> {
         has_parent: bool,
         senders: &[(Kind, u16)],
     ) -> Result<Pipeline<'a>, String> {
-        let sender = |((kind, channel), place): (&(Kind, u16), u16)| {
-            let first = if *kind == Kind::ReadReply { CHILDREN } else { 0 };
-            Sender { kind: *kind, port: u32::from(first + channel) + 1, channel: *channel, place }
-        };
-        let senders = senders.iter().zip(0..).map(sender).collect();
-        // A seat that is not the first one.
-        let place = program.jobs - 1;
-        let seat = Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, has_parent, senders };
-        let switch = start(compiled, engine)?;
-        let mut pipeline = Pipeline { program, compiled, engine, seat, switch };
-        pipeline.fill()?;
-        Ok(pipeline)
+        let seat = seat(&program, (job, number, boot), has_parent, senders);
+        let mut switch = start(compiled, engine)?;
+        fill(&mut switch, &program, &seat)?;
+        Ok(Pipeline { program, compiled, engine, seat, switch })
     }
 
     /// Loses all registers; the control plane gives it another boot number.
     pub fn restart(&mut self, boot: u16) -> Result<(), String> {
         self.seat.boot = boot;
         self.switch = start(self.compiled, self.engine)?;
-        self.fill()
-    }
-
-    fn fill(&mut self) -> Result<(), String> {
-        for entry in self.seat.entries(&self.program.layout) {
-            let Entry { table, keys, action, args } = entry;
-            let keys: Vec<Match> =
-                keys.iter().map(|(_, width, value)| Match::Exact(Bits::new(*width, *value))).collect();
-            let args: Vec<Bits> = args.iter().map(|(_, width, value)| Bits::new(*width, *value)).collect();
-            self.switch
-                .table_add(table, &keys, action, &args, None)
-                .map_err(|problem| format!("{table}: {problem:?}"))?;
-        }
-        let hosts =
-            (0..self.program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
-        let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));
-        for (address, port) in hosts.chain(children).chain([(REDUCER, REDUCER_PORT)]) {
-            let keys = [Match::Lpm { value: Bits::new(32, address.into()), prefix_len: 32 }];
-            let next_hop = mac(address).iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
-            let args = [Bits::new(9, port.into()), Bits::new(48, next_hop)];
-            let added = self.switch.table_add("AggIngress.routes", &keys, "AggIngress.forward", &args, None);
-            added.map_err(|problem| format!("routes: {problem:?}"))?;
-        }
-        Ok(())
+        fill(&mut self.switch, &self.program, &self.seat)
     }
 
     /// A datagram of the reducer (none), or of the mapper of a channel; see [`CHILDREN`].
@@ -156,6 +125,60 @@ impl<'a> Pipeline<'a> {
     }
 }
 
+/// Machine code that folds the data of all channels of a job, for batches of packets.
+pub fn batches(
+    program: &Program,
+    compiled: &Compiled,
+    numbers: (u16, u16, u16),
+) -> Result<target_native::Engine, String> {
+    let mut engine = machine_code(compiled)?;
+    fill(engine.switch(), program, &seat(program, numbers, false, &data(program)))?;
+    Ok(engine)
+}
+
+/// DATA of all channels.
+fn data(program: &Program) -> Vec<(Kind, u16)> {
+    (0..program.channels).map(|channel| (Kind::Data, channel)).collect()
+}
+
+fn seat(
+    program: &Program,
+    (job, number, boot): (u16, u16, u16),
+    has_parent: bool,
+    senders: &[(Kind, u16)],
+) -> Seat {
+    let sender = |((kind, channel), place): (&(Kind, u16), u16)| {
+        let first = if *kind == Kind::ReadReply { CHILDREN } else { 0 };
+        Sender { kind: *kind, port: u32::from(first + channel) + 1, channel: *channel, place }
+    };
+    let senders = senders.iter().zip(0..).map(sender).collect();
+    // A seat that is not the first one.
+    let place = program.jobs - 1;
+    Seat { job, place, switch: number, boot, reducer_port: REDUCER_PORT, has_parent, senders }
+}
+
+fn fill(switch: &mut Switch, program: &Program, seat: &Seat) -> Result<(), String> {
+    for entry in seat.entries(&program.layout) {
+        let Entry { table, keys, action, args } = entry;
+        let keys: Vec<Match> =
+            keys.iter().map(|(_, width, value)| Match::Exact(Bits::new(*width, *value))).collect();
+        let args: Vec<Bits> = args.iter().map(|(_, width, value)| Bits::new(*width, *value)).collect();
+        switch
+            .table_add(table, &keys, action, &args, None)
+            .map_err(|problem| format!("{table}: {problem:?}"))?;
+    }
+    let hosts = (0..program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
+    let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));
+    for (address, port) in hosts.chain(children).chain([(REDUCER, REDUCER_PORT)]) {
+        let keys = [Match::Lpm { value: Bits::new(32, address.into()), prefix_len: 32 }];
+        let next_hop = mac(address).iter().fold(0, |mac, byte| mac << 8 | u128::from(*byte));
+        let args = [Bits::new(9, port.into()), Bits::new(48, next_hop)];
+        let added = switch.table_add("AggIngress.routes", &keys, "AggIngress.forward", &args, None);
+        added.map_err(|problem| format!("routes: {problem:?}"))?;
+    }
+    Ok(())
+}
+
 /// A datagram between the cards of its hosts.
 pub fn frame(datagram: &Datagram) -> Vec<u8> {
     datagram.frame(mac(datagram.source), mac(datagram.destination))
@@ -163,13 +186,14 @@ pub fn frame(datagram: &Datagram) -> Vec<u8> {
 
 /// A device with the program and empty tables.
 pub fn start(compiled: &Compiled, engine: Engine) -> Result<Switch, String> {
-    let options = Options::default();
-    let refused = |found: Vec<Diagnostic>| format!("{found:?}");
     match engine {
-        Engine::Interpreter => ir_interp::switch(Arc::clone(&compiled.program), options).map_err(refused),
-        Engine::Native => {
-            let code = target_native::Engine::of(&compiled.code.compiled(), options);
-            code.map(target_native::Engine::into_switch).map_err(refused)
-        }
+        Engine::Interpreter => ir_interp::switch(Arc::clone(&compiled.program), Options::default())
+            .map_err(|found| format!("{found:?}")),
+        Engine::Native => machine_code(compiled).map(target_native::Engine::into_switch),
     }
+}
+
+fn machine_code(compiled: &Compiled) -> Result<target_native::Engine, String> {
+    let code = target_native::Engine::of(&compiled.code.compiled(), Options::default());
+    code.map_err(|found| format!("{found:?}"))
 }

@@ -21,6 +21,13 @@ const MOST_CELLS: u64 = 1 << 24;
 const MOST_TESTED: usize = 12;
 const MOST_SEARCHED: usize = 256;
 
+/// An array of more bytes is far from a core: half of its second-level cache.
+const FAR: u64 = 1 << 19;
+
+/// If all arrays have more bytes than this, those are far that are not [small](CellsCode::is_small): a packet that reads one of each finds few of its cells near.
+const FAR_TOGETHER: u64 = 1 << 21;
+const SMALL: u64 = 1 << 11;
+
 /// Facts about a program that the code generator uses.
 pub(crate) struct Facts {
     pub(crate) parser: ParserId,
@@ -94,6 +101,19 @@ pub(crate) struct CellsCode {
     pub(crate) kind: Kind,
     /// All workers use the same cells. Counters have some for each worker.
     pub(crate) is_shared: bool,
+    /// A packet's cell is rarely in the caches near a core.
+    pub(crate) is_far: bool,
+}
+
+impl CellsCode {
+    /// True if all cells are nearly always in the caches near a core.
+    pub(crate) fn is_small(&self) -> bool {
+        self.bytes_of_all() <= SMALL
+    }
+
+    fn bytes_of_all(&self) -> u64 {
+        self.size * u64::from(self.bytes)
+    }
 }
 
 impl Facts {
@@ -163,7 +183,13 @@ impl Facts {
             let is_shared = ty.is_some();
             let kind = ty.map_or(Some(Kind::Bits(0)), |ty| cell_kind(blocks.program(), &ty));
             let Some(kind) = kind else { continue };
-            self.cells.insert(id, CellsCode { index: wanted.share(id), size, bytes, kind, is_shared });
+            let index = wanted.share(id);
+            self.cells.insert(id, CellsCode { index, size, bytes, kind, is_shared, is_far: false });
+        }
+        let are_many = self.cells.values().map(CellsCode::bytes_of_all).sum::<u64>() > FAR_TOGETHER;
+        for cells in self.cells.values_mut() {
+            cells.is_far = cells.bytes_of_all() > FAR || are_many && !cells.is_small();
+            wanted.far_cells += usize::from(cells.is_far);
         }
     }
 

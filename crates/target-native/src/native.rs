@@ -22,6 +22,10 @@ use ir_interp::Interpreter;
 use ir_value::Value;
 use std::sync::Arc;
 
+/// Lines of cells that the packets of a run ask for ahead, if each asks for one of each far array: they have to be in the second-level cache when
+/// the packets run.
+const AHEAD: usize = 2048;
+
 /// The code of a program with its data.
 pub(crate) struct Native {
     pub(crate) build: Arc<Build>,
@@ -53,8 +57,11 @@ impl BatchRunner for Native {
     ) -> Vec<Output> {
         let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
         let mut first = 0;
+        let most = AHEAD / self.table_replicas.far_cells().max(1);
         while !packets.is_empty() {
-            let ran = self.run(access, Part::Whole, packets, Start::Fresh { timestamp: now.as_us() }, now);
+            let count = packets.len().min(most.max(1));
+            let start = Start::Fresh { timestamp: now.as_us(), behind: packets.len() - count };
+            let ran = self.run(access, Part::Whole, &mut packets[..count], start, now);
             sent += ran.sent;
             if !self.outputs.is_empty() {
                 // Each output is the only result of its packet.
@@ -62,7 +69,10 @@ impl BatchRunner for Native {
                 came_of.extend(elsewhere.map(|(at, _)| first + at).take(self.outputs.len()));
                 outputs.append(&mut self.outputs);
             }
-            let Some(left) = ran.left else { break };
+            let Some(left) = ran.left else {
+                (first, packets) = (first + count, &mut packets[count..]);
+                continue;
+            };
             let Leaving { to, packet } = *left;
             let at = (packet - packets.as_ptr().addr()) / size_of::<Packet>();
             let behind = at + 1;
@@ -140,7 +150,8 @@ impl Native {
         self.table_replicas.follow(access);
         let (queue_depths, other_ports) = self.queue_depths.parts();
         // Each packet requests the frame of the packet `REQUESTED` places after it; the last ones have none to request.
-        let near = packets.len().saturating_sub(REQUESTED);
+        let behind = if let Start::Fresh { behind, .. } = start { behind } else { 0 };
+        let near = (packets.len() + behind).saturating_sub(REQUESTED).min(packets.len());
         let mut context = Context {
             frame: self.memory.address(),
             tables: self.table_replicas.refs(),
@@ -162,7 +173,7 @@ impl Native {
         self.outputs.clear();
         let (machine, mut job) = self.job(access, part, now);
         match start {
-            Start::Fresh { timestamp } => context.now = timestamp,
+            Start::Fresh { timestamp, .. } => context.now = timestamp,
             Start::Frame(queueing, budget) => {
                 context.queueing = queueing;
                 job.budget = budget;
@@ -249,8 +260,8 @@ pub(crate) struct Ran {
 
 /// Start of a packet.
 pub(crate) enum Start<'p> {
-    /// The packet was received; the program sees this timestamp.
-    Fresh { timestamp: u64 },
+    /// The packets were received; the program sees this timestamp. So many others of the batch stand behind them.
+    Fresh { timestamp: u64, behind: usize },
     /// The packet is in the stack frame, and has left its queue.
     Frame(QueueMetadata, Option<PacketBudget>),
     /// Arguments of half of PSA or TNA.

@@ -66,7 +66,7 @@ impl StageRunner for Native {
         let start = match work {
             Work::Received(Received { frame, timestamp, .. }) => {
                 room.came = frame;
-                Start::Fresh { timestamp }
+                Start::Fresh { timestamp, behind: 0 }
             }
             Work::Again(packet) | Work::Fresh(packet, _) => {
                 values = packet;

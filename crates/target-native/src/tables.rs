@@ -25,6 +25,8 @@ const SEED: u64 = 0x7034_7261_636b;
 pub(crate) struct Wanted {
     tables: Vec<(TableReplica, TableSpec)>,
     cells: Vec<InstanceId>,
+    /// Arrays of cells among them that are far.
+    pub(crate) far_cells: usize,
     value_sets: Vec<(ParserId, ValueSetId)>,
 }
 
@@ -39,6 +41,8 @@ pub(crate) struct TableReplicas {
     is_reader: bool,
     /// The objects that have cells, with those that this worker uses.
     cells: Vec<(InstanceId, SharedCells)>,
+    /// See [`Wanted`].
+    far_cells: usize,
     /// Number of the counting worker: see [`Core::cells`].
     worker: usize,
     /// References for compiled code.
@@ -181,7 +185,8 @@ impl Wanted {
 impl TableReplicas {
     /// The tables and cells of a device, for a worker; `None` if the device lacks some, because it runs another program.
     pub(crate) fn of(wanted: &Wanted, core: &mut Core, worker: usize) -> Option<TableReplicas> {
-        let mut table_replicas = TableReplicas { worker, ..TableReplicas::default() };
+        let mut table_replicas =
+            TableReplicas { worker, far_cells: wanted.far_cells, ..TableReplicas::default() };
         for (table_replica, spec) in &wanted.tables {
             let slots =
                 if table_replica.counts_hits { Some(core.count_slots(table_replica.at)?) } else { None };
@@ -310,8 +315,9 @@ impl TableReplicas {
             TableReplica { counts, timers: vec![], ..table_replica.clone() }
         };
         let table_replicas = self.table_replicas.iter().map(reads).collect();
+        let (is_reader, far_cells) = (true, self.far_cells);
         let mut reader =
-            TableReplicas { table_replicas, worker, is_reader: true, ..TableReplicas::default() };
+            TableReplicas { table_replicas, worker, is_reader, far_cells, ..TableReplicas::default() };
         for (object, cells) in &self.cells {
             reader.share(*object, core.cells(*object, worker).unwrap_or_else(|| cells.clone()));
         }
@@ -326,8 +332,12 @@ impl TableReplicas {
 
     /// True if lookups wait for memory.
     pub(crate) fn are_far(&self) -> bool {
-        self.refs.iter().any(|table| table.far != 0)
-            || self.cells.iter().any(|(_, cells)| is_far(cells.len()))
+        self.far_cells > 0 || self.refs.iter().any(|table| table.far != 0)
+    }
+
+    /// Number of arrays of cells that are far.
+    pub(crate) fn far_cells(&self) -> usize {
+        self.far_cells
     }
 
     /// For compiled code.
@@ -490,11 +500,6 @@ impl ValueSetBits {
             }
         }
     }
-}
-
-/// True if an array of `words` words is far from a core: larger than half of its second-level cache.
-pub(crate) fn is_far(words: usize) -> bool {
-    words > 1 << 16
 }
 
 /// Puts a value into a list, which grows with `none`; gives the one before.

@@ -1,5 +1,6 @@
 //! The tests of this crate as one program: linking one takes longer than compiling it.
 
+mod ahead;
 mod common;
 mod copies;
 mod externs;

@@ -1,9 +1,12 @@
 //! Packets run ahead, so that the memory that their lookups read is in the caches when they really run.
 //!
 //! ```text
-//! for each packet of the batch    parse, ingress: nothing is stored, far lookups are asked for and taken as misses
+//! for each packet of the batch    parse, ingress: nothing is stored, far lookups are asked for and taken as misses, far cells are asked for
 //! for each packet of the batch    everything
 //! ```
+//!
+//! Cells of small arrays are read, since a program may decide by them which far cells it reads. By itself, a processor overlaps the waits for few
+//! cells: much of what it can look ahead is the code between two of them.
 //!
 //! The same code is generated twice, and only speed depends on the first copy: it writes no packet, no object and no
 //! variable in the frame, so its results may be wrong, and it may end anywhere.
@@ -12,7 +15,7 @@ use super::table::Applied;
 use super::{Code, PLAIN};
 use crate::context::{Context, TableRef};
 use crate::facts::CellsCode;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value, types};
 use std::mem::offset_of;
 
 /// Limit on rounds of loops: the values that a loop waits for may never be stored.
@@ -32,11 +35,22 @@ impl<'a> Code<'a, '_> {
         self.b.ins().call(self.calls.prefetch, &[address]);
     }
 
-    /// Asks for a cell, if the array is large.
+    /// Asks for a cell, if its array is far: once on a path for an index in a variable.
     pub(crate) fn prefetch_cell(&mut self, cells: CellsCode, index: Value) {
-        if crate::tables::is_far(cells.bytes as usize * cells.size as usize / 8) {
+        let cell = (cells.index, self.narrow(index));
+        if cells.is_far && !self.asked.contains(&cell) {
+            self.asked.push(cell);
             let address = self.cell(cells, index);
             self.prefetch(address);
+        }
+    }
+
+    /// A number before it was widened.
+    fn narrow(&self, number: Value) -> Value {
+        let made = &self.b.func.dfg;
+        match made.value_def(number).inst().map(|inst| made.insts[inst]) {
+            Some(InstructionData::Unary { opcode: Opcode::Uextend, arg }) => arg,
+            _ => number,
         }
     }
 

@@ -272,7 +272,7 @@ impl<'a> Code<'a, '_> {
         }
         let Some(index) = self.word(index)? else { return Ok(false) };
         let inside = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, index, cells.size as i64);
-        if self.ahead {
+        if self.ahead && !cells.is_small() {
             self.prefetch_cell(cells, index);
             return Ok(true);
         }

@@ -116,6 +116,8 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) deposits: Vec<tna_parser::Deposit<'a>>,
     /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
+    /// Cells that it has asked for in these statements and the ones around them: arrays, and indexes in them.
+    pub(crate) asked: Vec<(usize, Value)>,
 }
 
 /// A construct that code cannot do although [`can`] said so: a bug.
@@ -179,6 +181,7 @@ impl<'a, 'b> Code<'a, 'b> {
             current: None,
             deposits: vec![],
             ahead: false,
+            asked: vec![],
         };
         code.batch(part, packets, count)?;
         code.check_size()?;

@@ -17,7 +17,10 @@ const MOST_MOVED: i32 = 4096;
 impl<'a> Code<'a, '_> {
     /// Statements in order.
     pub(crate) fn stmts(&mut self, stmts: &'a [Stmt]) -> Made<()> {
-        stmts.iter().try_for_each(|stmt| self.stmt(stmt))
+        let asked = self.asked.len();
+        stmts.iter().try_for_each(|stmt| self.stmt(stmt))?;
+        self.asked.truncate(asked);
+        Ok(())
     }
 
     fn stmt(&mut self, stmt: &'a Stmt) -> Made<()> {
