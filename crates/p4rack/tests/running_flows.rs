@@ -27,6 +27,9 @@ use p4runtime_server::{Ahead, Status, StreamId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// Protocols of packets.
+const PROTOCOLS: [u64; 3] = [6, 1, 17];
+
 const ELECTION: Option<Uint128> = Some(Uint128 { high: 0, low: 1 });
 
 /// A rack of one process with a controller, and a clock.
@@ -208,9 +211,9 @@ impl Scene {
         Scene::of_program(compiled(APPS[app].1), racked, rng)
     }
 
-    /// The access list, whose parser takes protocols with the ports of TCP from a value set.
+    /// The NAT, whose parser takes the protocols with the ports of TCP from a value set.
     fn with_value_set(seed: u64, rng: &mut Rng) -> Scene {
-        let (name, source) = APPS[0];
+        let (name, source) = APPS[2];
         let states = "value_set<bit<8>>(4) streams;
             state start {
                 packet.extract(hdr.ethernet);
@@ -239,7 +242,7 @@ impl Scene {
         std::fs::write(&path, &source).expect("a file");
         let headers = "../../examples/apps/headers.p4";
         std::fs::copy(headers, directory.join("headers.p4")).expect("another");
-        let text = text(0, 4 + rng.below(8) as u32, rng);
+        let text = text(2, 4 + rng.below(8) as u32, rng);
         let (before, after) = text.split_once("program = \"").expect("the rack has a program");
         let (_, after) = after.split_once('"').expect("it ends");
         let text = format!("{before}program = \"{}\"{after}", path.display());
@@ -264,14 +267,19 @@ impl Scene {
         let unpinned = &mut racked.apps[0].pinned[0].unpinned;
         unpinned.fill(&there, &copied);
         let keys = unpinned.keys.clone();
-        let flow_of = |(port, frame): &(u32, Vec<u8>)| {
+        let flow_of = |(port, frame): &(u32, Vec<u8>), sets: Option<&Write<Name>>| {
             let mut probe = interpreter();
+            sets.into_iter().for_each(|set| probe.write(set, Time::ZERO).expect("the program has it"));
             probe.set_trace(true);
             probe.process(*port, frame, Time::ZERO);
             let parts = keys.key.parts.iter().zip(flow(&keys, *port, &probe.take_trace()));
             parts.map(|(part, value)| (part.name.to_string(), value.to_biguint().to_string())).collect()
         };
-        let keys = known.iter().map(flow_of).collect();
+        // A packet is of one flow while its protocol is in the value set, and of another one while it is not.
+        let full = value_set(&whole, || PROTOCOLS.to_vec());
+        let all_sets = [None].into_iter().chain(full.as_ref().map(Some));
+        let keys = all_sets.flat_map(|sets| known.iter().map(move |packet| flow_of(packet, sets)));
+        let keys = keys.collect();
         let name = racked.rack.apps[0].name.value.clone();
         Scene { racked, whole, there, known, keys, name }
     }
@@ -341,7 +349,8 @@ pub(crate) fn changes(
                 change(program, &entries.cloned().collect::<Vec<_>>(), 10 * number + at, rng)
             }
         };
-        let (write, kind) = match value_set(program, rng) {
+        let protocols = || PROTOCOLS.into_iter().filter(|_| rng.chance(1, 2)).collect::<Vec<_>>();
+        let (write, kind) = match value_set(program, protocols) {
             Some(write) if rng.chance(1, 3) => (write, Type::Modify),
             _ => (write, kind),
         };
@@ -367,11 +376,10 @@ fn default_entry(program: &Program, rng: &mut Rng) -> Write<Name> {
     Write::Default { table: table.control_plane_name.clone(), to: Box::new(to), count: None }
 }
 
-/// Random members of the program's value set, if it has one.
-fn value_set(program: &Program, rng: &mut Rng) -> Option<Write<Name>> {
+/// The program's value set, if it has one, with these members.
+fn value_set(program: &Program, members: impl FnOnce() -> Vec<u64>) -> Option<Write<Name>> {
     let set = program.parsers.iter().flat_map(|parser| &parser.value_sets).next()?;
-    let members = [6, 1, 17].into_iter().filter(|_| rng.chance(1, 2));
-    let members = members.map(|protocol| vec![Match::Exact(bits(8, protocol))]).collect();
+    let members = members().into_iter().map(|protocol| vec![Match::Exact(bits(8, protocol))]).collect();
     Some(Write::ValueSet { set: set.control_plane_name.clone(), members })
 }
 
