@@ -250,6 +250,15 @@ impl Shape<'_> {
     }
 }
 
+/// Members of value sets come and go: a case may match or not.
+fn has_value_set(select: &Select) -> bool {
+    select.cases.iter().any(is_of_value_set)
+}
+
+fn is_of_value_set(case: &SelectCase) -> bool {
+    case.keys.iter().any(|key| matches!(key, Keyset::ValueSet(_)))
+}
+
 /// Rewrites the code of one block.
 struct Opener<'s> {
     shape: &'s Shape<'s>,
@@ -313,7 +322,7 @@ impl Opener<'_> {
             let old = block(std::mem::take(&mut state.stmts));
             state.stmts = self.block(&old, true)?.stmts;
             if let Transition::Select(select) = &state.transition
-                && !select.exprs.iter().all(|e| self.shape.fixed.is_fixed(e))
+                && (has_value_set(select) || !select.exprs.iter().all(|e| self.shape.fixed.is_fixed(e)))
             {
                 let (mut chosen, select) = self.select(select, StateRef::State(dead));
                 state.stmts.append(&mut chosen);
@@ -350,7 +359,7 @@ impl Opener<'_> {
         let mut numbered: Vec<(u64, Vec<Keyset>, &SelectCase)> = vec![];
         let mut is_complete = false;
         for case in &select.cases {
-            let has_set = case.keys.iter().any(|key| matches!(key, Keyset::ValueSet(_)));
+            let has_set = is_of_value_set(case);
             let is_any = !has_set && case.keys.iter().all(|key| *key == Keyset::DontCare);
             let keys: Vec<Keyset> = if has_set || case.keys.len() != fixed.len() {
                 fixed.iter().filter(|is_fixed| **is_fixed).map(|_| Keyset::DontCare).collect()

@@ -211,17 +211,25 @@ impl Scene {
         Scene::of_program(compiled(APPS[app].1), racked, rng)
     }
 
-    /// The NAT, whose parser takes the protocols with the ports of TCP from a value set.
+    /// The NAT with value sets of the protocols that have the ports of TCP, by which a packet is of one flow or another, and of those whose ports
+    /// change places.
     fn with_value_set(seed: u64, rng: &mut Rng) -> Scene {
         let (name, source) = APPS[2];
         let states = "value_set<bit<8>>(4) streams;
+            value_set<bit<8>>(4) swapped;
             state start {
                 packet.extract(hdr.ethernet);
                 transition select(hdr.ethernet.ether_type) { TYPE_IPV4: ipv4; default: accept; }
             }
             state ipv4 {
                 packet.extract(hdr.ipv4);
-                transition select(hdr.ipv4.protocol) { streams: tcp; PROTO_UDP: udp; default: accept; }
+                transition select(hdr.ipv4.protocol) { streams: tcp; swapped: back; PROTO_UDP: udp; default: accept; }
+            }
+            state back {
+                packet.extract(hdr.udp);
+                meta.l4.src = hdr.udp.dst;
+                meta.l4.dst = hdr.udp.src;
+                transition accept;
             }
             state tcp {
                 packet.extract(hdr.tcp);
@@ -276,7 +284,7 @@ impl Scene {
             parts.map(|(part, value)| (part.name.to_string(), value.to_biguint().to_string())).collect()
         };
         // A packet is of one flow while its protocol is in the value set, and of another one while it is not.
-        let full = value_set(&whole, || PROTOCOLS.to_vec());
+        let full = value_sets(&whole).first().map(|set| with_members(set, PROTOCOLS.to_vec()));
         let all_sets = [None].into_iter().chain(full.as_ref().map(Some));
         let keys = all_sets.flat_map(|sets| known.iter().map(move |packet| flow_of(packet, sets)));
         let keys = keys.collect();
@@ -349,10 +357,13 @@ pub(crate) fn changes(
                 change(program, &entries.cloned().collect::<Vec<_>>(), 10 * number + at, rng)
             }
         };
-        let protocols = || PROTOCOLS.into_iter().filter(|_| rng.chance(1, 2)).collect::<Vec<_>>();
-        let (write, kind) = match value_set(program, protocols) {
-            Some(write) if rng.chance(1, 3) => (write, Type::Modify),
-            _ => (write, kind),
+        let sets = value_sets(program);
+        let (write, kind) = match sets.is_empty() || rng.chance(2, 3) {
+            true => (write, kind),
+            false => {
+                let members = PROTOCOLS.into_iter().filter(|_| rng.chance(1, 2)).collect();
+                (with_members(sets[rng.index(sets.len())], members), Type::Modify)
+            }
         };
         let is_written = all.iter().any(|(known, _)| is_of_one_entry(known, &write));
         if !is_written && after.write(&write, Time::ZERO).is_ok() {
@@ -376,11 +387,13 @@ fn default_entry(program: &Program, rng: &mut Rng) -> Write<Name> {
     Write::Default { table: table.control_plane_name.clone(), to: Box::new(to), count: None }
 }
 
-/// The program's value set, if it has one, with these members.
-fn value_set(program: &Program, members: impl FnOnce() -> Vec<u64>) -> Option<Write<Name>> {
-    let set = program.parsers.iter().flat_map(|parser| &parser.value_sets).next()?;
-    let members = members().into_iter().map(|protocol| vec![Match::Exact(bits(8, protocol))]).collect();
-    Some(Write::ValueSet { set: set.control_plane_name.clone(), members })
+fn value_sets(program: &Program) -> Vec<&ir::ValueSet> {
+    program.parsers.iter().flat_map(|parser| &parser.value_sets).collect()
+}
+
+fn with_members(set: &ir::ValueSet, protocols: Vec<u64>) -> Write<Name> {
+    let members = protocols.into_iter().map(|protocol| vec![Match::Exact(bits(8, protocol))]).collect();
+    Write::ValueSet { set: set.control_plane_name.clone(), members }
 }
 
 fn is_of_one_entry(a: &Write<Name>, b: &Write<Name>) -> bool {

@@ -131,6 +131,18 @@ fn rank(matches: &[Match]) -> i64 {
     1 + (hasher.finish() >> 34) as i64
 }
 
+/// Random members of a value set; none if the program has no value set.
+fn value_set(program: &Program, rng: &mut Rng) -> Option<Write<Name>> {
+    let all: Vec<_> = program.parsers.iter().flat_map(|parser| &parser.value_sets).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let set = all[rng.index(all.len())];
+    let protocols = [6, 17, 1].into_iter().filter(|_| rng.chance(1, 2));
+    let members = protocols.map(|protocol| vec![Match::Exact(Bits::new(8, protocol))]).collect();
+    Some(Write::ValueSet { set: set.control_plane_name.clone(), members })
+}
+
 fn random_write(program: &Program, rng: &mut Rng) -> Write<Name> {
     let all: Vec<_> = program
         .controls
@@ -146,9 +158,12 @@ fn random_write(program: &Program, rng: &mut Rng) -> Write<Name> {
     entry(program, table, control, rng)
 }
 
+/// Name of the table or value set.
 fn table_of(write: &Write<Name>) -> &Name {
     match write {
-        Write::Entry { table, .. } | Write::Default { table, .. } => table,
+        Write::Entry { table: name, .. }
+        | Write::Default { table: name, .. }
+        | Write::ValueSet { set: name, .. } => name,
         other => panic!("{other:?} is not made"),
     }
 }
@@ -259,6 +274,7 @@ impl Trial {
             match &mut gone {
                 Write::Entry { to, .. } => *to = None,
                 Write::Default { to, .. } => **to = DefaultEntry::default(),
+                Write::ValueSet { members, .. } => members.clear(),
                 _ => {}
             }
             // It may delete an entry that was not there.
@@ -351,7 +367,8 @@ impl Trial {
                         self.flows.write(writes[0].clone())
                     } else {
                         // Those of tables without a copy are done by somebody else.
-                        writes.retain(|write| self.flows.is_copied(table_of(write)));
+                        let is_set = |write: &Write<Name>| matches!(write, Write::ValueSet { .. });
+                        writes.retain(|write| is_set(write) || self.flows.is_copied(table_of(write)));
                         self.flows.write_together(writes.clone())
                     };
                     if begun.is_ok() {
@@ -385,6 +402,9 @@ impl Trial {
 
     /// A random write, mostly to an entry that packets look up.
     fn random_write(&self, rng: &mut Rng) -> Write<Name> {
+        if let Some(write) = value_set(&self.whole, rng).filter(|_| rng.chance(1, 4)) {
+            return write;
+        }
         match rng.pick(&self.lookups).filter(|_| rng.chance(3, 4)) {
             Some(lookup) => self.write_at(lookup, rng),
             None => random_write(&self.whole, rng),
@@ -485,8 +505,29 @@ fn renamed(write: &Write<Name>, pinned: &Pinned) -> Write<Name> {
     copy.unwrap_or_else(|never| match never {})
 }
 
+/// Name and source of each app, and of the NAT with value sets: of the protocols that have the ports of TCP, by which a packet is of one flow or
+/// another, and of those whose ports change places.
+fn all_apps() -> Vec<(&'static str, String)> {
+    let states = "value_set<bit<8>>(4) streams;
+        value_set<bit<8>>(4) swapped;
+        state start {
+            packet.extract(hdr.ethernet);
+            transition select(hdr.ethernet.ether_type) { TYPE_IPV4: ipv4; default: accept; }
+        }
+        state ipv4 {
+            packet.extract(hdr.ipv4);
+            transition select(hdr.ipv4.protocol) { streams: tcp; swapped: back; PROTO_UDP: udp; default: accept; }
+        }
+        state back { packet.extract(hdr.udp); meta.l4.src = hdr.udp.dst; meta.l4.dst = hdr.udp.src; transition accept; }
+        state tcp { packet.extract(hdr.tcp); meta.l4.src = hdr.tcp.src; meta.l4.dst = hdr.tcp.dst; transition accept; }
+        state udp { packet.extract(hdr.udp); meta.l4.src = hdr.udp.src; meta.l4.dst = hdr.udp.dst; transition accept; }";
+    let (_, nat) = APPS.iter().find(|(name, _)| *name == "nat").expect("it is one of them");
+    let streams = ("streams", nat.replace("PARSE_L4(meta.l4)", states));
+    APPS.iter().map(|(name, source)| (*name, (*source).to_string())).chain([streams]).collect()
+}
+
 fn run(app: usize, seed: u64, fault: Fault) -> Result<Outcome, String> {
-    let (name, source) = APPS[app];
+    let (name, source) = &all_apps()[app];
     let mut rng = Rng::new(seed).split(name);
     let writes = seed.is_multiple_of(2);
     let mut trial = Trial::new(source, fault, &mut rng);
@@ -504,7 +545,7 @@ fn a_copy_that_had_no_room_for_a_write_gets_it_before_flows_come_back() {
 fn packets_have_the_full_tables_results_while_flows_move() {
     let range = features::seeds(12, 400);
     let seeds = range.end - range.start;
-    for (app, (name, _)) in APPS.iter().enumerate() {
+    for (app, (name, _)) in all_apps().iter().enumerate() {
         let (mut packets, mut resident, mut moves, mut written, mut full) = (0, 0, 0, 0, 0);
         for seed in range.clone() {
             let outcome = run(app, seed, Fault::None).unwrap_or_else(|why| panic!("{why}"));
@@ -523,7 +564,7 @@ fn packets_have_the_full_tables_results_while_flows_move() {
 
 #[test]
 fn the_same_seed_does_the_same() {
-    for app in 0..APPS.len() {
+    for app in 0..all_apps().len() {
         let [one, other] = [(); 2].map(|()| run(app, 4, Fault::None).unwrap_or_else(|why| panic!("{why}")));
         assert_eq!((one.sent, one.moves, one.written), (other.sent, other.moves, other.written));
     }
@@ -558,16 +599,10 @@ fn tables_that_cannot_be_copied_by_entry_are_refused() {
 
 #[test]
 fn a_packet_is_named_by_the_members_of_value_sets() {
-    let states = "value_set<bit<8>>(4) streams;
-        state start {
-            packet.extract(hdr.ethernet);
-            packet.extract(hdr.ipv4);
-            transition select(hdr.ipv4.protocol) { streams: tcp; default: accept; }
-        }
-        state tcp { packet.extract(hdr.tcp); meta.l4.src = hdr.tcp.src; transition accept; }";
-    let whole = compiled(&APPS[0].1.replace("PARSE_L4(meta.l4)", states));
+    let (_, source) = all_apps().pop().expect("it is the last");
+    let whole = compiled(&source);
     let keys = keys(&whole);
-    let at = keys.key.parts.iter().position(|part| part.name == "hdr.tcp.src").expect("rules match it");
+    let at = keys.key.parts.iter().position(|part| part.name == "hdr.tcp.src").expect("flows have it");
     let mut classifier = Classifier::new(&whole, &keys, Options::default()).expect("it runs");
     let mut frame = vec![0; 64];
     (frame[12], frame[23], frame[34], frame[35]) = (8, 6, 1, 2);
@@ -576,4 +611,52 @@ fn a_packet_is_named_by_the_members_of_value_sets() {
     let members = vec![vec![Match::Exact(Bits::new(8, 6))]];
     classifier.follow(&BTreeMap::from([(set.control_plane_name.clone(), members)]));
     assert_eq!(classifier.flow(1, &frame)[at], Bits::new(16, 0x102));
+}
+
+/// A packet's ports may change places at any time, without another flow.
+#[test]
+fn a_flow_at_the_switch_has_the_entries_of_all_members_of_value_sets() {
+    let (_, source) = all_apps().pop().expect("it is the last");
+    let whole = compiled(&source);
+    let keys = keys(&whole);
+    let request = Request {
+        affinity: Affinity::Medium,
+        region: "external".into(),
+        key: keys.key.parts.iter().map(|part| part.name.clone()).collect(),
+        shards: None,
+        flows: 16,
+        resident: [].into(),
+    };
+    let pinned = pin(&whole, &request).unwrap_or_else(|found| panic!("{found:#?}"));
+    let part = |name: &str| match name {
+        "hdr.ipv4.protocol" => 17,
+        "hdr.udp.src" => 1,
+        "hdr.udp.dst" => 2,
+        _ => 0,
+    };
+    let flow: Flow =
+        keys.key.parts.iter().map(|known| Bits::new(known.width, part(&known.name))).collect();
+    let entry = |[to, from]: [u128; 2]| {
+        let keys = [(32, 0), (32, 0), (8, 17), (16, to), (16, from)];
+        let matches = keys.map(|(width, value)| Match::Exact(Bits::new(width, value)));
+        let key = EntryKey { matches: Box::new(matches), priority: 0 };
+        let call = ActionCall { action: "NoAction".into(), args: vec![] };
+        let to = Some(Box::new(Entry::new(Run::Action(call))));
+        Write::Entry { table: "NatIngress.inbound".into(), key, to, count: None }
+    };
+    let entries = [entry([2, 1]), entry([1, 2])];
+    let flows = PinnedFlows::new(&whole, &keys, &pinned, &entries, COSTS, Options::default());
+    let mut flows = flows.unwrap_or_else(|found| panic!("{found:#?}"));
+    flows.promote(&flow).expect("it can be at the switch");
+    let mut copied = vec![];
+    while let Some(step) = flows.next_step() {
+        if let Work::Write(writes) = &step.work {
+            copied.extend(writes.iter().cloned());
+        }
+        flows.ended(step.id, Ended::Done);
+    }
+    assert_eq!(flows.place(&flow), Some(Place::Resident));
+    for entry in &entries {
+        assert!(copied.contains(&flows.copy_of(entry)), "{entry:?} is not at the switch: {copied:#?}");
+    }
 }
