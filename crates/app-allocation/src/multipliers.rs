@@ -32,6 +32,22 @@ struct Dual {
     over: Vec<i128>,
 }
 
+/// The bound for one multiplier, and by how much it grows with the multiplier.
+struct Tangent {
+    at: i128,
+    bound: i128,
+    over: i128,
+}
+
+impl Tangent {
+    /// Where it meets one of a larger multiplier, rounded down.
+    fn meets(&self, other: &Tangent) -> i128 {
+        let rise = self.bound - other.bound + other.over * (other.at - self.at);
+        let steeper = self.over - other.over;
+        if steeper > 0 { self.at + (-rise).div_euclid(steeper) } else { self.at }
+    }
+}
+
 struct Instance<'a> {
     groups: &'a [Group],
     capacities: &'a [u64],
@@ -80,34 +96,32 @@ impl Instance<'_> {
     }
 
     /// Sets the multiplier of a row to the best one for those of the others: the use of a row falls as its multiplier grows.
+    ///
+    /// The bound as a function of the multiplier is concave, and each [`Dual`] is a tangent of it. Where two tangents meet, the best multiplier is
+    /// near; bisection in between limits the number of steps.
     fn balance(&self, multipliers: &mut [i128], row: usize) {
         let most = MOST / i128::from(self.capacities[row].max(1)) / self.capacities.len() as i128;
-        let (mut low, mut high) = (0, 1);
-        multipliers[row] = 0;
-        if self.dual(multipliers).over[row] <= 0 {
-            return;
+        let mut tangent = |at: i128| {
+            multipliers[row] = at;
+            let dual = self.dual(multipliers);
+            Tangent { at, bound: dual.bound, over: dual.over[row] }
+        };
+        let mut low = tangent(0);
+        let mut high = tangent(i128::from(low.over > 0));
+        while high.over > 0 && high.at < most {
+            let next = tangent((high.at << 8).min(most));
+            low = std::mem::replace(&mut high, next);
         }
-        // First an upper bound by powers of four, then bisection.
-        while high < most {
-            multipliers[row] = high;
-            if self.dual(multipliers).over[row] <= 0 {
+        for step in 0.. {
+            let space = high.at - low.at;
+            if space <= 1 {
                 break;
             }
-            low = high;
-            high *= 4;
+            let next = if step % 3 == 2 { low.at + space / 2 } else { low.meets(&high) };
+            let next = tangent(next.clamp(low.at + 1, high.at - 1));
+            if next.over <= 0 { high = next } else { low = next }
         }
-        high = high.min(most);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            multipliers[row] = middle;
-            if self.dual(multipliers).over[row] <= 0 { high = middle } else { low = middle }
-        }
-        let bound = |value: i128, multipliers: &mut [i128]| {
-            multipliers[row] = value;
-            self.dual(multipliers).bound
-        };
-        let is_low = bound(low, multipliers) > bound(high, multipliers);
-        multipliers[row] = if is_low { low } else { high };
+        multipliers[row] = if low.bound > high.bound { low.at } else { high.at };
     }
 
     /// Improves the bound by the subgradient method with Polyak's steps. Floats only set the length of steps: each bound is exact.
