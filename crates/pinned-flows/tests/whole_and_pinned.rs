@@ -634,8 +634,7 @@ fn a_flow_at_the_switch_has_the_entries_of_all_members_of_value_sets() {
         "hdr.udp.dst" => 2,
         _ => 0,
     };
-    let flow: Flow =
-        keys.key.parts.iter().map(|known| Bits::new(known.width, part(&known.name))).collect();
+    let flow: Flow = keys.key.parts.iter().map(|known| Bits::new(known.width, part(&known.name))).collect();
     let entry = |[to, from]: [u128; 2]| {
         let keys = [(32, 0), (32, 0), (8, 17), (16, to), (16, from)];
         let matches = keys.map(|(width, value)| Match::Exact(Bits::new(width, value)));
