@@ -43,6 +43,11 @@ pub struct EdgeRegisters {
     pub left: u32,
 }
 
+/// Registers of an edge in tests.
+#[cfg(test)]
+pub(crate) const REGISTERS: EdgeRegisters =
+    EdgeRegisters { failed: 1, forgiven: 2, barred: 3, generations: 4, used: 5, down: 6, left: 7 };
+
 impl Edge {
     pub(crate) fn numbered(&self) -> impl Iterator<Item = (Target, usize)> {
         (0..).map(Target).zip(self.targets.iter().copied())

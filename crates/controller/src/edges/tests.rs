@@ -1,7 +1,7 @@
 //! One edge from device 0 to devices 1 and 2, without a rack.
 
 use super::*;
-use crate::edge::EdgeRegisters;
+use crate::edge::REGISTERS;
 
 const HOLD_DOWN: Duration = Duration::from_ms(10);
 
@@ -15,15 +15,7 @@ fn edge() -> Edge {
         number: 0,
         regions: vec!["R".to_string()],
         targets: vec![1, 2],
-        registers: EdgeRegisters {
-            failed: 1,
-            forgiven: 2,
-            barred: 3,
-            generations: 4,
-            used: 5,
-            down: 6,
-            left: 7,
-        },
+        registers: REGISTERS,
         limits: Limits { thresholds: Thresholds::default(), hold_down: HOLD_DOWN },
     }
 }

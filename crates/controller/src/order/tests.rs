@@ -1,7 +1,7 @@
 //! Two devices, each in use at one edge and spare at the other, after a switch.
 
 use super::*;
-use crate::edge::{Edge, EdgeRegisters};
+use crate::edge::{Edge, REGISTERS};
 use crate::limits::Limits;
 use base_time::Duration;
 use failover::Thresholds;
@@ -18,15 +18,7 @@ fn edges_in_use(used: [u32; 2]) -> Edges {
         number,
         regions: vec![],
         targets: targets.to_vec(),
-        registers: EdgeRegisters {
-            failed: 1,
-            forgiven: 2,
-            barred: 3,
-            generations: 4,
-            used: 5,
-            down: 6,
-            left: 7,
-        },
+        registers: REGISTERS,
         limits: Limits { thresholds: Thresholds::default(), hold_down: Duration::ZERO },
     };
     let all = [(0, [1, 2]), (1, [2, 1])].map(edge);
