@@ -24,6 +24,7 @@ mod place;
 mod problem;
 mod report;
 mod stage;
+mod stateful;
 mod table;
 mod text;
 mod unit;

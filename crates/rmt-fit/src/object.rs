@@ -62,7 +62,7 @@ pub fn algorithm(program: &Program, id: InstanceId) -> String {
 }
 
 /// The register that a `RegisterAction` works on; any other object is itself.
-fn register_of(program: &Program, id: InstanceId) -> InstanceId {
+pub fn register_of(program: &Program, id: InstanceId) -> InstanceId {
     let instance = program.instance(id);
     let object = program.extern_object(instance.object).name.as_str();
     let of = |e: &Expr| match e.kind {

@@ -6,6 +6,7 @@
 use crate::field::{Access, Fields, Scope, meeting};
 use crate::object::{self, Use};
 use crate::problem::Problem;
+use crate::stateful;
 use crate::table;
 use crate::unit::{Destination, Fixed, Hashed, Kind, Unit, UnitId};
 use ir::{
@@ -305,6 +306,13 @@ impl<'a> Walk<'a> {
             let what = format!("a register action that reads {} values of the packet", captured.len());
             let help = format!("a stateful ALU takes at most {STATEFUL_INPUTS} values beside its register's");
             self.problems.push(Problem::new(call.span, &what, &help));
+        }
+        if let Some((id, _)) = object {
+            for problem in stateful::problems(self.program, id, call.span) {
+                if !self.problems.contains(&problem) {
+                    self.problems.push(problem);
+                }
+            }
         }
         // They reach the ALU over the crossbar of exact matches.
         for value in captured.iter().flatten() {

@@ -494,36 +494,69 @@ fn a_register_action_that_reads_more_than_an_alu_takes() {
         &source,
         &Device::built_in("tofino1").expect("it is built in"),
         expect![[r#"
-        p.p4 does not fit tofino1
-        4 of 12 stages (no placement takes fewer)
+            p.p4 does not fit tofino1
+            4 of 12 stages (no placement takes fewer)
 
-        stage  sram  map  meter  gate  hash  dist  exact  vliw  ids  tables
-            1     -    -      -     1    32     2      8     1    1  code at 39:26
-            2     -    -      -     -     -     -      -     1    1  code at 39:13
-            3     2    2      1     1    23     1     16     1    1  code at 39:67
-            4     -    -      -     -     -     -      -     1    1  code at 39:118
-        total     2    2      1     2    55     3     24     4    4
-         each    80   48      4    16   416     6    128    64   16  (what a stage has)
+            stage  sram  map  meter  gate  hash  dist  exact  vliw  ids  tables
+                1     -    -      -     1    32     2      8     1    1  code at 39:26
+                2     -    -      -     -     -     -      -     1    1  code at 39:13
+                3     2    2      1     1    23     1     16     1    1  code at 39:67
+                4     -    -      -     -     -     -      -     1    1  code at 39:118
+            total     2    2      1     2    55     3     24     4    4
+             each    80   48      4    16   416     6    128    64   16  (what a stage has)
 
-        longest chain of dependencies:
-          code at 39:13 reads value, which code at 39:26 writes
-          code at 39:67 matches at, which code at 39:13 writes
-          code at 39:118 reads m.v, which code at 39:67 writes
-        ingress containers: 2 of 8 bits, 2 of 16, 6 of 32, 27 tagalong
-        egress containers: 1 of 8 bits, 1 of 16, 0 of 32, 19 tagalong
-        parser states: 12 ingress, 1 egress
-        validity bits: 5 ingress, 0 egress
-        power: 0 % of the budget
+            longest chain of dependencies:
+              code at 39:13 reads value, which code at 39:26 writes
+              code at 39:67 matches at, which code at 39:13 writes
+              code at 39:118 reads m.v, which code at 39:67 writes
+            ingress containers: 2 of 8 bits, 2 of 16, 6 of 32, 27 tagalong
+            egress containers: 1 of 8 bits, 1 of 16, 0 of 32, 19 tagalong
+            parser states: 12 ingress, 1 egress
+            validity bits: 5 ingress, 0 egress
+            power: 0 % of the budget
 
-        error[P4R0810]: tofino1 cannot do this
-          --> main.p4:39:73
-           |
-        39 | ...rc, h.v4.dst }) & 1023; m.v = count.execute(at); tm.ucast_egress_port = 1; h.l4.seq = (bit<32>)m.v; }
-           |                                  ^^^^^^^^^^^^^^^^^ a register action that reads 3 values of the packet
-           |
-           = help: a stateful ALU takes at most 2 values beside its register's
-    "#]],
+            error[P4R0810]: tofino1 cannot do this
+              --> main.p4:39:73
+               |
+            39 | ...rc, h.v4.dst }) & 1023; m.v = count.execute(at); tm.ucast_egress_port = 1; h.l4.seq = (bit<32>)m.v; }
+               |                                  ^^^^^^^^^^^^^^^^^ a register action that reads 3 values of the packet
+               |
+               = help: a stateful ALU takes at most 2 values beside its register's
+
+            error[P4R0810]: tofino1 cannot do this
+              --> main.p4:36:63
+               |
+            36 |         void apply(inout bit<32> value, out bit<32> result) { value = value + h.v4.src + h.v4.dst + m.v; result = value; }
+               |                                                               ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ a sum within another operation in a register action
+               |
+               = help: a stateful ALU computes a value by one operation: compute operands of the packet before
+        "#]],
     );
+}
+
+#[test]
+fn register_actions_that_no_alu_does() {
+    let source = families::program("register_32_1024").expect("it is a family");
+    let problems = |from: &str, to: &str| {
+        let changed = source.replace(from, to);
+        assert_ne!(changed, source);
+        let device = Device::built_in("tofino1").expect("it is built in");
+        let fit = fit_on(&changed, &device, &mut SourceMap::new());
+        fit.pipes[0].problems.iter().map(|problem| problem.what.clone()).collect::<Vec<_>>()
+    };
+    let body = |to: &str| problems("value = value + 1;", to);
+    let slice = ["a condition on some bits of a register's cell"];
+    let sum = ["a sum within another operation in a register action"];
+    assert_eq!(
+        body("if (value > 3 && value < 9) { value = value - 1; } else { value = 7 | value; }"),
+        [""; 0]
+    );
+    assert_eq!(body("if (value[31:24] == 3) { value = 7; }"), slice);
+    assert_eq!(body("if (h.v4.src[31:24] == 3) { value = 7; }"), [""; 0]);
+    assert_eq!(body("value = value + (h.v4.src & 3);"), sum);
+    assert_eq!(body("if (value == 9) { value = (value - 3) ^ h.v4.src; }"), sum);
+    let cells = problems("Register<bit<32>,", "Register<bit<40>,");
+    assert_eq!(cells, ["a register with cells of 40 bits"]);
 }
 
 /// The program of a family with `declared` before its ingress, and another body of the ingress.

@@ -3,14 +3,19 @@
 //! Before: `update_checksum(hdr.ipv4.isValid(), {...}, hdr.ipv4.sum, HashAlgorithm.csum16);`
 //! After:  `Checksum() checksum; ... if (hdr.ipv4.isValid()) { hdr.ipv4.sum = checksum.update({...}); }`
 //!
+//! A deparser only knows headers and single bits. The last control before it computes other conditions:
+//!
+//! Before: `update_checksum(hdr.ipv4.ihl == 5, {...}, hdr.ipv4.sum, HashAlgorithm.csum16);`
+//! After:  `if (hdr.ipv4.ihl == 5) { standard.sum0 = 1; }` in a control of its own, and `if (standard.sum0 == 1) { hdr.ipv4.sum = checksum.update({...}); }`
+//!
 //! Verification only sets `checksum_error`. A program that does not read this field loses its verification; [`crate::verified`] converts that of the others.
 
-use crate::original::{has_code, refused};
+use crate::original::{add_metadata, has_code, path, refused, standard_type};
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, ExternMethod, ExternObject,
-    Instance, InstanceId, Name, Owner, Program, Signature, SignatureParam, StageKind, Stmt, StmtKind, Type,
-    TypeKind, build, visit,
+    BinaryOp, Block, Call, Callee, Const, Control, ControlId, Direction, Expr, ExprKind, ExternId,
+    ExternMethod, ExternObject, Instance, InstanceId, Name, Owner, Program, Signature, SignatureParam,
+    StageKind, StmtKind, Type, TypeKind, Var, VarId, VarKind, build, visit,
 };
 
 const UPDATE: &str = "update_checksum";
@@ -45,6 +50,23 @@ pub(crate) fn check(program: &Program) -> Vec<Diagnostic> {
         StmtKind::Call(call) if update(program, call).is_some() => {}
         _ => found.push(refused("this", stmt.span, "no `update_checksum` with `HashAlgorithm.csum16`")),
     });
+    let mut all = vec![];
+    updates(program, &control.body, None, &mut all);
+    let mut computed: Vec<&Expr> = vec![];
+    for update in all {
+        match &update.place.kind {
+            ExprKind::Field(base, _) if program.is_header(&base.ty) => {}
+            _ => found.push(refused("this checksum", update.span, "no field of a header")),
+        }
+        let mut reads = false;
+        visit::subexprs(&update.condition, &mut |part| {
+            reads |= computed.iter().any(|place| path(place) == path(part) && path(part).is_some());
+        });
+        if reads {
+            found.push(refused("this condition", update.span, "reads a checksum that is computed before"));
+        }
+        computed.push(update.place);
+    }
     found
 }
 
@@ -73,32 +95,100 @@ pub(crate) fn leave_out_verification(program: &mut Program) {
     }
 }
 
-/// Replaces all of them.
-pub(crate) fn replace(program: &mut Program) {
+/// An `update_checksum`, with the conditions around it.
+struct Update<'p> {
+    condition: Expr,
+    data: &'p Expr,
+    place: &'p Expr,
+    span: Span,
+}
+
+/// Adds those of a block that `condition` guards.
+fn updates<'p>(
+    program: &'p Program,
+    block: &'p Block,
+    condition: Option<&Expr>,
+    found: &mut Vec<Update<'p>>,
+) {
+    let with = |own: &Expr| match condition {
+        Some(outer) => build::and(outer.clone(), own.clone()),
+        None => own.clone(),
+    };
+    for stmt in &block.stmts {
+        match &stmt.kind {
+            StmtKind::Block(inner) => updates(program, inner, condition, found),
+            StmtKind::If(own, yes, no) => {
+                updates(program, yes, Some(&with(own)), found);
+                updates(program, no, Some(&with(&build::not(own.clone()))), found);
+            }
+            StmtKind::Call(call) => {
+                if let Some([own, data, place]) = update(program, call) {
+                    found.push(Update { condition: with(own), data, place, span: stmt.span });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// True if a deparser can decide the condition: it knows which headers are valid.
+fn is_for_deparser(condition: &Expr) -> bool {
+    match &condition.kind {
+        ExprKind::IsValid(_) | ExprKind::Const(Const::Bool(true)) => true,
+        ExprKind::Binary(BinaryOp::And, left, right) => is_for_deparser(left) && is_for_deparser(right),
+        _ => false,
+    }
+}
+
+/// Replaces all of them. Returns the name of the control that computes conditions, if there is one.
+pub(crate) fn replace(program: &mut Program) -> Option<Name> {
     let [_, compute] = controls(program);
-    let Some(id) = compute.filter(|_| has_updates(program)) else { return };
+    let id = compute.filter(|_| has_updates(program))?;
     let object = object(program);
     let instance = InstanceId::from(program.instances.len());
     let old = program.clone();
-    let mut change = |stmt: &mut Stmt| {
-        let StmtKind::Call(call) = &stmt.kind else { return };
-        let Some([cond, data, place]) = update(&old, call) else { return };
+    let mut found = vec![];
+    updates(&old, &old.control(id).body, None, &mut found);
+    let ty = Type::Named(standard_type(&old));
+    let standard = VarId::from(old.control(id).vars.len());
+    let (mut conditions, mut stmts) = (vec![], vec![]);
+    for Update { condition, data, place, span } in found {
+        let condition = if is_for_deparser(&condition) {
+            condition
+        } else {
+            let field = add_metadata(program, &format!("sum{}", conditions.len()), Type::Bit(1));
+            let flag = build::field(build::var(standard, &ty), field, Type::Bit(1));
+            let set = build::assign(flag.clone(), build::bits(1, 1));
+            conditions.push(build::if_then(condition, vec![set]).at(span));
+            build::equals(flag, build::bits(1, 1))
+        };
         let value = Call {
             callee: Callee::Method(instance, METHOD_UPDATE),
             type_args: vec![data.ty.clone()],
             args: vec![Some(data.clone()), None],
-            span: call.span,
+            span,
         };
-        let value = Expr { kind: ExprKind::Call(Box::new(value)), ty: place.ty.clone(), span: call.span };
-        *stmt = build::if_then(cond.clone(), vec![build::assign(place.clone(), value)]).at(stmt.span);
-    };
+        let value = Expr { kind: ExprKind::Call(Box::new(value)), ty: place.ty.clone(), span };
+        stmts.push(build::if_then(condition, vec![build::assign(place.clone(), value)]).at(span));
+    }
     let control = &mut program.controls[id.index()];
-    visit::stmts_mut(&mut control.body, &mut change);
+    control.body = build::block(stmts);
+    let name = control.name.clone();
+    let computes = (!conditions.is_empty()).then(|| {
+        let mut computes = with_standard(control, &ty, Direction::InOut);
+        computes.body = build::block(conditions);
+        *control = with_standard(control, &ty, Direction::In);
+        computes
+    });
+    // The deparser changes headers, not metadata.
+    for param in control.params.iter().skip(1) {
+        control.vars[param.index()].kind = VarKind::Param(Direction::In);
+    }
     control.instances.push(instance);
-    let name = format!("{}.checksum", control.control_plane_name);
+    let checksum = format!("{}.checksum", control.control_plane_name);
     program.instances.push(Instance {
         name: "checksum".into(),
-        control_plane_name: name.into(),
+        control_plane_name: checksum.into(),
         object,
         type_args: vec![],
         args: vec![],
@@ -107,6 +197,30 @@ pub(crate) fn replace(program: &mut Program) {
         annotations: vec![],
         span: Span::NONE,
     });
+    let mut computes = computes?;
+    let is_known = |name: &str| program.controls.iter().any(|control| control.name == name);
+    let mut fresh = format!("{name}Conditions");
+    while is_known(&fresh) {
+        fresh.push('_');
+    }
+    computes.name = fresh.as_str().into();
+    computes.control_plane_name = computes.name.clone();
+    program.controls.push(computes);
+    Some(fresh.into())
+}
+
+/// The control with the standard metadata as a further parameter.
+fn with_standard(control: &Control, ty: &Type, direction: Direction) -> Control {
+    let mut control = control.clone();
+    control.params.push(VarId::from(control.vars.len()));
+    control.vars.push(Var {
+        name: "standard_metadata".into(),
+        ty: ty.clone(),
+        kind: VarKind::Param(direction),
+        annotations: vec![],
+        span: Span::NONE,
+    });
+    control
 }
 
 /// Methods of `Checksum` by their place.

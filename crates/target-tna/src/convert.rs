@@ -5,9 +5,10 @@ use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
 use crate::{
-    accesses, bridge, checksums, digests, direct_counters, hashes, lengths, parser_errors, selectors, times,
-    verified,
+    accesses, bridge, carries, checksums, digests, direct_counters, hashes, lengths, parser_errors,
+    parser_masks, parser_writes, selectors, times, verified,
 };
+use crate::{conditions, fences, steps, sums};
 use base_diag::Diagnostic;
 use base_diag::codes::tna::CONVERT;
 use ir::{Arch, Program, StmtKind, Type, TypeKind, visit};
@@ -55,7 +56,7 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
         let _ = ir_lower::eliminate_exits(&mut program);
     }
     let has_sums = checksums::has_updates(&program);
-    checksums::replace(&mut program);
+    let conditions = checksums::replace(&mut program);
     let ticks = times::are_read(&program);
     let has_digests = digests::are_sent(&program);
     digests::replace(&mut program);
@@ -65,7 +66,14 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     selectors::replace(&mut program);
     direct_counters::replace(&mut program);
     accesses::replace(&mut program);
+    parser_masks::replace(&mut program);
+    parser_writes::move_assignments(&mut program);
     replace_externs(&mut program);
+    carries::replace(&mut program);
+    sums::divide(&mut program);
+    steps::split_actions(&mut program);
+    conditions::divide(&mut program);
+    fences::build(&mut program);
     if let Some(bridge) = &bridge {
         bridge::adjust_counters(&mut program, bridge.bytes);
     }
@@ -78,7 +86,15 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     }
     let Some(text) = frame(
         &target_p4::print(&program),
-        Parts { has_egress, has_sums, has_digests, verifies, ticks, reads_length },
+        Parts {
+            has_egress,
+            has_sums,
+            conditions: conditions.as_deref(),
+            has_digests,
+            verifies,
+            ticks,
+            reads_length,
+        },
         bridge.as_ref(),
     ) else {
         return Err(vec![Diagnostic::error(CONVERT, "`main` is no `V1Switch` of six blocks")]);

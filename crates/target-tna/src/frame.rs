@@ -5,9 +5,11 @@ use target_p4::Apart;
 
 /// Blocks of the program that do anything.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parts {
+pub(crate) struct Parts<'p> {
     pub has_egress: bool,
     pub has_sums: bool,
+    /// The control that computes conditions of checksums after all others.
+    pub conditions: Option<&'p str>,
     /// The deparser takes the standard metadata and its own, too.
     pub has_digests: bool,
     /// The control that verifies takes the standard metadata, too.
@@ -20,8 +22,8 @@ pub(crate) struct Parts {
 
 /// The program without its `main`, with the blocks of TNA around its blocks; `None` if `main` is no switch of v1model.
 /// With a bridge, egress is a pipeline of its own.
-pub(crate) fn frame(printed: &str, parts: Parts, bridge: Option<&Bridge>) -> Option<String> {
-    let Parts { has_egress, has_sums, has_digests, verifies, ticks, reads_length } = parts;
+pub(crate) fn frame(printed: &str, parts: Parts<'_>, bridge: Option<&Bridge>) -> Option<String> {
+    let Parts { has_egress, has_sums, conditions, has_digests, verifies, ticks, reads_length } = parts;
     let apart = Apart::of(printed, "V1Switch");
     let [parser, verify, ingress, egress, sums, deparser] = apart.blocks[..] else { return None };
     let types = apart.parameter_types(parser);
@@ -73,17 +75,26 @@ pub(crate) fn frame(printed: &str, parts: Parts, bridge: Option<&Bridge>) -> Opt
         ("", "")
     };
     let (sums_part, sums_code) = if has_sums {
+        let standard = if conditions.is_some() { ", meta.standard" } else { "" };
         (
             format!("    @name(\".{sums}\") {sums}() sums_part;\n"),
-            format!("        {user} user = meta.user;\n        sums_part.apply({inner}, user);\n"),
+            format!("        sums_part.apply({inner}, meta.user{standard});\n"),
         )
     } else {
         (String::new(), String::new())
+    };
+    let (conditions_part, conditions_code) = match conditions {
+        Some(control) => (
+            format!("    @name(\".{control}\") {control}() conditions_part;\n"),
+            format!("        conditions_part.apply({inner}, meta.user, meta.standard);\n"),
+        ),
+        None => (String::new(), String::new()),
     };
     let [all, none, pipe] = [name("TofinoMetadata"), name("TofinoNothing"), name("pipe")];
     let [ip, ig, id] = [name("TofinoParser"), name("TofinoIngress"), name("TofinoDeparser")];
     let [ep, eg, ed] = [name("TofinoEgressParser"), name("TofinoEgress"), name("TofinoEgressDeparser")];
     let sums = [sums_part.as_str(), sums_code.as_str()];
+    let conditions = [conditions_part.as_str(), conditions_code.as_str()];
     let egress_names = EgressNames { parser: &ep, control: &eg, deparser: &ed };
     let (header_types, egress_blocks) = match bridge {
         Some(bridge) => {
@@ -106,11 +117,12 @@ struct {ht} {{
 
 "
             );
-            (types, bridged_egress(bridge, egress_names, [ht, &all], egress, &length, sums))
+            (types, bridged_egress(bridge, egress_names, [ht, &all], egress, &length, sums, conditions))
         }
         None => (format!("struct {none} {{\n}}\n\n"), empty_egress(egress_names, &none)),
     };
-    let [ingress_sums_part, ingress_sums_code] = if bridge.is_some() { ["", ""] } else { sums };
+    let [[ingress_sums_part, ingress_sums_code], [conditions_part, conditions_code]] =
+        if bridge.is_some() { [["", ""]; 2] } else { [sums, conditions] };
     let (bypass_code, keep_code, emit_bridge) = match bridge {
         Some(bridge) => {
             let keep = format!("        hdr.bridge.setValid();\n{}", bridge.keep);
@@ -118,6 +130,10 @@ struct {ht} {{
         }
         None => ("        tm.bypass_egress = 1;\n", String::new(), ""),
     };
+    // The open compiler would put a validity into the place of the bit that reports it, and cannot.
+    let apart: String = (0..bridge.map_or(0, |bridge| bridge.headers.len()))
+        .map(|at| format!("@pa_no_overlay(\"ingress\", \"hdr.bridge.valid{at}\")\n"))
+        .collect();
     let added = format!(
         "
 struct {all} {{
@@ -137,12 +153,12 @@ struct {all} {{
     }}
 }}
 
-control {ig}(inout {ht} hdr, inout {all} meta, in ingress_intrinsic_metadata_t ig,
+{apart}control {ig}(inout {ht} hdr, inout {all} meta, in ingress_intrinsic_metadata_t ig,
         in ingress_intrinsic_metadata_from_parser_t prsr,
         inout ingress_intrinsic_metadata_for_deparser_t dprsr,
         inout ingress_intrinsic_metadata_for_tm_t tm) {{
 {verify_part}    @name(\".{ingress}\") {ingress}() ingress_part;
-{egress_part}
+{egress_part}{conditions_part}
     apply {{
 {time_code}{verify_code}        ingress_part.apply({inner}, meta.user, meta.standard);
 {bypass_code}        if (meta.standard.mcast_grp != 0) {{
@@ -153,7 +169,7 @@ control {ig}(inout {ht} hdr, inout {all} meta, in ingress_intrinsic_metadata_t i
             meta.standard.egress_port = meta.standard.egress_spec;
             tm.ucast_egress_port = meta.standard.egress_spec;{egress_code}
         }}{digest_code}
-{keep_code}    }}
+{conditions_code}{keep_code}    }}
 }}
 
 control {id}(packet_out packet, inout {ht} hdr, in {all} meta,
@@ -211,7 +227,7 @@ control {ed}(packet_out packet, inout {none} hdr, in {none} meta,
 }
 
 /// Egress blocks that apply the program's egress: the types of headers and metadata, the name of the egress control, code for the length, and the parts of the
-/// checksums.
+/// checksums and of their conditions.
 fn bridged_egress(
     bridge: &Bridge,
     names: EgressNames<'_>,
@@ -219,6 +235,7 @@ fn bridged_egress(
     egress: &str,
     length: &str,
     [sums_part, sums_code]: [&str; 2],
+    [conditions_part, conditions_code]: [&str; 2],
 ) -> String {
     let EgressNames { parser: ep, control: eg, deparser: ed } = names;
     let (mut states, mut emits) = (String::new(), String::new());
@@ -261,7 +278,7 @@ control {eg}(inout {ht} hdr, inout {all} meta, in egress_intrinsic_metadata_t eg
         inout egress_intrinsic_metadata_for_deparser_t dprsr,
         inout egress_intrinsic_metadata_for_output_port_t port) {{
     @name(\".{egress}\") {egress}() egress_part;
-
+{conditions_part}
     apply {{
 {restore}        meta.standard.egress_port = eg.egress_port;
         meta.standard.egress_rid = eg.egress_rid;
@@ -273,7 +290,7 @@ control {eg}(inout {ht} hdr, inout {all} meta, in egress_intrinsic_metadata_t eg
         if (meta.standard.egress_spec == 511) {{
             dprsr.drop_ctl = 1;
         }}
-    }}
+{conditions_code}    }}
 }}
 
 control {ed}(packet_out packet, inout {ht} hdr, in {all} meta,

@@ -13,19 +13,26 @@
 
 mod accesses;
 mod bridge;
+mod carries;
 mod check;
 mod checksums;
+mod conditions;
 mod convert;
 mod digests;
 mod direct_counters;
 mod externs;
+mod fences;
 mod frame;
 mod hashes;
 mod lengths;
 mod original;
 mod parser_errors;
+mod parser_masks;
+mod parser_writes;
 mod remainders;
 mod selectors;
+mod steps;
+mod sums;
 mod times;
 mod verified;
 

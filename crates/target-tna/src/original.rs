@@ -3,8 +3,8 @@
 use base_diag::codes::tna::CONVERT;
 use base_diag::{Diagnostic, Span};
 use ir::{
-    Call, Callee, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind, Var,
-    VarId, build,
+    Call, Callee, Control, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind,
+    Var, VarId, build, visit,
 };
 
 /// The metadata of v1model, which becomes metadata of the program.
@@ -37,6 +37,52 @@ pub(crate) fn metadata<'p>(program: &'p Program, expr: &Expr) -> Option<&'p str>
     let is_metadata = program.type_decl(id).name == METADATA;
     let field = program.fields(&base.ty).get(*index as usize).filter(|_| is_metadata)?;
     Some(field.name.as_str())
+}
+
+/// The variable and the fields that lead to a place.
+pub(crate) fn path(place: &Expr) -> Option<(VarId, Vec<u32>)> {
+    match &place.kind {
+        ExprKind::Var(id) => Some((*id, vec![])),
+        ExprKind::Field(base, field) => {
+            let (var, mut path) = path(base)?;
+            path.push(*field);
+            Some((var, path))
+        }
+        _ => None,
+    }
+}
+
+/// Calls `f` with each variable in an expression, and the fields below it.
+pub(crate) fn places(expr: &Expr, f: &mut dyn FnMut((VarId, Vec<u32>))) {
+    match path(expr) {
+        Some(place) => f(place),
+        None => visit::parts(expr, &mut |part| places(part, f)),
+    }
+}
+
+/// Word of the variables that [`crate::sums`] adds.
+pub(crate) const PART: &str = "part";
+/// Word of the variables that [`crate::conditions`] adds.
+pub(crate) const ORDER: &str = "order";
+
+/// A new variable of a control, named by a word and a number.
+pub(crate) fn local(control: &mut Control, word: &str, ty: &Type) -> Expr {
+    let is_known = |name: &String| control.vars.iter().any(|var| var.name == *name);
+    let all = (0..).map(|number| format!("{word}{number}"));
+    let name = all.into_iter().find(|name| !is_known(name)).unwrap_or_default();
+    let var = build::local(&mut control.vars, &name, ty.clone(), Span::NONE);
+    control.locals.push(build::declare(var, None));
+    build::var(var, ty)
+}
+
+/// A name that no variable or action of the control has.
+pub(crate) fn fresh(control: &Control, name: &str) -> String {
+    let is_known = |name: &String| {
+        control.vars.iter().any(|var| var.name == *name)
+            || control.actions.iter().any(|action| action.name == *name)
+    };
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.to_string()).chain(numbered).find(|name| !is_known(name)).unwrap_or_default()
 }
 
 /// The type of that metadata.

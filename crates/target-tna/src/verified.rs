@@ -8,7 +8,7 @@
 //! if all fields are zero, so the new program takes 0xffff for wrong. The condition is evaluated after the parser, as in v1model.
 
 use crate::checksums;
-use crate::original::{add_metadata, metadata, refused, standard_of, standard_type};
+use crate::original::{add_metadata, metadata, path, refused, standard_of, standard_type};
 use base_diag::{Diagnostic, Span};
 use ir::{
     Block, Call, Callee, Const, ControlId, Direction, Expr, ExprKind, ExternId, Instance, InstanceId, Owner,
@@ -78,19 +78,6 @@ struct Verified<'p> {
     parser: ParserId,
     /// Standard metadata of the parser.
     standard: VarId,
-}
-
-/// The variable and the fields that lead to a place.
-fn path(place: &Expr) -> Option<(VarId, Vec<u32>)> {
-    match &place.kind {
-        ExprKind::Var(id) => Some((*id, vec![])),
-        ExprKind::Field(base, field) => {
-            let (var, mut path) = path(base)?;
-            path.push(*field);
-            Some((var, path))
-        }
-        _ => None,
-    }
 }
 
 /// The place in a parser that has the type of its root and the fields of `header`; the variables differ.

@@ -13,6 +13,8 @@ use target_tna::{Options as Way, convert};
 
 #[path = "packets/accesses.rs"]
 mod accesses;
+#[path = "packets/limits.rs"]
+mod limits;
 
 const HEADERS: &str = "#include <core.p4>
 #include <v1model.p4>
