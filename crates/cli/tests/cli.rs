@@ -719,6 +719,10 @@ fn split_writes_the_program_of_a_device_for_a_tofino() {
         "{}",
         stderr(&split)
     );
+    assert!(!stderr(&split).contains("does not fit"), "{}", stderr(&split));
+    let large = p4rack(&["split", "examples/crosspod/split.toml", "-o", &folder, "--tna", "tor", "--ticks"]);
+    let note = "note: tor.tna.p4: the program does not fit a Tofino 1: ";
+    assert!(stderr(&large).contains(note), "{}", stderr(&large));
     let program = out.join("edge-0-1.tna.p4").display().to_string();
     let fits = p4rack(&["fit", &program, "--device", "tofino1"]);
     assert!(fits.status.success(), "{}", stderr(&fits));

@@ -7,21 +7,25 @@
 
 use crate::original::path;
 use base_bits::Bits;
-use ir::{BinaryOp, Block, Const, Expr, ExprKind, Program, Stmt, StmtKind, Type, VarId, build, visit};
+use ir::{
+    BinaryOp, Block, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type, VarId, build, visit,
+};
 
 /// Replaces the sums of all controls.
 pub(crate) fn replace(program: &mut Program) {
     for control in &mut program.controls {
+        let old = control.clone();
         let bodies = control.actions.iter_mut().map(|action| &mut action.body).chain([&mut control.body]);
-        bodies.for_each(block);
+        bodies.for_each(|body| block(&old, body));
     }
 }
 
-fn block(block: &mut Block) {
+fn block(control: &Control, block: &mut Block) {
     let stmts = &mut block.stmts;
     for at in 1..stmts.len() {
         let Some(sum) = Sum::of(&stmts[at - 1], &stmts[at]) else { continue };
-        if uses(stmts, sum.wide) == uses(&stmts[at - 1..=at], sum.wide) {
+        let own = Block { annotations: vec![], stmts: stmts[at - 1..=at].to_vec() };
+        if uses_of(control, sum.wide) == uses(&own, sum.wide) {
             let span = stmts[at].span;
             let [add, carry] = sum.stmts();
             stmts[at - 1] = add.at(span);
@@ -29,18 +33,27 @@ fn block(block: &mut Block) {
         }
     }
     for stmt in stmts {
-        visit::blocks_mut(stmt, &mut |inner| self::block(inner));
+        visit::blocks_mut(stmt, &mut |inner| self::block(control, inner));
     }
 }
 
-/// The number of mentions of a variable.
-fn uses(stmts: &[Stmt], var: VarId) -> usize {
-    let mut found = 0;
-    let all = Block { annotations: vec![], stmts: stmts.to_vec() };
-    visit::all_exprs(&all, &mut |expr| {
-        found += usize::from(matches!(expr.kind, ExprKind::Var(id) if id == var));
-    });
+/// The number of mentions of a variable in a control.
+fn uses_of(control: &Control, var: VarId) -> usize {
+    let bodies = control.actions.iter().map(|action| &action.body).chain([&control.body]);
+    let mut found = bodies.map(|body| uses(body, var)).sum();
+    let keys = control.tables.iter().flat_map(|table| &table.keys).map(|key| &key.expr);
+    keys.for_each(|key| visit::subexprs(key, &mut |part| found += usize::from(is(part, var))));
     found
+}
+
+fn uses(block: &Block, var: VarId) -> usize {
+    let mut found = 0;
+    visit::all_exprs(block, &mut |part| found += usize::from(is(part, var)));
+    found
+}
+
+fn is(expr: &Expr, var: VarId) -> bool {
+    matches!(expr.kind, ExprKind::Var(id) if id == var)
 }
 
 struct Sum {

@@ -8,11 +8,14 @@
 //! Variables of the control's body that such an action uses become variables of the control.
 
 use crate::original::{ORDER, PART, fresh, places};
-use ir::{ActionId, Block, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type, VarId, build, visit};
+use ir::{
+    ActionId, Block, Control, Expr, ExprKind, Name, Program, Stmt, StmtKind, Type, VarId, build, visit,
+};
 use std::collections::BTreeSet;
 
 /// Moves the statements of all controls.
 pub(crate) fn build(program: &mut Program) {
+    let objects: BTreeSet<Name> = program.instances.iter().map(|object| object.name.clone()).collect();
     for control in &mut program.controls {
         let mut used = BTreeSet::new();
         visit::stmts(&control.body, &mut |stmt| {
@@ -24,7 +27,7 @@ pub(crate) fn build(program: &mut Program) {
             continue;
         }
         let mut body = std::mem::take(&mut control.body);
-        declare_outside(control, &mut body, &used);
+        declare_outside(control, &mut body, &used, &objects);
         fence(control, &mut body);
         control.body = body;
     }
@@ -53,7 +56,12 @@ fn is_fenced(control: &Control, stmt: &Stmt) -> bool {
 }
 
 /// Makes variables of the body those of the control.
-fn declare_outside(control: &mut Control, body: &mut Block, used: &BTreeSet<VarId>) {
+fn declare_outside(
+    control: &mut Control,
+    body: &mut Block,
+    used: &BTreeSet<VarId>,
+    objects: &BTreeSet<Name>,
+) {
     let mut declared = vec![];
     let vars = control.vars.clone();
     visit::stmts_mut(body, &mut |stmt| {
@@ -74,8 +82,12 @@ fn declare_outside(control: &mut Control, body: &mut Block, used: &BTreeSet<VarI
     for var in declared {
         let name = control.vars[var.index()].name.clone();
         let others = control.vars.iter().filter(|other| other.name == name).count();
-        if others > 1 {
-            control.vars[var.index()].name = fresh(control, &name).into();
+        let is_taken = others > 1
+            || objects.contains(&name)
+            || control.actions.iter().any(|action| action.name == name)
+            || control.tables.iter().any(|table| table.name == name);
+        if is_taken {
+            control.vars[var.index()].name = fresh(control, &format!("{name}_outside")).into();
         }
         control.locals.push(build::declare(var, None));
     }

@@ -67,22 +67,24 @@ pub(crate) const ORDER: &str = "order";
 
 /// A new variable of a control, named by a word and a number.
 pub(crate) fn local(control: &mut Control, word: &str, ty: &Type) -> Expr {
-    let is_known = |name: &String| control.vars.iter().any(|var| var.name == *name);
     let all = (0..).map(|number| format!("{word}{number}"));
-    let name = all.into_iter().find(|name| !is_known(name)).unwrap_or_default();
+    let name = all.into_iter().find(|name| !has_name(control, name)).unwrap_or_default();
     let var = build::local(&mut control.vars, &name, ty.clone(), Span::NONE);
     control.locals.push(build::declare(var, None));
     build::var(var, ty)
 }
 
-/// A name that no variable or action of the control has.
+/// A name that no variable, action or table of the control has.
 pub(crate) fn fresh(control: &Control, name: &str) -> String {
-    let is_known = |name: &String| {
-        control.vars.iter().any(|var| var.name == *name)
-            || control.actions.iter().any(|action| action.name == *name)
-    };
     let numbered = (2..).map(|number| format!("{name}_{number}"));
-    std::iter::once(name.to_string()).chain(numbered).find(|name| !is_known(name)).unwrap_or_default()
+    let mut all = std::iter::once(name.to_string()).chain(numbered);
+    all.find(|name| !has_name(control, name)).unwrap_or_default()
+}
+
+fn has_name(control: &Control, name: &str) -> bool {
+    control.vars.iter().any(|var| var.name == name)
+        || control.actions.iter().any(|action| action.name == name)
+        || control.tables.iter().any(|table| table.name == name)
 }
 
 /// The type of that metadata.

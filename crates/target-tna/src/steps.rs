@@ -33,6 +33,14 @@ pub(crate) fn split_actions(program: &mut Program) {
                 later.insert(id, moved);
             }
         }
+        // The rest of an action that others run would have no place.
+        for action in &control.actions {
+            visit::calls(&action.body.stmts, &mut |call| {
+                if let Callee::Action(id) = call.callee {
+                    later.remove(&id);
+                }
+            });
+        }
         let mut places = Places { control, later: &mut later, count: BTreeMap::new() };
         places.block(&control.body);
         let count = places.count;

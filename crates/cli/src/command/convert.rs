@@ -7,6 +7,7 @@ use base_diag::{Diagnostic, SourceMap};
 use compiler::{Until, compile};
 use ir::Program;
 use p4rack::Disk;
+use rmt_fit::Device;
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -41,6 +42,9 @@ pub struct Args {
     format: Format,
 }
 
+/// The device of `--to tna`.
+const TOFINO: &str = "tofino1";
+
 /// Architectures that programs can be converted to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 pub enum To {
@@ -67,7 +71,7 @@ impl New {
                 New { notes, entries: entries(&converted), text: converted.text }
             }
             To::Tna => {
-                let converted = target_tna::convert(program, Options { ticks: args.ticks })?;
+                let converted = with_fit(target_tna::convert(program, Options { ticks: args.ticks })?);
                 New { text: converted.text, notes: converted.notes, entries: String::new() }
             }
         })
@@ -82,7 +86,25 @@ pub fn to_tna(
     map: &mut SourceMap,
 ) -> Result<target_tna::Converted, Vec<Diagnostic>> {
     let program = compiler::reparse(name, text, map)?;
-    target_tna::convert(&program, options)
+    target_tna::convert(&program, options).map(with_fit)
+}
+
+/// Adds a note if the model of a Tofino 1 has no place for the program.
+fn with_fit(mut converted: target_tna::Converted) -> target_tna::Converted {
+    let mut map = SourceMap::new();
+    let Ok(program) = compiler::reparse("part.tna.p4", &converted.text, &mut map) else { return converted };
+    let Some(device) = Device::built_in(TOFINO) else { return converted };
+    let found = match rmt_fit::fit(&program, &device) {
+        Ok(fit) => fit.diagnostics(&map),
+        Err(found) => found,
+    };
+    if let Some(first) = found.first() {
+        converted.notes.push(format!(
+            "the program does not fit a Tofino 1: {}; `p4rack fit` on the output shows the reasons",
+            first.title
+        ));
+    }
+    converted
 }
 
 /// Exit status 1 if the program has an error or cannot be converted, or a file cannot be written.

@@ -160,6 +160,9 @@ fn dependent_statements_run_after_the_action() {
         &[whole_sum, "  twice_goes_on = 0;"],
         fill,
     );
+    let outer =
+        text("others.apply(); outer();").replace("table sums", "action outer() { twice(); } table sums");
+    same(&outer, &[], &["twice_goes_on"], fill);
     // The rest of the action would have no place.
     same(
         &text(
@@ -190,6 +193,10 @@ fn sums_with_a_carry_keep_their_widths() {
         SUM.replace("0x7000", "(bit<17>)hdr.first.value"),
         SUM.replace("(bit<16>)sum[16:16]", "(bit<16>)sum[15:15]"),
         format!("{SUM} meta.sum = (bit<32>)sum; hdr.first.at = meta.sum[7:0];"),
+        format!(
+            "bit<17> sum; {{ {} }} meta.sum = (bit<32>)sum; hdr.first.at = meta.sum[7:0];",
+            SUM.replace("bit<17> sum", "sum")
+        ),
     ] {
         same(&text(&other), &["sum["], &["< 0x7000"], |_| {});
     }
