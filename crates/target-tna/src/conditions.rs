@@ -7,17 +7,20 @@
 //!         if (holds0 == 1 || holds1 == 1 && holds2 == 1) { ... }
 //! ```
 //!
-//! Why: a condition of a Tofino compares values with constants, or two values for equality, and takes at most 44 bits of a packet. Differences that end at 0 say which
+//! Why: a condition of a Tofino compares values with constants, or two values for equality, and takes at most 44 bits of a packet, or 12 for a range. Differences that end at 0 say which
 //! of two values is larger.
 
 use crate::original::{ORDER, local, path};
 use ir::{
-    BinaryOp, Block, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type, UnaryOp, VarId, build, visit,
+    BinaryOp, Block, Const, Control, Expr, ExprKind, Program, Stmt, StmtKind, Type, UnaryOp, VarId, build,
+    visit,
 };
 use std::collections::BTreeMap;
 
 /// Bits that a condition takes.
 const MOST_BITS: u64 = 44;
+/// Bits of a value whose range a condition compares.
+const RANGE_BITS: u32 = 12;
 /// Widths that an ALU subtracts with saturation.
 const ALU_BITS: [u32; 3] = [8, 16, 32];
 
@@ -69,12 +72,11 @@ impl Divide<'_> {
     /// Makes a comparison of two values by their order one of their difference with 0.
     fn order(&mut self, leaf: &mut Expr, before: &mut Vec<Stmt>) {
         let ExprKind::Binary(op, left, right) = &leaf.kind else { return };
-        let is_constant = |expr: &Expr| matches!(expr.kind, ExprKind::Const(_));
         let Type::Bit(bits) = *self.program.representation(&left.ty) else { return };
-        if is_constant(left) || is_constant(right) || !ALU_BITS.contains(&bits) {
+        if !ALU_BITS.contains(&bits) {
             return;
         }
-        let (more, less, is_more) = match op {
+        let (more, less, mut is_more) = match op {
             BinaryOp::Lt => (right, left, true),
             BinaryOp::Gt => (left, right, true),
             BinaryOp::Le => (left, right, false),
@@ -83,7 +85,19 @@ impl Divide<'_> {
         };
         let ty = Type::Bit(bits);
         let value = |of: &Expr| if of.ty == ty { of.clone() } else { build::cast(of.clone(), ty.clone()) };
-        let difference = build::binary(BinaryOp::SubSat, value(more), value(less), ty.clone());
+        let (more, less) = match (constant(more), constant(less)) {
+            (None, None) => (value(more), value(less)),
+            // A range whose border is a power of two is a prefix, and others take few bits.
+            (None, Some(limit)) if !(limit + 1).is_power_of_two() && bits > RANGE_BITS => {
+                (value(more), value(less))
+            }
+            (Some(limit), None) if limit > 0 && !limit.is_power_of_two() && bits > RANGE_BITS => {
+                is_more = !is_more;
+                (value(less), build::bits(bits, limit - 1))
+            }
+            _ => return,
+        };
+        let difference = build::binary(BinaryOp::SubSat, more, less, ty.clone());
         let place = local(self.control, ORDER, &ty);
         before.push(build::assign(place.clone(), difference).at(leaf.span));
         let zero = build::bits(bits, 0);
@@ -127,6 +141,10 @@ impl Divide<'_> {
             None => visit::parts(expr, &mut |part| self.values(part, found)),
         }
     }
+}
+
+fn constant(expr: &Expr) -> Option<u64> {
+    if let ExprKind::Const(Const::Bits(bits)) = &expr.kind { bits.to_u64() } else { None }
 }
 
 /// Calls `f` with each part of a condition that is no conjunction, alternative or negation.

@@ -99,8 +99,10 @@ fn with_fit(mut converted: target_tna::Converted) -> target_tna::Converted {
         Err(found) => found,
     };
     if let Some(first) = found.first() {
+        let label = first.labels.first().filter(|label| !label.text.is_empty());
+        let why = label.map(|label| format!(", {}", label.text)).unwrap_or_default();
         converted.notes.push(format!(
-            "the program does not fit a Tofino 1: {}; `p4rack fit` on the output shows the reasons",
+            "the program does not fit a Tofino 1: {}{why}; `p4rack fit` on the output shows the reasons",
             first.title
         ));
     }

@@ -118,7 +118,7 @@ fn a_path_of_the_parser_assigns_a_field_once() {
 }
 
 const SUM: &str =
-    "bit<17> sum = (bit<17>)hdr.first.value + 0x7000; hdr.first.value = sum[15:0] + (bit<16>)sum[16:16];";
+    "bit<17> sum = (bit<17>)hdr.first.value + 0x4000; hdr.first.value = sum[15:0] + (bit<16>)sum[16:16];";
 
 fn fill(switch: &mut Switch) {
     for at in 0..6 {
@@ -179,9 +179,9 @@ fn sums_with_a_carry_keep_their_widths() {
     let text = |sum: &str| {
         whole(&format!("apply {{ std.egress_spec = (bit<9>)hdr.first.at[2:0]; {sum} }}"), "apply { }")
     };
-    let narrow = ["hdr.first.value = hdr.first.value + 0x7000;", "if (hdr.first.value < 0x7000) {"];
+    let narrow = ["hdr.first.value = hdr.first.value + 0x4000;", "if (hdr.first.value < 0x4000) {"];
     same(&text(SUM), &narrow, &["sum["], |_| {});
-    let same_sum = SUM.replace("(bit<17>)hdr.first.value + 0x7000", "0x7000 + (bit<17>)hdr.first.value");
+    let same_sum = SUM.replace("(bit<17>)hdr.first.value + 0x4000", "0x4000 + (bit<17>)hdr.first.value");
     same(
         &text(&same_sum.replace("sum[15:0] + (bit<16>)sum[16:16]", "(bit<16>)sum[16:16] + sum[15:0]")),
         &narrow,
@@ -189,8 +189,8 @@ fn sums_with_a_carry_keep_their_widths() {
         |_| {},
     );
     for other in [
-        SUM.replace("0x7000", "0x17000"),
-        SUM.replace("0x7000", "(bit<17>)hdr.first.value"),
+        SUM.replace("0x4000", "0x14000"),
+        SUM.replace("0x4000", "(bit<17>)hdr.first.value"),
         SUM.replace("(bit<16>)sum[16:16]", "(bit<16>)sum[15:15]"),
         format!("{SUM} meta.sum = (bit<32>)sum; hdr.first.at = meta.sum[7:0];"),
         format!(
@@ -198,7 +198,7 @@ fn sums_with_a_carry_keep_their_widths() {
             SUM.replace("bit<17> sum", "sum")
         ),
     ] {
-        same(&text(&other), &["sum["], &["< 0x7000"], |_| {});
+        same(&text(&other), &["sum["], &["< 0x4000"], |_| {});
     }
 }
 
@@ -244,6 +244,22 @@ fn conditions_are_divided() {
         &["order"],
         |_| {},
     );
+    for (condition, difference, result) in [
+        ("meta.one >= 3", "meta.one |-| 2", "order0 != 0"),
+        ("meta.one < 3", "meta.one |-| 2", "order0 == 0"),
+        ("meta.one > 4", "meta.one |-| 4", "order0 != 0"),
+        ("5 >= meta.one", "meta.one |-| 5", "order0 == 0"),
+    ] {
+        same(
+            &text(condition),
+            &[&format!("order0 = {difference};"), &format!("if ({result}) {{")],
+            &[],
+            |_| {},
+        );
+    }
+    for simple in ["meta.one >= 4", "meta.one <= 3", "hdr.first.at < 3", "4 > meta.one"] {
+        same(&text(simple), &[], &["order"], |_| {});
+    }
     // 44 bits and a validity; a width that no ALU has.
     same(
         &text("meta.one > 3 && (hdr.first.isValid() || meta.odd[10:0] == 4)"),
