@@ -11,7 +11,7 @@ struct headers_t {
     kind_t kind;
     item_t h0; item_t h1; item_t h2; item_t h3; item_t h4; item_t h5; item_t h6; item_t h7; item_t h8; item_t h9; item_t h10; item_t h11;
 }
-struct metadata_t { bit<8> app; bit<4> region; bit<8> other; bit<8> seen; }
+struct metadata_t { bit<8> app; bit<4> region; bit<8> other; bit<8> seen; bit<48> wide; bit<4> low; }
 
 parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     state start {
@@ -31,17 +31,25 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
     // Packets that end before the class is decided have none.
     state third {
         packet.extract(hdr.h4);
-        meta.app = 3;
+        meta.app = 131;
         packet.extract(hdr.h5);
         transition select(hdr.h5.a[1:0]) { 0: accept; 1: second; 2: common; }
     }
-    state second_then_third { meta.app = 2; transition third; }
+    state second_then_third { meta.app = 2; transition decided_again; }
+    state decided_again { packet.extract(hdr.h4); meta.app = 131; transition only_again; }
+    state only_again { packet.extract(hdr.h5); transition common; }
     // Headers before the class is decided, or never is.
     state maybe {
         packet.extract(hdr.h7);
         transition select(hdr.h7.a[0:0]) { 1: first; default: rest_more; }
     }
-    state undecided { packet.extract(hdr.h7); meta.other = 3; transition maybe; }
+    state undecided {
+        packet.extract(hdr.h10);
+        hdr.h10.setInvalid();
+        hdr.h11.setValid();
+        meta.other = 3;
+        transition maybe;
+    }
     state rest {
         packet.extract(hdr.h8);
         meta.other = 7;
@@ -85,8 +93,8 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         } else if (meta.app == 2) {
             meta.region = 2;
             // The class does not say what the variable is later.
-            if (hdr.kind.region[1:1] == 1) { meta.app = 3; }
-        } else if (meta.app == 3) {
+            if (hdr.kind.region[1:1] == 1) { meta.app = 131; }
+        } else if (meta.app == 131) {
             meta.region = hdr.kind.region[3:0];
         } else {
             meta.seen = meta.seen + 1;
@@ -102,7 +110,18 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
 #ifdef CLONES
         if (meta.region == 8) { clone(CloneType.I2E, 1); }
 #endif
-        if (meta.app == 3) { meta.seen = meta.seen + 4; }
+        if (meta.app == 131) { meta.seen = meta.seen + 4; }
+        if (!hdr.h8.isValid()) { meta.seen = meta.seen + 8; }
+        if (meta.app == 1 && hdr.kind.region[3:3] == 1) { meta.seen = meta.seen + 16; }
+        if (meta.app == 2 || hdr.kind.region[2:2] == 1) { meta.seen = meta.seen + 32; }
+        if (!hdr.h0.isValid() || hdr.kind.region[3:3] == 1) {
+            if (hdr.h0.isValid()) { meta.seen = meta.seen + 64; }
+        } else if (hdr.h0.isValid() && hdr.kind.region[1:1] == 1) {
+            hdr.h0.b = 77;
+        }
+        if (!hdr.h1.isValid()) { hdr.h1.b = 78; } else { hdr.h1.c = 2; }
+        meta.wide = (bit<48>)meta.app;
+        meta.low = (bit<4>)meta.app;
         STEPS(hdr.kind.kinds[15:8], hdr.kind.which[15:8])
     }
 }
@@ -111,7 +130,7 @@ control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
     apply {
         if (meta.region == 1) { hdr.h11 = hdr.h10; }
         if (meta.app == 2) { hdr.kind.sum = hdr.kind.sum + 4096; }
-        hdr.kind.sum = hdr.kind.sum + (bit<16>)meta.seen * 32 + (bit<16>)meta.other;
+        hdr.kind.sum = hdr.kind.sum + (bit<16>)meta.seen * 32 + (bit<16>)meta.other + (bit<16>)meta.wide * 3 + (bit<16>)meta.low * 8;
         if (standard.parser_error == error.PacketTooShort) { hdr.kind.sum = hdr.kind.sum + 1; }
     }
 }
