@@ -82,6 +82,7 @@ control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
 control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     apply {
         standard.egress_spec = 9w2;
+        if (!hdr.h8.isValid()) { meta.seen = meta.seen + 8; }
         if (meta.app == 1) {
             if (hdr.kind.region[0:0] == 1) {
                 meta.region = 4;
@@ -111,7 +112,6 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         if (meta.region == 8) { clone(CloneType.I2E, 1); }
 #endif
         if (meta.app == 131) { meta.seen = meta.seen + 4; }
-        if (!hdr.h8.isValid()) { meta.seen = meta.seen + 8; }
         if (meta.app == 1 && hdr.kind.region[3:3] == 1) { meta.seen = meta.seen + 16; }
         if (meta.app == 2 || hdr.kind.region[2:2] == 1) { meta.seen = meta.seen + 32; }
         if (!hdr.h0.isValid() || hdr.kind.region[3:3] == 1) {
