@@ -135,6 +135,15 @@ impl Table {
         }
     }
 
+    /// [`lookup`](Table::lookup) for a known number of words: faster for tables of exact keys, to be inlined where one is called by compiled code.
+    #[inline(always)]
+    pub fn lookup_words<const W: usize>(&self, key: &[u64; W]) -> u32 {
+        match &self.index {
+            Index::Hash(hash) => hash.find_words(key, &self.records),
+            _ => self.lookup(key),
+        }
+    }
+
     /// [`lookup`](Table::lookup) of several keys, which follow each other in `keys`, one for each element of `found`.
     pub fn lookup_batch(&self, keys: &[u64], found: &mut [u32]) {
         let keys_of = || keys.chunks_exact(self.words.max(1));

@@ -2,8 +2,8 @@
 
 use crate::runtime::{
     applied, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write, finish,
-    frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, meter, prefetch, random,
-    report, request, reset, residual, stage, statement, sum_list, value_call, value_set,
+    frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, lookup_3, meter, prefetch,
+    random, report, request, reset, residual, stage, statement, sum_list, value_call, value_set,
 };
 
 /// The functions that compiled code calls.
@@ -12,6 +12,7 @@ pub(crate) struct Calls<F> {
     pub(crate) lookup: F,
     pub(crate) lookup_1: F,
     pub(crate) lookup_2: F,
+    pub(crate) lookup_3: F,
     pub(crate) ask: F,
     pub(crate) asked: F,
     pub(crate) prefetch: F,
@@ -61,6 +62,7 @@ impl Calls<Function> {
             lookup: ("lookup", lookup as *const u8, &[Word, Word, Word], Some(Word)),
             lookup_1: ("lookup_1", lookup_1 as *const u8, &[Word, Word], Some(Word)),
             lookup_2: ("lookup_2", lookup_2 as *const u8, &[Word, Word, Word], Some(Word)),
+            lookup_3: ("lookup_3", lookup_3 as *const u8, &[Word, Word, Word, Word], Some(Word)),
             ask: ("ask", ask as *const u8, &[Word, Word, Word, Word], None),
             asked: ("asked", asked as *const u8, &[Word], None),
             prefetch: ("prefetch", prefetch as *const u8, &[Word], None),
@@ -104,6 +106,7 @@ impl<F> Calls<F> {
             lookup: f(self.lookup),
             lookup_1: f(self.lookup_1),
             lookup_2: f(self.lookup_2),
+            lookup_3: f(self.lookup_3),
             ask: f(self.ask),
             asked: f(self.asked),
             prefetch: f(self.prefetch),

@@ -41,6 +41,7 @@ impl Compiled {
         Report {
             compiled: builds().next().is_some(),
             fallbacks: builds().flat_map(|build| build.whole.notes.left()).collect(),
+            classes: builds().map(|build| build.whole.notes.classes).sum(),
             frame_bytes: builds().map(|build| build.layout.bytes).max().unwrap_or(0),
         }
     }
@@ -94,6 +95,8 @@ pub struct Report {
     /// Work left to the interpreter: the kind of a statement, or `"block"`, with its block. For PSA, and mostly for
     /// TNA, the interpreter then runs the whole half.
     pub fallbacks: Vec<(BlockName, String)>,
+    /// Classes of packets that have code of their own: the parser decides them by a constant that it stores.
+    pub classes: usize,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
 }
@@ -208,10 +211,13 @@ pub(crate) struct Coded {
 }
 
 impl Coded {
-    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Option<Coded> {
+    /// The code, or if there is none, the number of classes that it would have had.
+    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Result<Coded, usize> {
         let mut notes = Notes::default();
-        let machine = Machine::compile(program, layout, facts, part, &mut notes)?;
-        Some(Coded { machine, notes })
+        match Machine::compile(program, layout, facts, part, &mut notes) {
+            Some(machine) => Ok(Coded { machine, notes }),
+            None => Err(notes.classes),
+        }
     }
 }
 
@@ -223,7 +229,12 @@ impl Build {
         let mut facts = Facts::new(blocks, &layout, &mut wanted);
         facts.shares = shares;
         let program = blocks.program();
-        let whole = Coded::new(program, &layout, &facts, part)?;
+        let whole = Coded::new(program, &layout, &facts, part).or_else(|classes| {
+            // The function may be too large only with code for each class of packets.
+            facts.has_classes = false;
+            if classes > 0 { Coded::new(program, &layout, &facts, part) } else { Err(0) }
+        });
+        let whole = whole.ok()?;
         if !facts.frame_externs.is_empty() && !whole.notes.calls_frame_externs(&layout, &facts) {
             return None;
         }
@@ -263,7 +274,7 @@ impl Build {
     #[inline(always)]
     pub(crate) fn has_all<const N: usize>(&self, parts: [Part; N], program: &Program) -> bool {
         parts.iter().all(|part| {
-            let make = || Coded::new(program, &self.layout, &self.facts, *part);
+            let make = || Coded::new(program, &self.layout, &self.facts, *part).ok();
             self.place(*part).is_none_or(|made| made.get_or_init(make).is_some())
         })
     }

@@ -64,6 +64,8 @@ pub(crate) struct Facts {
     pub(crate) resumes: Vec<Path>,
     /// On TNA, whether packets that the ingress parser refuses reach ingress; `None` on other architectures.
     pub(crate) reads_parser_error: Option<bool>,
+    /// Classes of packets may have code of their own.
+    pub(crate) has_classes: bool,
     /// Several threads count in the same cells.
     pub(crate) shares: bool,
 }
@@ -144,6 +146,7 @@ impl Facts {
             frame_externs: vec![],
             resumes: vec![],
             reads_parser_error: blocks.reads_parser_error(),
+            has_classes: true,
             shares: false,
             controls,
         };

@@ -27,6 +27,8 @@ pub(crate) struct Notes {
     pub(crate) value_calls: Vec<ValueCall>,
     /// There are calls of frame externs that code cannot make.
     pub(crate) lacks_frame_calls: bool,
+    /// Classes of packets that have code of their own.
+    pub(crate) classes: usize,
     /// Bytes that the deparser may emit.
     pub(crate) emitted: usize,
 }

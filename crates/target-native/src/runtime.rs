@@ -120,12 +120,17 @@ pub(crate) extern "C" fn lookup(table: *const Table, key: *const u64, words: u64
 
 pub(crate) extern "C" fn lookup_1(table: *const Table, key: u64) -> u64 {
     // SAFETY: the table is one of the batch's copies.
-    u64::from(unsafe { &*table }.lookup(&[key]))
+    u64::from(unsafe { &*table }.lookup_words(&[key]))
 }
 
 pub(crate) extern "C" fn lookup_2(table: *const Table, low: u64, high: u64) -> u64 {
     // SAFETY: as above.
-    u64::from(unsafe { &*table }.lookup(&[low, high]))
+    u64::from(unsafe { &*table }.lookup_words(&[low, high]))
+}
+
+pub(crate) extern "C" fn lookup_3(table: *const Table, low: u64, middle: u64, high: u64) -> u64 {
+    // SAFETY: as above.
+    u64::from(unsafe { &*table }.lookup_words(&[low, middle, high]))
 }
 
 pub(crate) extern "C" fn ask(context: *mut Context, table: *const Table, key: *const u64, words: u64) {

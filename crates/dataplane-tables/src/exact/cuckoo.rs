@@ -115,8 +115,9 @@ impl Cuckoo {
         }
     }
 
+    /// [`find`](Cuckoo::find) for a known number of words.
     #[inline(always)]
-    fn find_words<const W: usize>(&self, key: &[u64; W], records: &Records) -> u32 {
+    pub(crate) fn find_words<const W: usize>(&self, key: &[u64; W], records: &Records) -> u32 {
         match self.now.find_at(self.probe(key), |entry| records.key_of(entry) == key) {
             MISS => self.find_old(key, records),
             entry => entry,
@@ -263,7 +264,7 @@ impl Half {
     }
 
     #[inline(always)]
-    fn find_in(&self, bucket: usize, tag: u32, is_it: impl Fn(u32) -> bool) -> u32 {
+    fn find_in(&self, bucket: usize, tag: u32, is_it: &impl Fn(u32) -> bool) -> u32 {
         let bucket = &self.buckets[bucket];
         let mut equal = cpu::equal8(&bucket.tags, tag);
         while equal != 0 {

@@ -42,7 +42,16 @@ impl<'a> Code<'a, '_> {
     /// Deparses and sends.
     pub(crate) fn deparser(&mut self) -> Made<()> {
         match self.deparsing() {
-            Deparsing::Emits(emits) => self.emit_all(&emits),
+            Deparsing::Emits(mut emits) => {
+                self.notes.emitted = emits.iter().map(|emit| emit.shape.most_bytes()).sum();
+                for at in (0..emits.len()).rev() {
+                    let valid = self.valid(&emits[at].header)?;
+                    if self.is_known(valid) == Some(false) {
+                        emits.remove(at);
+                    }
+                }
+                self.emit_all(&emits)
+            }
             Deparsing::Statements(bytes) => self.emit_each(bytes),
             Deparsing::Interpreter => {
                 self.notes.stages.push(BlockName::Deparser);
@@ -130,7 +139,6 @@ impl<'a> Code<'a, '_> {
             Ok(())
         })?;
         let first = self.b.use_var(target);
-        self.notes.emitted = emits.iter().map(|emit| emit.shape.most_bytes()).sum();
         self.unless_room(first);
         let moved = self.b.use_var(moved);
         self.branch(moved, |code| code.move_headers(emits, first), |_| Ok(()))?;
@@ -202,7 +210,7 @@ impl<'a> Code<'a, '_> {
             let mut any = self.number(types::I8, 0);
             for emit in group {
                 let valid = self.valid(&emit.header)?;
-                any = self.b.ins().bor(any, valid);
+                any = self.either(any, valid);
             }
             self.branch(any, |this| code(this, group), |_| Ok(()))?;
         }

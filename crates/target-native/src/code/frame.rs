@@ -4,7 +4,7 @@ use super::place::HeaderAt;
 use super::{Code, PLAIN, type_of};
 use crate::context::{GONE, Left, REJECTED};
 use crate::facts::mentioned;
-use crate::layout::{Homes, Kind, Node};
+use crate::layout::{Homes, Kind, Layout, Node};
 use crate::notes::Fallback;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -12,7 +12,11 @@ use device::stage::BlockName;
 use ir::Stmt;
 
 /// Pointers and validities of more headers are only in the frame: most packets have few of them, and code would carry all through each branch.
-pub(crate) const MANY: usize = 8;
+const MANY: usize = 8;
+
+pub(crate) fn are_many(layout: &Layout) -> bool {
+    layout.headers.len() > MANY && layout.half.is_none()
+}
 
 impl<'a> Code<'a, '_> {
     /// Leaves a statement to the interpreter.
@@ -117,6 +121,9 @@ impl<'a> Code<'a, '_> {
                     let valid = self.b.use_var(self.valids[*index]);
                     self.b.ins().store(PLAIN, pointer, self.frame, header.pointer);
                     self.b.ins().store(PLAIN, valid, self.frame, header.valid);
+                    if self.has_many_headers() {
+                        self.leave_home(*index);
+                    }
                 }
                 header.varbit.into_iter().for_each(|length| self.spill_scalar(length));
             }
@@ -155,11 +162,10 @@ impl<'a> Code<'a, '_> {
     /// at one of them, and pointers are set only if the packet before had the header.
     pub(crate) fn zero_roles(&mut self) {
         let roles = &self.layout.roles;
-        if !self.is_in_frame {
+        if !self.has_many_headers() {
             return roles.iter().for_each(|node| self.zero(node));
         }
-        let Homes { touched, valids, at_home, .. } = self.layout.homes;
-        let headers = self.layout.headers.len();
+        let touched = self.layout.homes.touched;
         if !self.ahead {
             let is_touched = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
             self.when(is_touched, |code| {
@@ -168,6 +174,16 @@ impl<'a> Code<'a, '_> {
                 code.b.ins().store(PLAIN, no, code.frame, touched);
             });
         }
+        if self.is_in_frame {
+            self.headers_home();
+        }
+        roles.iter().for_each(|node| self.reset(node, self.is_in_frame));
+    }
+
+    /// All headers are invalid and at home, in the frame.
+    fn headers_home(&mut self) {
+        let Homes { valids, at_home, .. } = self.layout.homes;
+        let headers = self.layout.headers.len();
         for at in (0..headers as i32).step_by(8) {
             let no = self.number(types::I64, 0);
             self.b.ins().store(PLAIN, no, self.frame, valids + at);
@@ -180,12 +196,34 @@ impl<'a> Code<'a, '_> {
                 code.b.ins().store(PLAIN, all, code.frame, at_home + at);
             });
         }
-        roles.iter().for_each(|node| self.reset(node, true));
+    }
+
+    pub(crate) fn header_pointers(&mut self) -> Vec<Value> {
+        (0..self.layout.headers.len()).map(|header| self.header_pointer(header)).collect()
+    }
+
+    /// Pointers and validities of headers are only in the frame from now on. `homes` were the pointers when all headers were invalid and at home.
+    pub(crate) fn headers_to_frame(&mut self, homes: &[Value]) {
+        let pointers = self.header_pointers();
+        let valids: Vec<_> = (0..pointers.len()).map(|header| self.header_valid(header)).collect();
+        self.is_in_frame = true;
+        self.headers_home();
+        for (header, (pointer, valid)) in pointers.into_iter().zip(valids).enumerate() {
+            if pointer != homes[header] || self.is_known(valid) != Some(false) {
+                self.set_header_pointer(header, pointer);
+                self.set_header_valid(header, valid);
+            }
+        }
+    }
+
+    /// True if there are so many headers that they are only in the frame, where code is not for a class of packets.
+    pub(crate) fn has_many_headers(&self) -> bool {
+        are_many(self.layout)
     }
 
     /// Something may be written at the home of a header from now on.
     pub(crate) fn touch_homes(&mut self) {
-        if self.is_in_frame && !self.ahead {
+        if self.has_many_headers() && !self.ahead {
             let yes = self.number(types::I8, 1);
             self.b.ins().store(PLAIN, yes, self.frame, self.layout.homes.touched);
         }
@@ -193,10 +231,16 @@ impl<'a> Code<'a, '_> {
 
     /// A field is about to be written: at the header's home if it is invalid. Where a valid header is at its home, that was touched before.
     pub(crate) fn touch_home_unless_valid(&mut self, header: usize) {
-        if self.is_in_frame && !self.ahead {
+        if self.has_many_headers() && !self.ahead {
             let touched = self.layout.homes.touched;
-            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
             let valid = self.header_valid(header);
+            if let Some(is) = self.is_known(valid) {
+                if !is {
+                    self.touch_homes();
+                }
+                return;
+            }
+            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
             let invalid = self.b.ins().bxor_imm_s(valid, 1);
             let after = self.b.ins().bor(before, invalid);
             self.b.ins().store(PLAIN, after, self.frame, touched);
@@ -214,10 +258,15 @@ impl<'a> Code<'a, '_> {
     /// The bytes of a header are in the packet from now on.
     pub(crate) fn set_header_pointer(&mut self, header: usize, pointer: Value) {
         if self.is_in_frame {
-            let no = self.number(types::I8, 0);
-            self.b.ins().store(PLAIN, no, self.frame, self.layout.homes.at_home + header as i32);
+            self.leave_home(header);
         }
         self.put_pointer(header, pointer);
+    }
+
+    /// The pointer of a header in the frame may not be its home.
+    fn leave_home(&mut self, header: usize) {
+        let no = self.number(types::I8, 0);
+        self.b.ins().store(PLAIN, no, self.frame, self.layout.homes.at_home + header as i32);
     }
 
     fn put_pointer(&mut self, header: usize, pointer: Value) {

@@ -17,14 +17,17 @@
 
 mod ahead;
 pub(crate) mod can;
+mod classes;
 mod constant;
 mod count;
 mod deparser;
+mod ends;
 mod externs;
 mod frame;
 mod frames;
 mod given;
 mod half;
+mod known;
 mod pack;
 mod parser;
 mod pipeline;
@@ -96,6 +99,7 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) valids: Vec<Variable>,
     /// Pointers and validities are no variables, but only in the frame. Not for halves, whose carried headers are in the frame when a packet begins.
     pub(crate) is_in_frame: bool,
+    bits: known::Bits,
     /// The context that the function was called with.
     pub(crate) context: Value,
     pub(crate) frame: Value,
@@ -155,6 +159,7 @@ impl<'a, 'b> Code<'a, 'b> {
         b.seal_block(entry);
         let &[context, packets, count] = b.block_params(entry) else { return Err(Unable("the signature")) };
         let frame = b.ins().load(types::I64, PLAIN, context, offset_of!(Context, frame) as i32);
+        let bits = known::Bits::new(&mut b);
         let next = b.create_block();
         let scalars = layout.scalars.iter().map(|scalar| b.declare_var(type_of(scalar.kind))).collect();
         let pointers = layout.headers.iter().map(|_| b.declare_var(types::I64)).collect();
@@ -169,7 +174,8 @@ impl<'a, 'b> Code<'a, 'b> {
             scalars,
             pointers,
             valids,
-            is_in_frame: layout.headers.len() > frame::MANY && layout.half.is_none(),
+            is_in_frame: frame::are_many(layout),
+            bits,
             context,
             frame,
             packet: packets,
@@ -220,6 +226,9 @@ impl<'a, 'b> Code<'a, 'b> {
         if ty == types::I128 {
             return self.wide(u128::from(value));
         }
+        if let Some(known) = self.bits.get(ty, value) {
+            return known;
+        }
         let value = match ty {
             types::I8 => value as u8 as i8 as i64,
             types::I16 => value as u16 as i16 as i64,
@@ -243,6 +252,9 @@ impl<'a, 'b> Code<'a, 'b> {
     /// `number` in another integer type: cut, or filled up with zeros.
     pub(crate) fn resize(&mut self, value: Value, to: Type) -> Value {
         let from = self.b.func.dfg.value_type(value);
+        if let (Some(number), true) = (self.known_number(value), from != to && to.bits() <= 64) {
+            return self.number(to, number & wire::ones(to.bits()) as u64);
+        }
         match from.bits().cmp(&to.bits()) {
             std::cmp::Ordering::Less => self.b.ins().uextend(to, value),
             std::cmp::Ordering::Equal => value,
@@ -262,6 +274,11 @@ impl<'a, 'b> Code<'a, 'b> {
         yes: impl FnOnce(&mut Self) -> Made<()>,
         no: impl FnOnce(&mut Self) -> Made<()>,
     ) -> Made<()> {
+        match self.is_known(cond) {
+            Some(true) => return yes(self),
+            Some(false) => return no(self),
+            None => {}
+        }
         let [then, other, join] = [(); 3].map(|()| self.b.create_block());
         self.b.ins().brif(cond, then, &[], other, &[]);
         self.b.seal_block(then);
@@ -279,6 +296,11 @@ impl<'a, 'b> Code<'a, 'b> {
 
     /// Runs code only if `cond` holds.
     pub(crate) fn when(&mut self, cond: Value, code: impl FnOnce(&mut Self)) {
+        match self.is_known(cond) {
+            Some(true) => return code(self),
+            Some(false) => return,
+            None => {}
+        }
         let [then, on] = [(); 2].map(|()| self.b.create_block());
         self.b.ins().brif(cond, then, &[], on, &[]);
         self.b.seal_block(then);
@@ -291,6 +313,9 @@ impl<'a, 'b> Code<'a, 'b> {
 
     /// Jumps to `block` if `cond` holds.
     pub(crate) fn leave_if(&mut self, cond: Value, block: Block, args: &[Value]) {
+        if self.is_known(cond) == Some(false) {
+            return;
+        }
         let on = self.b.create_block();
         let args: Vec<_> = args.iter().map(|a| (*a).into()).collect();
         self.b.ins().brif(cond, block, &args, on, &[]);

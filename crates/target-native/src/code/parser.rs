@@ -21,6 +21,14 @@ pub(crate) const INVALID_ARGUMENT: u64 = 6;
 /// States in a row that take nothing before the parser counts as stuck.
 const IDLE_STATES: i64 = 1024;
 
+/// Blocks that transitions go to.
+pub(crate) struct Targets {
+    /// For each state.
+    pub(crate) states: Vec<Block>,
+    /// The end, with the error as its parameter.
+    pub(crate) done: Block,
+}
+
 /// Result of an extraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Extracted {
@@ -46,7 +54,8 @@ impl<'a> Code<'a, '_> {
         self.b.def_var(idle, zero);
         let Some(first) = states.first() else { return Err(Unable("a parser without states")) };
         self.b.ins().jump(*first, &[]);
-        for (state, block) in parser.states.iter().zip(&states) {
+        let targets = Targets { states, done };
+        for (state, block) in parser.states.iter().zip(&targets.states) {
             self.b.switch_to_block(*block);
             let before = self.scalar(self.layout.registers.cursor);
             if cyclic {
@@ -57,11 +66,11 @@ impl<'a> Code<'a, '_> {
                 self.count_idle(idle, before);
             }
             match &state.transition {
-                Transition::Goto(next) => self.go(*next, &states, done),
-                Transition::Select(select) => self.select(select, &states, done)?,
+                Transition::Goto(next) => self.go(*next, &targets),
+                Transition::Select(select) => self.select(select, &targets)?,
             }
         }
-        states.iter().for_each(|block| self.b.seal_block(*block));
+        targets.states.iter().for_each(|block| self.b.seal_block(*block));
         self.b.seal_block(done);
         self.b.switch_to_block(done);
         self.reject = None;
@@ -89,14 +98,14 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Jumps to the target of a transition.
-    fn go(&mut self, next: StateRef, states: &[Block], done: Block) {
+    pub(crate) fn go(&mut self, next: StateRef, targets: &Targets) {
         match next {
             StateRef::State(state) => {
-                self.b.ins().jump(states[state.index()], &[]);
+                self.b.ins().jump(targets.states[state.index()], &[]);
             }
             end @ (StateRef::Accept | StateRef::Reject) => {
                 let error = self.error_at(end);
-                self.b.ins().jump(done, &[error.into()]);
+                self.b.ins().jump(targets.done, &[error.into()]);
             }
         }
     }
@@ -108,24 +117,25 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    fn select(&mut self, select: &'a Select, states: &[Block], done: Block) -> Made<()> {
+    pub(crate) fn select(&mut self, select: &'a Select, targets: &Targets) -> Made<()> {
         let values = select.exprs.iter().map(|e| self.value(e)).collect::<Made<Vec<_>>>()?;
         for case in &select.cases {
             let fits = self.case_fits(&case.keys, &values)?;
+            let fits = fits.filter(|fits| self.is_known(*fits) != Some(true));
             let Some(fits) = fits else {
-                self.go(case.next, states, done);
+                self.go(case.next, targets);
                 return Ok(());
             };
             match case.next {
-                StateRef::State(state) => self.leave_if(fits, states[state.index()], &[]),
+                StateRef::State(state) => self.leave_if(fits, targets.states[state.index()], &[]),
                 end @ (StateRef::Accept | StateRef::Reject) => {
                     let error = self.error_at(end);
-                    self.leave_if(fits, done, &[error]);
+                    self.leave_if(fits, targets.done, &[error]);
                 }
             }
         }
         let error = self.number(types::I32, NO_MATCH);
-        self.b.ins().jump(done, &[error.into()]);
+        self.b.ins().jump(targets.done, &[error.into()]);
         Ok(())
     }
 
@@ -146,7 +156,7 @@ impl<'a> Code<'a, '_> {
                 }
                 Keyset::Value(want) => {
                     let want = self.value(want)?;
-                    (Some(self.b.ins().icmp(IntCC::Equal, want, values[at])), 1)
+                    (Some(self.equal(want, values[at])), 1)
                 }
                 Keyset::Mask(want, mask) => {
                     let ty = self.b.func.dfg.value_type(values[at]);
@@ -161,7 +171,7 @@ impl<'a> Code<'a, '_> {
             };
             at += width;
             all = match (all, fits) {
-                (Some(all), Some(fits)) => Some(self.b.ins().band(all, fits)),
+                (Some(all), Some(fits)) => Some(self.both(all, fits)),
                 (all, fits) => all.or(fits),
             };
         }
@@ -411,7 +421,7 @@ impl<'a> Code<'a, '_> {
 }
 
 /// True if a state can come again.
-fn is_cyclic(parser: &ir::Parser) -> bool {
+pub(crate) fn is_cyclic(parser: &ir::Parser) -> bool {
     let next = |state: &ir::ParserState| -> Vec<usize> {
         let refs: Vec<StateRef> = match &state.transition {
             Transition::Goto(next) => vec![*next],

@@ -31,15 +31,14 @@ impl<'a> Code<'a, '_> {
             )?;
         }
         self.each_packet(packets, count, part == Part::Whole, |code| match part {
-            Part::Whole => {
-                code.ingress()?;
-                let port = code.traffic_manager();
-                code.enqueue(port);
-                code.leave_queue_at_once();
-                code.control(BlockName::Egress)?;
-                code.clone_or_recirculate();
-                code.out(false)
-            }
+            Part::Whole => match code.classes() {
+                Some(classes) => code.each_class(&classes),
+                None => {
+                    code.begin();
+                    code.parse()?;
+                    code.pass(&[])
+                }
+            },
             Part::Ingress => {
                 code.ingress()?;
                 code.end_ingress();
@@ -146,8 +145,39 @@ impl<'a> Code<'a, '_> {
         self.parse_and_ingress()
     }
 
+    /// From the end of the parser to the end of the packet. Paths through ingress after which numbers of the scalars `apart` are known
+    /// have code of their own.
+    pub(crate) fn pass(&mut self, apart: &[usize]) -> Made<()> {
+        self.verify_checksums()?;
+        if apart.is_empty() {
+            self.control(BlockName::Ingress)?;
+            return self.after_ingress();
+        }
+        let control = self.program.control(self.facts.controls[&BlockName::Ingress]);
+        self.begin_control(BlockName::Ingress)?;
+        for end in self.stmts_apart(&control.body.stmts, apart)? {
+            self.b.switch_to_block(end.block);
+            self.after_ingress()?;
+        }
+        Ok(())
+    }
+
+    fn after_ingress(&mut self) -> Made<()> {
+        let port = self.traffic_manager();
+        self.enqueue(port);
+        self.leave_queue_at_once();
+        self.control(BlockName::Egress)?;
+        self.clone_or_recirculate();
+        self.out(false)
+    }
+
     fn parse_and_ingress(&mut self) -> Made<()> {
         self.parse()?;
+        self.verify_checksums()?;
+        self.control(BlockName::Ingress)
+    }
+
+    fn verify_checksums(&mut self) -> Made<()> {
         if !self.ahead {
             self.control(BlockName::Verify)?;
         }
@@ -155,7 +185,7 @@ impl<'a> Code<'a, '_> {
             let error = self.scalar(self.layout.registers.checksum_error);
             self.set_field("checksum_error", error);
         }
-        self.control(BlockName::Ingress)
+        Ok(())
     }
 
     pub(crate) fn parse(&mut self) -> Made<()> {
@@ -229,10 +259,14 @@ impl<'a> Code<'a, '_> {
         if control.body.stmts.is_empty() {
             return Ok(());
         }
+        self.begin_control(block)?;
+        self.stmts(&control.body.stmts)
+    }
+
+    fn begin_control(&mut self, block: BlockName) -> Made<()> {
         self.enter(block);
         self.locals(block);
-        self.stmts(&control.locals)?;
-        self.stmts(&control.body.stmts)
+        self.stmts(&self.program.control(self.facts.controls[&block]).locals)
     }
 
     /// A new packet: all metadata is zero except for fields that v1model sets.
@@ -304,7 +338,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// Sets a field of the standard metadata, cut to its width.
-    fn set_field(&mut self, name: &str, value: Value) {
+    pub(crate) fn set_field(&mut self, name: &str, value: Value) {
         if let Some(index) = self.field(name) {
             self.set_to(index, value);
         }

@@ -58,8 +58,14 @@ impl<'a> Code<'a, '_> {
                 if !self.places().can(cond) {
                     return Ok(false);
                 }
-                let cond = self.value(cond)?;
-                self.branch(cond, |code| code.stmts(&yes.stmts), |code| code.stmts(&no.stmts))?;
+                let is = self.value(cond)?;
+                let arm = |holds: bool, block: &'a Block| {
+                    move |code: &mut Self| {
+                        code.assume(cond, holds);
+                        code.stmts(&block.stmts)
+                    }
+                };
+                self.branch(is, arm(true, yes), arm(false, no))?;
                 Ok(true)
             }
             StmtKind::Switch(SwitchOn::ActionRun(table), cases) => {
@@ -386,7 +392,7 @@ impl<'a> Code<'a, '_> {
         for (case, body) in cases.iter().zip(&bodies) {
             for label in case.labels.iter().filter_map(number) {
                 let label = self.constant(ty, label);
-                let fits = self.b.ins().icmp(IntCC::Equal, value, label);
+                let fits = self.equal(value, label);
                 self.leave_if(fits, *body, &[]);
             }
         }

@@ -199,6 +199,7 @@ impl<'a> Code<'a, '_> {
         let call = match *key {
             [key] => self.b.ins().call(self.calls.lookup_1, &[table, key]),
             [low, high] => self.b.ins().call(self.calls.lookup_2, &[table, low, high]),
+            [low, middle, high] => self.b.ins().call(self.calls.lookup_3, &[table, low, middle, high]),
             _ => {
                 let at = self.store_key(key);
                 let count = self.number(types::I64, key.len() as u64);

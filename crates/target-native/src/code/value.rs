@@ -28,7 +28,7 @@ impl<'a> Code<'a, '_> {
             ExprKind::Unary(op, operand) => {
                 let value = self.value(operand)?;
                 Ok(match op {
-                    UnaryOp::Not => self.b.ins().bxor_imm_s(value, 1),
+                    UnaryOp::Not => self.not(value),
                     UnaryOp::Neg => {
                         let value = self.b.ins().ineg(value);
                         self.keep_low(value, kind.width())
@@ -42,7 +42,11 @@ impl<'a> Code<'a, '_> {
             ExprKind::Binary(op, left, right) => self.binary(*op, left, right, kind),
             ExprKind::Ternary(cond, yes, no) => {
                 // Values have no effects, so both arms may be computed.
-                let (cond, yes, no) = (self.value(cond)?, self.value(yes)?, self.value(no)?);
+                let cond = self.value(cond)?;
+                if let Some(is) = self.is_known(cond) {
+                    return self.value(if is { yes } else { no });
+                }
+                let (yes, no) = (self.value(yes)?, self.value(no)?);
                 Ok(self.b.ins().select(cond, yes, no))
             }
             ExprKind::Cast(operand) => self.cast(operand, kind),
@@ -89,8 +93,10 @@ impl<'a> Code<'a, '_> {
         let signed = self.places().is_signed(&left.ty);
         let of = self.kind(&left.ty)?;
         let a = self.value(left)?;
-        if let BinaryOp::Shl | BinaryOp::Shr = op {
-            return self.shift_op(op, signed, a, of, right);
+        match op {
+            BinaryOp::Shl | BinaryOp::Shr => return self.shift_op(op, signed, a, of, right),
+            BinaryOp::And | BinaryOp::Or => return self.logic(op, a, right),
+            _ => {}
         }
         let b = self.value(right)?;
         let width = of.width();
@@ -118,8 +124,8 @@ impl<'a> Code<'a, '_> {
                 self.b.ins().select(is_zero, zero, value)
             }
             BinaryOp::AddSat | BinaryOp::SubSat => self.saturating(op, signed, a, b, width),
-            BinaryOp::BitAnd | BinaryOp::And => self.b.ins().band(a, b),
-            BinaryOp::BitOr | BinaryOp::Or => self.b.ins().bor(a, b),
+            BinaryOp::BitAnd => self.b.ins().band(a, b),
+            BinaryOp::BitOr => self.b.ins().bor(a, b),
             BinaryOp::BitXor => self.b.ins().bxor(a, b),
             BinaryOp::Concat => {
                 let low = self.kind(&right.ty)?.width();
@@ -129,14 +135,19 @@ impl<'a> Code<'a, '_> {
                 let a = if low >= ty.bits() { self.number(ty, 0) } else { self.shift_up(a, low) };
                 self.b.ins().bor(a, b)
             }
-            BinaryOp::Eq => self.b.ins().icmp(IntCC::Equal, a, b),
-            BinaryOp::Ne => self.b.ins().icmp(IntCC::NotEqual, a, b),
+            BinaryOp::Eq => self.equal(a, b),
+            BinaryOp::Ne => match (self.known_number(a), self.known_number(b)) {
+                (Some(a), Some(b)) => self.bool(a != b),
+                _ => self.b.ins().icmp(IntCC::NotEqual, a, b),
+            },
             BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
                 let (a, b) =
                     if signed { (self.extend_sign(a, width), self.extend_sign(b, width)) } else { (a, b) };
                 self.compare(op, signed, a, b)
             }
-            BinaryOp::Shl | BinaryOp::Shr => return Err(Unable("a shift")),
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Shl | BinaryOp::Shr => {
+                return Err(Unable("done before"));
+            }
         })
     }
 

@@ -130,7 +130,9 @@ impl Code<'_, '_> {
     /// The lowest `width` bits of `value`.
     pub(crate) fn keep_low(&mut self, value: Value, width: u32) -> Value {
         let ty = self.b.func.dfg.value_type(value);
-        if width >= ty.bits() {
+        if width >= ty.bits()
+            || self.known_number(value).is_some_and(|number| u128::from(number) <= ones(width))
+        {
             return value;
         }
         let mask = self.constant(ty, ones(width));
