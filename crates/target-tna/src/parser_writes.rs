@@ -17,7 +17,7 @@ use base_diag::Span;
 use ir::{
     ExprKind, Name, Parser, ParserState, Program, StateId, StateRef, Stmt, StmtKind, Transition, VarId, visit,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A variable, and the fields below it.
 type Place = (VarId, Vec<u32>);
@@ -111,19 +111,24 @@ impl Moves<'_> {
         next(&self.parser.states[state].transition)
     }
 
-    /// True if every packet that is accepted after `at` passes an assignment for which `counts` holds. A loop never does.
-    fn surely(&self, at: StateRef, counts: &dyn Fn(usize) -> bool, passed: &mut Vec<usize>) -> bool {
+    /// True if every packet that is accepted after `at` passes an assignment for which `counts` holds. A loop never does. `known` has the states that were seen.
+    fn surely(
+        &self,
+        at: StateRef,
+        counts: &dyn Fn(usize) -> bool,
+        known: &mut BTreeMap<usize, bool>,
+    ) -> bool {
         let StateRef::State(id) = at else { return at == StateRef::Reject };
         let state = id.index();
         if self.assignment(state).is_some() {
             return counts(state);
         }
-        if passed.contains(&state) {
-            return false;
+        if let Some(known) = known.get(&state) {
+            return *known;
         }
-        passed.push(state);
-        let all = self.next(state).into_iter().all(|next| self.surely(next, counts, passed));
-        passed.pop();
+        known.insert(state, false);
+        let all = self.next(state).into_iter().all(|next| self.surely(next, counts, known));
+        known.insert(state, all);
         all
     }
 
@@ -146,8 +151,9 @@ impl Moves<'_> {
                 continue;
             }
             let all = self.next(state);
-            let (replaced, mut kept): (Vec<_>, Vec<_>) =
-                all.into_iter().partition(|next| self.surely(*next, &|other| other != state, &mut vec![]));
+            let (replaced, mut kept): (Vec<_>, Vec<_>) = all
+                .into_iter()
+                .partition(|next| self.surely(*next, &|other| other != state, &mut BTreeMap::new()));
             let is_unclear = |next: &StateRef| self.perhaps(*next, &mut BTreeSet::new());
             if replaced.iter().all(|next| *next == StateRef::Reject) || kept.iter().any(is_unclear) {
                 continue;
@@ -191,7 +197,7 @@ impl Moves<'_> {
             }
             let leads = |at: usize| {
                 let at = StateRef::State(StateId::from(at));
-                self.surely(at, &|other| other == state, &mut vec![])
+                self.surely(at, &|other| other == state, &mut BTreeMap::new())
             };
             let (before, others): (Vec<usize>, Vec<usize>) =
                 (0..self.parser.states.len()).partition(|at| leads(*at));
