@@ -24,9 +24,11 @@ impl Estimate {
     pub fn cost(&self, layout: &Layout, rounds: u32) -> f64 {
         let (rounds, distinct) = (f64::from(rounds.max(1)), self.distinct.max(1) as f64);
         let slots = f64::from(layout.lanes) * f64::from(layout.rows());
-        // Keys fall on slots at random: a slot is empty with probability e^-load.
+        // Keys fall on slots at random: a slot is empty with probability e^-load. Keys that find no slot go to their next places.
         let load = distinct / rounds / slots;
-        let held = distinct * (1.0 - (-load).exp()) / load;
+        let full = (0..1 << layout.choice_bits())
+            .fold(0.0, |full: f64, _| full + (1.0 - full) * (1.0 - (full - load).exp()));
+        let held = distinct * full / load;
         let left = self.pairs as f64 * (1.0 - held / distinct);
         let pair = layout.pair_bytes() as f64;
         let header = crate::datagram::AROUND as f64 + HEADER as f64;

@@ -20,6 +20,9 @@ pub struct Model {
     pub evicts: bool,
     /// The switch answers with the lanes that it has not folded, and the mapper sends them past it.
     pub answers: bool,
+    /// Keys have a place in each of two rows: pairs of a round's packet that the switch answers as not folded are sent to the other row, in a packet with the
+    /// second cell of a window. The next generation keeps to the first cell while such packets may come. The window is larger than 1.
+    pub moves: bool,
     /// A request is for all rows: it passes the switch once for each.
     pub passes: bool,
     /// Packets that carry pairs to the reducer may come without them.
@@ -65,6 +68,10 @@ pub enum Mutant {
     StartOutOfOrder,
     /// Packets of a round take the cells of packets of the round before that are not acknowledged.
     CellsTaken,
+    /// Packets of a round take the cells of packets for the other row of the round before, while some may come yet.
+    KeptCellsTaken,
+    /// Packets for the other row are sent beside those of the round, whose cells they take.
+    MovedEarly,
     /// An attempt is doomed, and the one after it is not.
     AbortOfOne,
     /// The mapper of an array leaves out rows that it does not have.
@@ -91,6 +98,7 @@ impl Model {
             loses: false,
             evicts: false,
             answers: false,
+            moves: false,
             passes: false,
             trims: false,
             dense: false,
@@ -105,6 +113,11 @@ impl Model {
     /// Requests for all rows.
     fn requests(&self) -> u8 {
         if self.passes { 1 } else { self.rows }
+    }
+
+    /// Numbers before those of packets for the other row, in a round of so many packets.
+    fn after(&self, length: u8) -> u8 {
+        if self.moves { length.next_multiple_of(self.window) } else { length }
     }
 
     /// The packets of a mapper in a round, as it sends them.
@@ -376,7 +389,8 @@ impl State {
         }
         let base = mapper.next_base;
         let length = model.data[usize::from(round)][at].len() as u8;
-        let next_base = base + length;
+        let further = if model.moves { length * model.window } else { 0 };
+        let next_base = base + model.after(length) + further;
         let started = Mapper { generation, round, base, next_base, earlier, ..Mapper::default() };
         let mut next = self.clone();
         next.send(started.sends(at, model));
@@ -425,7 +439,7 @@ impl Mapper {
         self.earlier.iter_mut().find(|earlier| earlier.generation == generation)
     }
 
-    /// Packets to be folded, as far as the window and the cells of the generation before allow.
+    /// Packets of the round to be folded, as far as the window and the cells of the generation before allow.
     fn data(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
         let mut sent = vec![];
         for (packet, number) in model.packets(self.round, at).into_iter().zip(0..) {
@@ -440,20 +454,48 @@ impl Mapper {
         sent
     }
 
-    /// True if all is sent, and what has the cell of this packet is acknowledged.
+    /// Packets for the other row of pairs that were left, after all packets of the round, one after the other.
+    fn moved(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
+        let length = model.packets(self.round, at).len() as u8;
+        let mut numbers = (1..=length).map(|number| self.base + number);
+        let has_round = numbers.all(|seq| self.acked.contains(&seq)) || model.is(Mutant::MovedEarly);
+        let mut sent = vec![];
+        for number in (1..=length).filter(|_| model.moves && has_round) {
+            let Some(left) = self.left.get(&(self.base + number)) else { continue };
+            let seq = self.base + model.after(length) + (number - 1) * model.window + 2;
+            if !self.earlier.iter().all(|earlier| earlier.has_left_cell(seq, at, model)) {
+                break;
+            }
+            sent.push((seq, left.map(|pair| pair.map(|(key, row, value)| (key, 1 - row, value)))));
+            if !self.acked.contains(&seq) {
+                break;
+            }
+        }
+        sent
+    }
+
+    /// True if all of the round is sent, what has the cell of this packet is acknowledged, and no packet for another row may need it.
     fn has_left_cell(&self, seq: u8, at: usize, model: &Model) -> bool {
-        let sent = self.data(at, model);
+        let (data, moved) = (self.data(at, model), self.moved(at, model));
         let is_open = |of: &u8| of % model.window == seq % model.window && !self.acked.contains(of);
-        sent.len() == model.packets(self.round, at).len() && !sent.iter().any(|(of, _)| is_open(of))
+        let length = model.packets(self.round, at).len();
+        let is_folded = self.acked.iter().filter(|of| **of < LEFT).count()
+            == length + self.left.keys().filter(|of| usize::from(**of - self.base) <= length).count();
+        let is_first = seq % model.window == 1;
+        let is_kept = model.moves && !is_first && !model.is(Mutant::KeptCellsTaken);
+        data.len() == length
+            && !data.iter().chain(&moved).any(|(of, _)| is_open(of))
+            && (is_folded || !is_kept)
     }
 
     fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
         let (generation, mapper) = (self.generation, at as u8);
         let mut sent: Vec<Message> =
             self.earlier.iter().flat_map(|earlier| earlier.sends(at, model)).collect();
-        let data = self.data(at, model).into_iter();
+        let data = self.data(at, model).into_iter().chain(self.moved(at, model));
         sent.extend(data.map(|(seq, packet)| Message::Data { generation, mapper, seq, packet }));
-        for (seq, packet) in &self.left {
+        let length = model.packets(self.round, at).len() as u8;
+        for (seq, packet) in self.left.iter().filter(|(seq, _)| !model.moves || **seq - self.base > length) {
             sent.push(Message::Overflow { generation, mapper, seq: LEFT + seq, packet: *packet });
         }
         let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.left.len() };
