@@ -8,8 +8,8 @@
 //! different queues, that of the reducer's link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
 //! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
 //!
-//! When all are acknowledged it sends END. ([`Numbers`] are not consecutive if keys have several places.) Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
-//! whole job, without a memory that a crash could take.
+//! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
+//! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out ([`Numbers`]).
 //!
 //! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
 //! incarnations send therefore never meets in one generation.
@@ -32,6 +32,13 @@ const PAST: usize = 1;
 
 /// Pairs that switches have left are collected for so many packets, so that their lanes are mixed well.
 const LEFT_PACKETS: usize = 4;
+
+/// The same for pairs with further places, which have a lane each: `n` packets are full but for about twice the root of `n`.
+const MOVED_PACKETS: usize = 64;
+
+/// Pairs that find no slot go to further places if they are at least one of so many. Packets past the switches hold several times as many pairs, so that fewer pairs would
+/// take more time on the mapper's link than they save on the reducer's.
+pub(crate) const LEAST_MOVED: u64 = 8;
 
 /// A packet is lost when so many that were sent after it are acknowledged.
 const OVERTAKEN: u32 = 3;
@@ -105,6 +112,9 @@ struct Attempt {
     flights: [BTreeMap<u32, Flight>; 2],
     /// Numbers of packets without an answer that a full queue has trimmed: they do not count for the window.
     trimmed: [BTreeSet<u32>; 2],
+    /// Pairs of packets that switches have answered, and those that they have left; without those at further places.
+    answered: u64,
+    refused: u64,
     /// Pairs that the switches have left, by the sort of packets that they wait for, and these packets.
     left: [Vec<Pair>; 2],
     more: [Vec<Parcel>; 2],
@@ -112,18 +122,20 @@ struct Attempt {
     is_over: bool,
 }
 
-/// Numbers of the packets of a generation: first those of the round, the ones to be folded before the others, then those of pairs that switches have left.
-/// Packets of pairs for further places have the last cells of each window alone, so that the next generation may take the other cells meanwhile:
+/// Numbers of the packets of a generation. Packets of pairs for further places have the last cells of each window alone, so neither they nor the packets of a round,
+/// this one or the next, wait for the others' cells. The other numbers are those of the round, the packets to be folded before the others, and then those of pairs
+/// that switches have left:
 ///
 /// ```text
-/// 0 .. folded .. round | .... past the switches, folded | .... past the switches, folded |
+/// round ....... for further places | round, past the switches ....... for further places |
 /// ```
 #[derive(Clone, Copy, Debug)]
 struct Numbers {
-    folded: u32,
+    /// Packets of the round, and those to be folded among them.
     round: u32,
+    folded: u32,
     window: u32,
-    /// Cells of further packets to be folded; 0 if keys have one place.
+    /// Cells of packets for further places; 0 if keys have one place.
     kept: u32,
 }
 
@@ -134,19 +146,9 @@ impl Numbers {
         Numbers { folded, round: round.len() as u32, window: layout.window, kept }
     }
 
-    /// The first number after the round.
-    fn after(&self) -> u32 {
-        if self.kept > 0 { self.round.next_multiple_of(self.window) } else { self.round }
-    }
-
     /// Packets of a sort in the round.
     fn of_round(&self, sort: usize) -> u32 {
         if sort == FOLDED { self.folded } else { self.round - self.folded }
-    }
-
-    /// Further packets of a sort in each window.
-    fn each(&self, sort: usize) -> u32 {
-        if sort == FOLDED { self.kept } else { self.window - self.kept }
     }
 
     fn has_kept_cell(&self, number: u32) -> bool {
@@ -155,32 +157,33 @@ impl Numbers {
 
     /// The number of a packet of a sort, in the order of sending.
     fn number(&self, sort: usize, at: u32) -> u32 {
-        let Some(further) = at.checked_sub(self.of_round(sort)) else {
-            return if sort == FOLDED { at } else { self.folded + at };
-        };
-        let (each, first) =
-            (self.each(sort).max(1), if sort == FOLDED { self.window - self.kept } else { 0 });
-        self.after() + further / each * self.window + first + further % each
+        let others = self.window - self.kept;
+        match at.checked_sub(self.folded) {
+            Some(further) if sort == FOLDED => {
+                let each = self.kept.max(1);
+                further / each * self.window + others + further % each
+            }
+            _ => {
+                let at = if sort == FOLDED { at } else { self.folded + at };
+                at / others * self.window + at % others
+            }
+        }
     }
 
     /// Sort and place of a packet.
     fn find(&self, number: u32) -> (usize, u32) {
-        if number < self.round {
-            return if number < self.folded { (FOLDED, number) } else { (PAST, number - self.folded) };
+        let others = self.window - self.kept;
+        let (window, cell) = (number / self.window, number % self.window);
+        if let Some(cell) = cell.checked_sub(others) {
+            return (FOLDED, self.folded + window * self.kept + cell);
         }
-        let further = number.saturating_sub(self.after());
-        let (window, cell) = (further / self.window, further % self.window);
-        let (sort, cell) = match cell.checked_sub(self.window - self.kept) {
-            Some(cell) => (FOLDED, cell),
-            None => (PAST, cell),
-        };
-        (sort, self.of_round(sort) + window * self.each(sort) + cell)
+        let at = window * others + cell;
+        if at < self.folded { (FOLDED, at) } else { (PAST, at - self.folded) }
     }
 
-    /// Limit on the further packets to be folded.
+    /// Limit on the packets for further places.
     fn most_further(&self) -> usize {
-        let windows = ((1 << ROUND_BITS) - self.after()) / self.window;
-        (windows * self.kept) as usize
+        ((1 << ROUND_BITS) / self.window * self.kept) as usize
     }
 }
 
@@ -285,6 +288,8 @@ impl Mapper {
             next: [0; 2],
             flights: [BTreeMap::new(), BTreeMap::new()],
             trimmed: [BTreeSet::new(), BTreeSet::new()],
+            answered: 0,
+            refused: 0,
             left: [vec![], vec![]],
             more: [vec![], vec![]],
             end: None,
@@ -330,7 +335,12 @@ impl Mapper {
             }
             let parcel = attempt.parcel(round, sort, at).map_or(&[][..], |parcel| &parcel.pairs);
             let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
-            let left: Vec<Pair> = parcel.iter().filter(is_left).copied().collect();
+            let (pairs, left) =
+                (parcel.len() as u64, parcel.iter().filter(is_left).copied().collect::<Vec<Pair>>());
+            if at < attempt.numbers.of_round(sort) {
+                attempt.answered += pairs;
+                attempt.refused += left.len() as u64;
+            }
             for pair in left {
                 match pair.place.next(layout).filter(|_| attempt.numbers.kept > 0) {
                     Some(place) => attempt.left[FOLDED].push(Pair { place, ..pair }),
@@ -404,12 +414,8 @@ impl Mapper {
                 }
                 let (at, number) = (attempt.next[sort], attempt.numbers.number(sort, attempt.next[sort]));
                 // A packet may reuse the cell of an earlier packet only when that one is acknowledged, also if that was one of the generation before.
-                let is_further = at >= attempt.numbers.folded;
-                let has_cell = || {
-                    let first = attempt.flights[FOLDED].keys().next();
-                    first.is_none_or(|first| number - first < window)
-                        || is_further && attempt.has_no_flight_in_cell(number)
-                };
+                let before = number.checked_sub(window);
+                let has_cell = || before.is_none_or(|before| !attempt.flights[FOLDED].contains_key(&before));
                 let has_left = || earlier.is_none_or(|earlier| earlier.has_left_cell(number));
                 (at < ends[sort] && (sort == PAST || has_cell() && has_left())).then_some(number)
             })
@@ -474,7 +480,7 @@ impl Attempt {
     /// A packet of a sort, which belongs to the round or was packed since.
     fn parcel<'a>(&'a self, round: &'a Round, sort: usize, at: u32) -> Option<&'a Parcel> {
         match at.checked_sub(self.numbers.of_round(sort)) {
-            None => round.get(self.numbers.number(sort, at) as usize),
+            None => round.get((at + if sort == FOLDED { 0 } else { self.numbers.folded }) as usize),
             Some(further) => self.more[sort].get(further as usize),
         }
     }
@@ -484,16 +490,12 @@ impl Attempt {
         self.numbers.of_round(sort) + self.more[sort].len() as u32
     }
 
-    /// True if no packet without an answer has the cell of a packet to be folded.
-    fn has_no_flight_in_cell(&self, number: u32) -> bool {
-        let cell = |number: u32| number % self.numbers.window;
-        self.flights[FOLDED].keys().all(|other| cell(*other) != cell(number))
-    }
-
     /// True if this generation needs the cell of a packet of the next generation no more.
     fn has_left_cell(&self, number: u32) -> bool {
         let is_needed = self.numbers.has_kept_cell(number) && self.awaits_switches();
-        self.has_sent_round() && !is_needed && self.has_no_flight_in_cell(number)
+        let cell = |number: u32| number % self.numbers.window;
+        let mut flights = self.flights[FOLDED].keys();
+        self.has_sent_round() && !is_needed && flights.all(|other| cell(*other) != cell(number))
     }
 
     /// True if all packets of the round that switches fold were sent.
@@ -508,12 +510,14 @@ impl Attempt {
             || self.next[FOLDED] < self.end_of(FOLDED)
     }
 
-    /// Packs pairs that the switches have left, once they fill some packets or are the last ones. Those for further places follow the whole round, since the number
-    /// in a cell only grows.
+    /// Packs pairs that the switches have left, once they fill some packets or are the last ones.
     fn pack_left(&mut self, layout: &Layout) {
-        let waiting = self.left[FOLDED].len();
-        let is_full = waiting >= LEFT_PACKETS * usize::from(layout.lanes);
-        if self.has_sent_round() && waiting > 0 && (is_full || self.flights[FOLDED].is_empty()) {
+        let is_full = self.left[FOLDED].len() >= MOVED_PACKETS * usize::from(layout.lanes);
+        if is_full || self.has_sent_round() && self.flights[FOLDED].is_empty() {
+            if self.refused * LEAST_MOVED < self.answered {
+                let few = std::mem::take(&mut self.left[FOLDED]);
+                self.left[PAST].extend(few);
+            }
             self.more[FOLDED].extend(folded_parcels(&std::mem::take(&mut self.left[FOLDED]), layout));
             let most = self.numbers.most_further().min(self.more[FOLDED].len());
             let unnumbered = self.more[FOLDED].drain(most..);
