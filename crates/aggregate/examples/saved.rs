@@ -4,8 +4,8 @@
 //! Slots are for 1 % of the distinct words. Mappers are at most 0.1 % of the hash space apart.
 //!
 //! - eviction: a word has a bucket of slots, and a new pair takes the place of the oldest one, which travels on (software profile);
-//! - rounds: the first word keeps a slot, and a round has a word for every fourth slot (pipeline profile). A switch with slots for
-//!   1 % of the words needs 400 of them.
+//! - rounds: the first word keeps a slot, others are sent to their next places, and a round has a word for every fourth slot (pipeline profile). A switch with
+//!   slots for 1 % of the words needs 400 of them.
 
 use aggregate::{Layout, Place};
 use base_time::{Rng, Zipf};
@@ -47,8 +47,8 @@ fn evicting(stream: &[Place], slots: usize) -> usize {
     reached + held.iter().flatten().flatten().count()
 }
 
-/// The same where the first word keeps a slot, in rounds with barriers between them.
-fn rounds(stream: &[Place], slots: usize, rounds: u32) -> usize {
+/// The same where the first word keeps a slot, in rounds with barriers between them. Words that find no slot are sent to their next places after the others.
+fn rounds(stream: &[Place], slots: usize, rounds: u32, layout: &Layout) -> usize {
     let mut by_round: Vec<Vec<Place>> = vec![vec![]; rounds as usize];
     for place in stream {
         by_round[aggregate::pack::round_of(place, rounds) as usize].push(*place);
@@ -56,9 +56,12 @@ fn rounds(stream: &[Place], slots: usize, rounds: u32) -> usize {
     let mut reached = 0;
     for round in by_round {
         let mut held: Vec<Option<Place>> = vec![None; slots];
-        for place in round {
-            let slot = &mut held[slot_of(&place, slots)];
-            reached += usize::from(*slot.get_or_insert(place) != place);
+        let mut next = round;
+        while !next.is_empty() {
+            let is_left = |place: &Place| *held[slot_of(place, slots)].get_or_insert(*place) != *place;
+            let left: Vec<Place> = next.into_iter().filter(is_left).collect();
+            next = left.iter().filter_map(|place| place.next(layout)).collect();
+            reached += left.len() - next.len();
         }
         reached += held.iter().flatten().count();
     }
@@ -80,11 +83,13 @@ fn main() {
     for skew in [800, 1000, 1200, 1500] {
         let zipf = Zipf::new(WORDS, skew);
         for mappers in [3, 6, 12] {
-            let (stream, distinct) = stream(mappers, &zipf, words, &Layout::PIPELINE);
+            let layout = Layout::PIPELINE;
+            let (stream, distinct) = stream(mappers, &zipf, words, &layout);
             let slots = distinct.div_ceil(100);
             let saved = |reached: usize| 1.0 - reached as f64 / stream.len() as f64;
             let ideal = saved(distinct);
-            let [evicting, rounds] = [evicting(&stream, slots), rounds(&stream, slots, 400)].map(saved);
+            let [evicting, rounds] =
+                [evicting(&stream, slots), rounds(&stream, slots, 400, &layout)].map(saved);
             println!(
                 "{:4.1} {mappers:7} {:8} {distinct:8} {:5.1}% | {:7.1}% {:7.3} | {:5.1}% {:7.3}",
                 f64::from(skew) / 1000.0,

@@ -1,6 +1,7 @@
 //! Number of rounds of a job, if the first key keeps a slot: few keys for each slot against packets for each round.
 
 use crate::layout::Layout;
+use crate::mapper::LEAST_MOVED;
 use crate::packet::HEADER;
 
 /// A job, as far as it is known.
@@ -20,13 +21,20 @@ const OF_A_MAPPER: f64 = 4.5;
 const OF_A_SWITCH: f64 = 6.0;
 
 impl Estimate {
-    /// Bytes on the reducer's link with so many rounds, as a share of the bytes of the pairs alone.
+    /// Bytes on the reducer's link with so many rounds, or on a mapper's if pairs for second places make it the busier one, as a share of the bytes of the pairs alone.
     pub fn cost(&self, layout: &Layout, rounds: u32) -> f64 {
         let (rounds, distinct) = (f64::from(rounds.max(1)), self.distinct.max(1) as f64);
         let slots = f64::from(layout.lanes) * f64::from(layout.rows());
         // Keys fall on slots at random: a slot is empty with probability e^-load.
         let load = distinct / rounds / slots;
-        let held = distinct * (1.0 - (-load).exp()) / load;
+        let mut full = 1.0 - (-load).exp();
+        let moved = self.pairs as f64 * (1.0 - full / load);
+        // Pairs that find no slot go to their second places, if they are many.
+        let moves = layout.choice_bits() > 0 && moved * LEAST_MOVED as f64 >= self.pairs as f64;
+        if moves {
+            full += (1.0 - full) * (1.0 - (full - load).exp());
+        }
+        let held = distinct * full / load;
         let left = self.pairs as f64 * (1.0 - held / distinct);
         let pair = layout.pair_bytes() as f64;
         let header = crate::datagram::AROUND as f64 + HEADER as f64;
@@ -36,7 +44,11 @@ impl Estimate {
         let row = layout.block_bytes() as f64 / (most / pair * held / rounds / slots).max(1.0);
         let read = (pair + row) * (1.0 + 2.0 * header / (body - most / 2.0).max(most));
         let empty = rounds * (OF_A_MAPPER * f64::from(self.mappers) + OF_A_SWITCH) * header;
-        (held * read + left * pair * (1.0 + header / body) + empty) / (self.pairs.max(1) as f64 * pair)
+        let past = left * pair * (1.0 + header / body);
+        let reducer = held * read + past + empty;
+        let folded = (self.pairs as f64 + moved) * pair * (1.0 + header / most);
+        let mapper = (folded + past) / f64::from(self.mappers.max(1));
+        (if moves { reducer.max(mapper) } else { reducer }) / (self.pairs.max(1) as f64 * pair)
     }
 
     /// The number of rounds with the least cost.

@@ -3,6 +3,13 @@
 //! A number is spread over places by division: `number = (tag * buckets + bucket) * lanes + lane`. A place therefore proves the
 //! whole number, and the tag need not hold the bits that lane and index show. Numbers are either permuted keys, which come back
 //! ([`Place::of_number`], no collision), or hashes of longer keys ([`hash`]).
+//!
+//! In layouts with short tags and without eviction a key has several places ([`Layout::choice_bits`]), whose numbers are the highest bits of the tag. The slots are
+//! `step` apart, which follows from the other bits, so each place proves the number, too:
+//!
+//! ```text
+//! place 0: slot s, tag t      place 1: slot s + step(t), tag 1 << 31 | t
+//! ```
 
 use crate::layout::Layout;
 
@@ -18,14 +25,14 @@ pub struct Slot {
 /// A key as switch and packets know it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Place {
-    /// The first slot of the only bucket that may hold the key.
+    /// The first slot of the bucket that may hold the key.
     pub slot: Slot,
     /// Distinguishes the keys of a bucket. In a switch, 0 means empty; a pair whose tag is 0 is never folded there.
     pub tag: u128,
 }
 
 impl Place {
-    /// The place of a number below 2^32, or below 2^48 in layouts with at least 65,536 buckets in each bank; only with short tags. No
+    /// The first place of a number below 2^32, or below 2^48 in layouts with at least 131,072 buckets in each bank; only with short tags. No
     /// two numbers share a place.
     pub fn of_number(number: u64, layout: &Layout) -> Option<Place> {
         let half = half_of(layout);
@@ -46,7 +53,7 @@ impl Place {
         row * u64::from(layout.lanes) + u64::from(self.slot.lane)
     }
 
-    /// The number whose place this is.
+    /// The number whose first place this is.
     pub fn number(&self, layout: &Layout) -> u64 {
         let bucket = u64::from(u32::from(self.slot.index) / layout.ways());
         let rest = (self.tag as u64) << layout.buckets().trailing_zeros() | bucket;
@@ -59,15 +66,15 @@ impl Place {
         1 << (2 * half_of(layout))
     }
 
-    /// The place of a key of any length, by its hash. Two keys share a place with probability 1 in `lanes` * `buckets` * 2^32 with
-    /// short tags, and 1 in 2^128 with long ones.
+    /// The first place of a key of any length, by its hash. Two keys share a place with probability 1 in `lanes` * `buckets` * 2^32 with
+    /// short tags, half of that with a choice of two places, and 1 in 2^128 with long tags.
     pub fn of_hashed(key: &[u8], seed: u64, layout: &Layout) -> Place {
         if layout.tag_bits == Layout::LONG_TAG {
             let Place { slot, .. } = spread(hash(key, seed), layout);
             let half = |part: u64| u128::from(hash(key, seed ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
             return Place { tag: half(1) << 64 | half(2), slot };
         }
-        let most = (u64::from(layout.lanes) * u64::from(layout.buckets())) << 32;
+        let most = (u64::from(layout.lanes) * u64::from(layout.buckets())) << (32 - layout.choice_bits());
         spread(hash(key, seed) % most, layout)
     }
 
@@ -82,7 +89,41 @@ impl Place {
         Some(Place { tag: u128::from_be_bytes(tag), slot })
     }
 
-    /// Position in hash order, in which all mappers send: the same for all, and independent of the slot, so that the keys of a
+    /// The place to which the key's pair is sent if this one holds another key; none after the last one.
+    pub fn next(&self, layout: &Layout) -> Option<Place> {
+        let choice = self.choice(layout) + 1;
+        (choice >> layout.choice_bits() == 0).then(|| self.moved(choice, layout))
+    }
+
+    /// The key's first place.
+    pub fn first(&self, layout: &Layout) -> Place {
+        self.moved(0, layout)
+    }
+
+    fn choice(&self, layout: &Layout) -> u64 {
+        (self.tag >> (32 - layout.choice_bits())) as u64 & ((1 << layout.choice_bits()) - 1)
+    }
+
+    /// Another place of the key, by its number.
+    fn moved(&self, choice: u64, layout: &Layout) -> Place {
+        let before = self.choice(layout);
+        if choice == before {
+            return *self;
+        }
+        let lanes = u64::from(layout.lanes);
+        let slots = lanes * u64::from(layout.rows());
+        let shift = 32 - layout.choice_bits();
+        let tag = self.tag as u64 & ((1 << shift) - 1);
+        // Other bits than those of `order`, or the keys of a round would have similar steps.
+        let x = (tag ^ tag >> 15).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let step = 1 + (x ^ x >> 32) % (slots - 1);
+        let slot = u64::from(self.slot.index) * lanes + u64::from(self.slot.lane);
+        let slot = (slot + (slots - step) * before + step * choice) % slots;
+        let slot = Slot { lane: (slot % lanes) as u8, index: (slot / lanes) as u16 };
+        Place { slot, tag: u128::from(choice << shift | tag) }
+    }
+
+    /// Position in hash order of a key's first place, in which all mappers send: the same for all, and independent of the slot, so that the keys of a
     /// slot are far from each other.
     pub fn order(&self) -> u64 {
         let folded = (self.tag as u64) ^ ((self.tag >> 64) as u64).rotate_left(17);
@@ -99,6 +140,7 @@ impl Place {
     }
 }
 
+/// The first place of a number.
 fn spread(number: u64, layout: &Layout) -> Place {
     let lanes = u64::from(layout.lanes);
     let (lane, rest) = ((number % lanes) as u8, number / lanes);
@@ -110,7 +152,7 @@ fn spread(number: u64, layout: &Layout) -> Place {
 /// Half the bits of numbers that have places in a layout: 16 to 24.
 fn half_of(layout: &Layout) -> u32 {
     let buckets = u64::from(layout.lanes) * u64::from(layout.buckets());
-    (buckets.max(1).ilog2() / 2).min(8) + 16
+    (buckets.max(1).ilog2().saturating_sub(layout.choice_bits()) / 2).min(8) + 16
 }
 
 /// One round of a Feistel network over two halves.
@@ -196,16 +238,55 @@ mod tests {
             (Layout::PIPELINE, 48),
             (evicting, 48),
             (Layout { lanes: 7, index_bits: 15, ..small }, 48),
-            (small, 34),
+            (small, 32),
+            (Layout { evict: true, ..small }, 32),
         ];
         for (layout, bits) in cases {
-            for number in (0..200).chain([1 << (bits - 1), (1 << bits) - 1, 0x1_2345_6789]) {
+            for number in
+                (0..200).chain([1 << (bits - 1), (1 << bits) - 1, 0x1_2345_6789 & ((1 << bits) - 1)])
+            {
                 let place = Place::of_number(number, &layout).expect("it has a place");
                 assert!(place.slot.lane < layout.lanes && u32::from(place.slot.index) < layout.rows());
                 assert_eq!(place.slot.index, layout.bucket_of(place.slot.index));
                 assert_eq!(place.number(&layout), number);
             }
             assert_eq!(Place::of_number(1 << bits, &layout), None);
+        }
+    }
+
+    #[test]
+    fn a_key_comes_back_from_each_of_its_places() {
+        let small = Layout { lanes: 3, index_bits: 1, ..Layout::PIPELINE };
+        for (layout, places) in [
+            (Layout::PIPELINE, 2),
+            (small, 2),
+            (Layout { lanes: 1, index_bits: 0, ..small }, 1),
+            (Layout { evict: true, ..Layout::PIPELINE }, 1),
+            (Layout::SOFTWARE, 1),
+            (Layout::DENSE, 1),
+        ] {
+            let mut found = std::collections::BTreeSet::new();
+            let mut lanes = [0; 24];
+            for key in 0..2000_u32 {
+                let first = Place::of_hashed(&key.to_be_bytes(), 1, &layout);
+                let all: Vec<Place> =
+                    std::iter::successors(Some(first), |place| place.next(&layout)).collect();
+                assert_eq!(all.len(), places, "{layout:?}");
+                for place in &all {
+                    assert!(place.slot.lane < layout.lanes && u32::from(place.slot.index) < layout.rows());
+                    assert_eq!(place.first(&layout), first);
+                    assert!(found.insert(*place), "two keys share {place:?}");
+                }
+                if layout == Layout::PIPELINE {
+                    assert_ne!(all[0].slot, all[1].slot);
+                    lanes[usize::from(all[1].slot.lane)] += 1;
+                }
+            }
+            // 83 each.
+            assert!(
+                layout != Layout::PIPELINE || lanes.iter().all(|keys| (40..140).contains(keys)),
+                "{lanes:?}"
+            );
         }
     }
 

@@ -40,6 +40,9 @@ impl Layout {
     /// Bits of a tag that is a key.
     pub const LONG_TAG: u8 = 128;
 
+    /// [`Layout::choice_bits`] of a layout with a choice.
+    const CHOICE_BITS: u32 = 1;
+
     /// Arrays: packet `n` of a round is row `n` of the slots, so that pairs are values alone.
     pub const NO_TAG: u8 = 0;
 
@@ -95,6 +98,14 @@ impl Layout {
     /// Rows in a lane that may hold a key: its bucket, rows that stand side by side. The first one is the key's index.
     pub fn ways(&self) -> u32 {
         if self.evict { 2 } else { 1 }
+    }
+
+    /// Bits of a tag, the highest ones, that count the places of a key from 0: a switch that finds another key at a place leaves the pair, and the mapper sends it to
+    /// the next place. Without eviction, and if tags have room beside numbers of 32 bits.
+    pub fn choice_bits(&self) -> u32 {
+        let has_room = u32::from(self.lanes) * self.rows() >= 1 << Layout::CHOICE_BITS;
+        let has_choice = self.tag_bits == Layout::SHORT_TAG && !self.evict && has_room;
+        if has_choice { Layout::CHOICE_BITS } else { 0 }
     }
 
     /// Buckets of each lane in each bank, a power of two.

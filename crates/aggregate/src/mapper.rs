@@ -3,13 +3,13 @@
 //! START(generation, round) lets it send the packets of a round; a START of a later generation abandons them, unless it names the
 //! generation as its predecessor: then the mapper continues with the next round as soon as all packets for the switches are sent, while it waits
 //! for the last answers. A packet is sent only if the ones that had its cell in the switch are acknowledged, so that a cell is never given to another packet too early.
-//! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. They are sent past
-//! the switches, many in a packet, while further packets of the round go to the slots. The two sorts of packets meet different queues, that of the reducer's
-//! link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
+//! Pairs that a switch has not folded come back as bits of its ACK, those that left their slots for others whole. Pairs whose keys have another place are packed
+//! once more for the switches; the others are sent past them, many in a packet, while further packets of the round go to the slots. The two sorts of packets meet
+//! different queues, that of the reducer's link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
 //! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
 //!
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
-//! whole job, without a memory that a crash could take.
+//! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out ([`Numbers`]).
 //!
 //! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
 //! incarnations send therefore never meets in one generation.
@@ -17,15 +17,28 @@
 use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels};
+use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels, folded_parcels};
 use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED, TRIMMED};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Sort of the packets that switches fold.
+const FOLDED: usize = 0;
+
+/// Sort of the packets that go past the switches.
+const PAST: usize = 1;
+
 /// Pairs that switches have left are collected for so many packets, so that their lanes are mixed well.
 const LEFT_PACKETS: usize = 4;
+
+/// The same for pairs with further places, which have a lane each: `n` packets are full but for about twice the root of `n`.
+const MOVED_PACKETS: usize = 64;
+
+/// Pairs that find no slot go to further places if they are at least one of so many. Packets past the switches hold several times as many pairs, so that fewer pairs would
+/// take more time on the mapper's link than they save on the reducer's.
+pub(crate) const LEAST_MOVED: u64 = 8;
 
 /// A packet is lost when so many that were sent after it are acknowledged.
 const OVERTAKEN: u32 = 3;
@@ -54,13 +67,15 @@ pub struct Config {
 pub struct Counts {
     /// Packets with pairs, repetitions included.
     pub packets: u64,
-    /// Packets of rounds, without repetitions and those of `left`; those of abandoned generations included.
+    /// Packets of rounds, without repetitions and those of `moved` and `left`; those of abandoned generations included.
     pub parcels: u64,
     /// Packets that were sent again; `packets` includes them.
     pub repeated: u64,
-    /// Pairs sent, without repetitions and those in `left`; those of abandoned generations included.
+    /// Pairs sent, without repetitions and those in `moved` and `left`; those of abandoned generations included.
     pub pairs: u64,
-    /// Pairs sent a second time, past the switches that did not fold them.
+    /// Pairs sent to further places of their keys.
+    pub moved: u64,
+    /// Pairs sent again, past the switches that did not fold them.
     pub left: u64,
     /// Acknowledgements with the sign of congestion.
     pub marked: u64,
@@ -90,19 +105,86 @@ pub struct Mapper {
 struct Attempt {
     generation: u32,
     round: u32,
-    /// Packets of the round that switches fold; those past them follow.
-    folded: u32,
-    /// The number before which all packets of a sort were sent, for each sort.
+    numbers: Numbers,
+    /// Packets of each sort that were sent.
     next: [u32; 2],
     /// Packets of each sort without an answer, by number.
     flights: [BTreeMap<u32, Flight>; 2],
     /// Numbers of packets without an answer that a full queue has trimmed: they do not count for the window.
     trimmed: [BTreeSet<u32>; 2],
-    /// Pairs that the switches have left, and the packets of them.
-    left: Vec<Pair>,
-    more: Vec<Parcel>,
+    /// Pairs of packets that switches have answered, and those that they have left; without those at further places.
+    answered: u64,
+    refused: u64,
+    /// Pairs that the switches have left, by the sort of packets that they wait for, and these packets.
+    left: [Vec<Pair>; 2],
+    more: [Vec<Parcel>; 2],
     end: Option<Timer>,
     is_over: bool,
+}
+
+/// Numbers of the packets of a generation. Packets of pairs for further places have the last cells of each window alone, so neither they nor the packets of a round,
+/// this one or the next, wait for the others' cells. The other numbers are those of the round, the packets to be folded before the others, and then those of pairs
+/// that switches have left:
+///
+/// ```text
+/// round ....... for further places | round, past the switches ....... for further places |
+/// ```
+#[derive(Clone, Copy, Debug)]
+struct Numbers {
+    /// Packets of the round, and those to be folded among them.
+    round: u32,
+    folded: u32,
+    window: u32,
+    /// Cells of packets for further places; 0 if keys have one place.
+    kept: u32,
+}
+
+impl Numbers {
+    fn new(round: &Round, layout: &Layout) -> Numbers {
+        let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
+        let kept = if layout.choice_bits() > 0 { layout.window / 4 } else { 0 };
+        Numbers { folded, round: round.len() as u32, window: layout.window, kept }
+    }
+
+    /// Packets of a sort in the round.
+    fn of_round(&self, sort: usize) -> u32 {
+        if sort == FOLDED { self.folded } else { self.round - self.folded }
+    }
+
+    fn has_kept_cell(&self, number: u32) -> bool {
+        number % self.window >= self.window - self.kept
+    }
+
+    /// The number of a packet of a sort, in the order of sending.
+    fn number(&self, sort: usize, at: u32) -> u32 {
+        let others = self.window - self.kept;
+        match at.checked_sub(self.folded) {
+            Some(further) if sort == FOLDED => {
+                let each = self.kept.max(1);
+                further / each * self.window + others + further % each
+            }
+            _ => {
+                let at = if sort == FOLDED { at } else { self.folded + at };
+                at / others * self.window + at % others
+            }
+        }
+    }
+
+    /// Sort and place of a packet.
+    fn find(&self, number: u32) -> (usize, u32) {
+        let others = self.window - self.kept;
+        let (window, cell) = (number / self.window, number % self.window);
+        if let Some(cell) = cell.checked_sub(others) {
+            return (FOLDED, self.folded + window * self.kept + cell);
+        }
+        let at = window * others + cell;
+        if at < self.folded { (FOLDED, at) } else { (PAST, at - self.folded) }
+    }
+
+    /// Limit on the packets for further places.
+    fn most_further(&self) -> usize {
+        ((1 << ROUND_BITS) / self.window * self.kept) as usize
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,10 +228,8 @@ impl Mapper {
 
     /// True if every packet of its rounds was sent once.
     pub fn has_sent_all(&self) -> bool {
-        let round = |attempt: &Attempt| self.round(attempt.round).map_or(0, Vec::len);
-        self.attempts
-            .iter()
-            .all(|attempt| attempt.next[0] >= attempt.folded && attempt.next[1] as usize >= round(attempt))
+        let has_sent = |attempt: &Attempt, sort| attempt.next[sort] >= attempt.numbers.of_round(sort);
+        self.attempts.iter().all(|attempt| has_sent(attempt, FOLDED) && has_sent(attempt, PAST))
     }
 
     /// A packet has arrived. Packets that are not for it change nothing.
@@ -179,7 +259,7 @@ impl Mapper {
         let round = self.round(packet.seq);
         let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
         let Some(round) = round.filter(|_| is_numbered) else { return };
-        let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
+        let numbers = Numbers::new(round, &self.config.layout);
         // A repeated START asks whether it is still there.
         if self.attempts.iter().any(|attempt| attempt.generation == packet.generation) {
             self.answer = Some((packet.generation, packet.seq));
@@ -204,12 +284,14 @@ impl Mapper {
         self.attempts.push(Attempt {
             generation: packet.generation,
             round: packet.seq,
-            folded,
-            next: [0, folded],
+            numbers,
+            next: [0; 2],
             flights: [BTreeMap::new(), BTreeMap::new()],
             trimmed: [BTreeSet::new(), BTreeSet::new()],
-            left: vec![],
-            more: vec![],
+            answered: 0,
+            refused: 0,
+            left: [vec![], vec![]],
+            more: [vec![], vec![]],
             end: None,
             is_over: false,
         });
@@ -223,7 +305,7 @@ impl Mapper {
             return;
         }
         if packet.aux & TRIMMED != 0 {
-            let sort = attempt.sort(number);
+            let (sort, _) = attempt.numbers.find(number);
             let Some(flight) = attempt.flights[sort].get_mut(&number) else { return };
             // Its loss is known: neither overtaking nor a time-out reports it again.
             flight.overtaken = OVERTAKEN;
@@ -236,22 +318,37 @@ impl Mapper {
         let is_stored = packet.aux & STORED != 0;
         let others = (0..32).filter(|bit| is_stored && packet.map >> bit & 1 != 0);
         let numbers = others.filter_map(|bit| number.checked_sub(1 + bit)).chain([number]);
+        let layout = &self.config.layout;
+        let round = attempt.round.checked_sub(self.first).and_then(|at| self.rounds.get(at as usize));
+        let Some(round) = round else { return };
         let mut orders = vec![];
         for number in numbers {
-            let sort = attempt.sort(number);
+            let (sort, at) = attempt.numbers.find(number);
             let Some(flight) = attempt.flights[sort].remove(&number) else { continue };
             attempt.trimmed[sort].remove(&number);
             orders.push((flight.order, sort));
             self.counts.marked += u64::from(is_marked);
             let sent = (!flight.is_repeated).then_some(flight.at);
             self.congestion[sort].acknowledged(now, sent, is_marked, is_stored);
-            let round = attempt.round.checked_sub(self.first).and_then(|at| self.rounds.get(at as usize));
-            if let Some(parcel) = round.and_then(|round| round.get(number as usize)).filter(|_| !is_stored) {
-                let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
-                attempt.left.extend(parcel.pairs.iter().filter(is_left));
-                // Pairs that others sent, and that left their slots for some of these.
-                attempt.left.extend(&packet.pairs);
+            if is_stored {
+                continue;
             }
+            let parcel = attempt.parcel(round, sort, at).map_or(&[][..], |parcel| &parcel.pairs);
+            let is_left = |pair: &&Pair| packet.map >> (pair.place.slot.lane & 127) & 1 != 0;
+            let (pairs, left) =
+                (parcel.len() as u64, parcel.iter().filter(is_left).copied().collect::<Vec<Pair>>());
+            if at < attempt.numbers.of_round(sort) {
+                attempt.answered += pairs;
+                attempt.refused += left.len() as u64;
+            }
+            for pair in left {
+                match pair.place.next(layout).filter(|_| attempt.numbers.kept > 0) {
+                    Some(place) => attempt.left[FOLDED].push(Pair { place, ..pair }),
+                    None => attempt.left[PAST].push(pair),
+                }
+            }
+            // Pairs that others sent, and that left their slots for some of these.
+            attempt.left[PAST].extend(&packet.pairs);
         }
         // Only packets of one sort keep their order.
         for (order, sort) in orders {
@@ -294,10 +391,10 @@ impl Mapper {
         let round = self.rounds.get(attempt.round.checked_sub(self.first)? as usize)?;
         // Pairs that the switches have not folded are sent again in packets of their own, whose numbers follow those of the round.
         attempt.pack_left(layout);
-        let ends = [attempt.folded, (round.len() + attempt.more.len()) as u32];
+        let ends = [attempt.end_of(FOLDED), attempt.end_of(PAST)];
         // Everything is acknowledged: END is sent until it is acknowledged.
         if attempt.flights.iter().all(BTreeMap::is_empty) && attempt.next == ends {
-            let wait = self.congestion[1].wait();
+            let wait = self.congestion[PAST].wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
             if attempt.is_over || end.due > now {
                 return None;
@@ -307,7 +404,7 @@ impl Mapper {
         }
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
-            [1, 0].into_iter().find_map(|sort: usize| {
+            [PAST, FOLDED].into_iter().find_map(|sort: usize| {
                 if flights[sort] >= self.congestion[sort].allowed() {
                     return None;
                 }
@@ -315,19 +412,19 @@ impl Mapper {
                 if let Some(trimmed) = attempt.trimmed[sort].first() {
                     return Some(*trimmed);
                 }
-                let number = attempt.next[sort];
-                // A packet may reuse the cell of the packet a window before it only when that one is acknowledged, also if that was one of the generation before.
-                let has_cell = sort == 1
-                    || attempt.flights[0].keys().next().is_none_or(|first| number - first < window)
-                        && earlier.is_none_or(|earlier| earlier.has_left_cell(number, window));
-                (number < ends[sort] && has_cell).then_some(number)
+                let (at, number) = (attempt.next[sort], attempt.numbers.number(sort, attempt.next[sort]));
+                // A packet may reuse the cell of an earlier packet only when that one is acknowledged, also if that was one of the generation before.
+                let before = number.checked_sub(window);
+                let has_cell = || before.is_none_or(|before| !attempt.flights[FOLDED].contains_key(&before));
+                let has_left = || earlier.is_none_or(|earlier| earlier.has_left_cell(number));
+                (at < ends[sort] && (sort == PAST || has_cell() && has_left())).then_some(number)
             })
         })?;
-        let more = || attempt.more.get((number as usize).checked_sub(round.len())?);
-        let parcel = round.get(number as usize).or_else(more)?.clone();
+        let (sort, at) = attempt.numbers.find(number);
+        let parcel = attempt.parcel(round, sort, at)?.clone();
         self.sent += 1;
         self.counts.packets += 1;
-        let (order, sort) = (self.sent, attempt.sort(number));
+        let order = self.sent;
         attempt.trimmed[sort].remove(&number);
         match attempt.flights[sort].get_mut(&number) {
             Some(flight) => {
@@ -346,15 +443,19 @@ impl Mapper {
                 attempt.flights[sort].insert(number, flight);
                 attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
-                let is_left = number as usize >= round.len();
-                self.counts.parcels += u64::from(!is_left);
-                *(if is_left { &mut self.counts.left } else { &mut self.counts.pairs }) += pairs;
+                let is_further = at >= attempt.numbers.of_round(sort);
+                self.counts.parcels += u64::from(!is_further);
+                *(match (is_further, sort) {
+                    (false, _) => &mut self.counts.pairs,
+                    (true, FOLDED) => &mut self.counts.moved,
+                    (true, _) => &mut self.counts.left,
+                }) += pairs;
             }
         }
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
-        let is_last = attempt.next == ends && !attempt.awaits_switches() && attempt.left.is_empty();
+        let is_last = attempt.next == ends && !attempt.awaits_switches() && attempt.left[PAST].is_empty();
         let last = if is_last { LAST } else { 0 };
         let (kind, aux) =
             if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
@@ -376,28 +477,55 @@ impl Mapper {
 }
 
 impl Attempt {
-    /// 0: a switch folds the packet; 1: it goes past them.
-    fn sort(&self, number: u32) -> usize {
-        usize::from(number >= self.folded)
+    /// A packet of a sort, which belongs to the round or was packed since.
+    fn parcel<'a>(&'a self, round: &'a Round, sort: usize, at: u32) -> Option<&'a Parcel> {
+        match at.checked_sub(self.numbers.of_round(sort)) {
+            None => round.get((at + if sort == FOLDED { 0 } else { self.numbers.folded }) as usize),
+            Some(further) => self.more[sort].get(further as usize),
+        }
     }
 
-    /// True if all packets to be folded are sent, and those with the cell of this packet of the next generation are acknowledged.
-    fn has_left_cell(&self, number: u32, window: u32) -> bool {
-        let mut cells = self.flights[0].keys().map(|earlier| earlier % window);
-        self.next[0] == self.folded && !cells.any(|cell| cell == number % window)
+    /// Packets of a sort that there are so far.
+    fn end_of(&self, sort: usize) -> u32 {
+        self.numbers.of_round(sort) + self.more[sort].len() as u32
     }
 
-    /// True if a packet that switches fold has no answer.
+    /// True if this generation needs the cell of a packet of the next generation no more.
+    fn has_left_cell(&self, number: u32) -> bool {
+        let is_needed = self.numbers.has_kept_cell(number) && self.awaits_switches();
+        let cell = |number: u32| number % self.numbers.window;
+        let mut flights = self.flights[FOLDED].keys();
+        self.has_sent_round() && !is_needed && flights.all(|other| cell(*other) != cell(number))
+    }
+
+    /// True if all packets of the round that switches fold were sent.
+    fn has_sent_round(&self) -> bool {
+        self.next[FOLDED] >= self.numbers.folded
+    }
+
+    /// True if a packet that switches fold has no answer or is still to be sent.
     fn awaits_switches(&self) -> bool {
-        !self.flights[0].is_empty()
+        !self.flights[FOLDED].is_empty()
+            || !self.left[FOLDED].is_empty()
+            || self.next[FOLDED] < self.end_of(FOLDED)
     }
 
-    /// Packs pairs that the switches have left, once they fill a packet or are the last ones.
+    /// Packs pairs that the switches have left, once they fill some packets or are the last ones.
     fn pack_left(&mut self, layout: &Layout) {
-        let is_sent = self.next[0] == self.folded && !self.awaits_switches();
+        let is_full = self.left[FOLDED].len() >= MOVED_PACKETS * usize::from(layout.lanes);
+        if is_full || self.has_sent_round() && self.flights[FOLDED].is_empty() {
+            if self.refused * LEAST_MOVED < self.answered {
+                let few = std::mem::take(&mut self.left[FOLDED]);
+                self.left[PAST].extend(few);
+            }
+            self.more[FOLDED].extend(folded_parcels(&std::mem::take(&mut self.left[FOLDED]), layout));
+            let most = self.numbers.most_further().min(self.more[FOLDED].len());
+            let unnumbered = self.more[FOLDED].drain(most..);
+            self.left[PAST].extend(unnumbered.flat_map(|parcel| parcel.pairs));
+        }
         let full = layout.most_bytes().saturating_sub(layout.header_bytes()) / layout.pair_bytes();
-        if is_sent || self.left.len() >= LEFT_PACKETS * full {
-            self.more.extend(direct_parcels(std::mem::take(&mut self.left), layout));
+        if !self.awaits_switches() || self.left[PAST].len() >= LEFT_PACKETS * full {
+            self.more[PAST].extend(direct_parcels(std::mem::take(&mut self.left[PAST]), layout));
         }
     }
 

@@ -131,17 +131,22 @@ fn paced_parcels(queues: Vec<Vec<Pair>>, position: impl Fn(&Pair) -> u64) -> Vec
     parcels
 }
 
-/// Packets for pairs that no switch folds, as long as packets may be.
-pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
+/// Packets for pairs that switches may fold, in their order in each lane.
+pub(crate) fn folded_parcels(pairs: &[Pair], layout: &Layout) -> Vec<Parcel> {
     let mut queues = vec![vec![]; layout.lanes.into()];
     for pair in pairs {
         if let Some(queue) = queues.get_mut(usize::from(pair.place.slot.lane)) {
-            queue.push(pair);
+            queue.push(*pair);
         }
     }
+    parcels(&queues)
+}
+
+/// Packets for pairs that no switch folds, as long as packets may be.
+pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
     let mut parcels: Vec<Parcel> = vec![];
     let mut left = 0;
-    for pair in self::parcels(&queues).into_iter().flat_map(|parcel| parcel.pairs) {
+    for pair in folded_parcels(&pairs, layout).into_iter().flat_map(|parcel| parcel.pairs) {
         let pairs = parcels.last_mut().map(|parcel| &mut parcel.pairs);
         // Lanes ascend within a block: a pair of the same or a lower lane begins the next block.
         let begins = pairs

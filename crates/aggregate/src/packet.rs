@@ -298,10 +298,12 @@ fn read(map: u128, row: u16, rest: &mut &[u8], pairs: &mut Vec<Pair>, layout: &L
     Some(())
 }
 
-/// Number of the format of pairs: 0 for short tags, 1 for arrays, 4 for whole keys. 3 had one slot for each key, so its indexes meant other places.
+/// Number of the format of pairs: 0 for short tags, 1 for arrays, 4 for whole keys, 5 for short tags with a choice of places. 3 had one slot for each key, so its
+/// indexes meant other places.
 pub fn format(layout: &Layout) -> u8 {
     match layout.tag_bits {
         Layout::NO_TAG => 1,
+        Layout::SHORT_TAG if layout.choice_bits() > 0 => 5,
         Layout::SHORT_TAG => 0,
         _ => 4,
     }
@@ -337,7 +339,7 @@ mod tests {
     #[test]
     fn the_bytes_are_those_of_version_1() {
         let packet = data(&Layout::PIPELINE, &[1]);
-        let wanted = "11100004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
+        let wanted = "11150004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
         let hex: String = packet.bytes(&Layout::PIPELINE).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, wanted.replace(' ', ""));
     }

@@ -9,7 +9,7 @@ const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8>  PROTO_UDP = 17;
 const bit<16> AGG_PORT = 42606;
 const bit<4>  VERSION = 1;
-const bit<4>  FORMAT = 0;
+const bit<4>  FORMAT = 5;
 
 const bit<4>  DATA = 1;
 const bit<4>  ACK = 2;

@@ -17,7 +17,7 @@ const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4,
 fn results_are_exact_whatever_happens_to_packets() {
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
-        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let window = *rng.pick(&[1, 4, 16, 256]).expect("there are some");
         let op = *rng.pick(&Op::ALL).expect("there are some");
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, op, 3, 200, rng.between(1, 4) as u32, &mut rng);
@@ -32,7 +32,7 @@ fn results_are_exact_whatever_full_queues_cut_off() {
     let mut trimmed = 0;
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
-        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let window = *rng.pick(&[1, 4, 16, 256]).expect("there are some");
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, Op::Add, 3, 200, rng.between(1, 4) as u32, &mut rng);
         match rng.below(3) {
@@ -121,7 +121,7 @@ fn several_switches_each_fold_their_channels() {
 fn a_switch_folds_what_others_have_left() {
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
-        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let window = *rng.pick(&[1, 4, 16, 256]).expect("there are some");
         let op = *rng.pick(&Op::ALL).expect("there are some");
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, op, 5, 100, rng.between(1, 3) as u32, &mut rng);
@@ -219,7 +219,7 @@ fn arrays(mappers: u16, rounds: u32, layout: Layout, rng: &mut Rng) -> World {
 fn arrays_are_exact_whatever_happens_to_packets() {
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
-        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let window = *rng.pick(&[1, 4, 16, 256]).expect("there are some");
         let mut world = arrays(5, rng.between(1, 4) as u32, Layout { window, ..ARRAYS }, &mut rng);
         if rng.next_bool() {
             world.model_tree(2);
@@ -339,36 +339,23 @@ fn a_mapper_learns_of_the_next_round_before_it_has_ended_its_own() {
 
 /// A mapper with two rounds of packets of one pair each.
 fn two_rounds(window: u32) -> Mapper {
-    let layout = Layout { window, ..SMALL };
-    let config = mapper::Config {
-        job: 1,
-        op: Op::Add,
-        layout,
-        channel: 0,
-        incarnation: 7,
-        least_wait: Duration::from_ms(1),
-        most_wait: Duration::from_ms(1),
-    };
-    let parcel = |number: u64| Parcel {
-        is_direct: false,
-        pairs: vec![Pair { place: Place::of_hashed(&number.to_be_bytes(), 1, &layout), value: 1 }],
-    };
-    let round = |numbers: std::ops::Range<u64>| numbers.map(parcel).collect::<Round>();
-    Mapper::new(config, vec![round(0..3), round(3..6)].into())
+    of_rounds(&[0..3, 3..6], Layout { window, ..SMALL })
+}
+
+fn config(layout: Layout) -> mapper::Config {
+    let (least_wait, most_wait) = (Duration::from_ms(1), Duration::from_ms(1));
+    mapper::Config { job: 1, op: Op::Add, layout, channel: 0, incarnation: 7, least_wait, most_wait }
 }
 
 /// The mapper has 12 packets, ten of which its window allows at first.
 #[test]
 fn a_trimmed_packet_is_repeated_as_soon_as_the_window_allows() {
     let layout = Layout { window: 256, ..SMALL };
-    let (least_wait, most_wait) = (Duration::from_ms(1), Duration::from_ms(1));
-    let config =
-        mapper::Config { job: 1, op: Op::Add, layout, channel: 0, incarnation: 7, least_wait, most_wait };
     let parcel = |number: u64| Parcel {
         is_direct: true,
         pairs: vec![Pair { place: Place::of_hashed(&number.to_be_bytes(), 1, &layout), value: 1 }],
     };
-    let mut mapper = Mapper::new(config, vec![(0..12).map(parcel).collect::<Round>()].into());
+    let mut mapper = Mapper::new(config(layout), vec![(0..12).map(parcel).collect::<Round>()].into());
     let numbers = |packets: Vec<(Kind, u32, u32)>| packets.iter().map(|one| one.2).collect::<Vec<_>>();
     assert_eq!(numbers(hear(&mut mapper, start(4, 0, 0))), (0..10).collect::<Vec<_>>());
     let of_header = |number| Packet { aux: TRIMMED, ..ack(4, number) };
@@ -463,4 +450,102 @@ fn a_generation_that_follows_none_ends_all_before_it() {
     assert_eq!(hear(&mut mapper, start(8, 1, 6)), []);
     let next = hear(&mut mapper, ack(6, 0));
     assert_eq!(next, [(Kind::Data, 8, 0)]);
+}
+
+/// A mapper with rounds of packets of one pair each.
+fn of_rounds(rounds: &[std::ops::Range<u64>], layout: Layout) -> Mapper {
+    let parcel = |number| Parcel { is_direct: false, pairs: vec![pair(number, &layout)] };
+    let rounds: Vec<Round> = rounds.iter().map(|numbers| numbers.clone().map(parcel).collect()).collect();
+    Mapper::new(config(layout), rounds.into())
+}
+
+fn pair(number: u64, layout: &Layout) -> Pair {
+    Pair { place: Place::of_hashed(&number.to_be_bytes(), 1, layout), value: 1 }
+}
+
+/// The answer of a switch that has folded nothing of a packet.
+fn left(packet: &Packet) -> Packet {
+    let map = packet.pairs.iter().fold(0, |map, pair| map | 1 << pair.place.slot.lane);
+    Packet { map, ..ack(packet.generation, packet.seq & 0xffff) }
+}
+
+/// Packet 12 has the first cell that is kept for further places.
+#[test]
+fn a_pair_that_finds_no_slot_goes_to_the_next_place_and_then_past_the_switches() {
+    let layout = Layout { window: 16, ..SMALL };
+    let mut mapper = of_rounds(std::slice::from_ref(&(0..1)), layout);
+    mapper.handle(Time::ZERO, &start(4, 0, 0));
+    let poll = |mapper: &mut Mapper| mapper.poll(Time::ZERO).expect("a packet");
+    let first = poll(&mut mapper);
+    mapper.handle(Time::ZERO, &left(&first));
+    let second = poll(&mut mapper);
+    assert_eq!((second.kind, second.seq), (Kind::Data, 4 << 16 | 12));
+    let place = pair(0, &layout).place;
+    assert_eq!(Some(second.pairs[0].place), place.next(&layout));
+    mapper.handle(Time::ZERO, &left(&second));
+    // A copy of an answer changes nothing.
+    mapper.handle(Time::ZERO, &left(&second));
+    mapper.handle(Time::ZERO, &left(&first));
+    let third = poll(&mut mapper);
+    assert_eq!((third.kind, third.seq, third.pairs.len()), (Kind::Overflow, 4 << 16 | 1, 1));
+    assert_eq!(third.pairs[0].place.first(&layout), place);
+    assert_eq!(hear(&mut mapper, Packet { aux: STORED, ..ack(4, 1) }), [(Kind::End, 4, 0)]);
+    let counts = mapper.counts();
+    assert_eq!((counts.pairs, counts.moved, counts.left), (1, 1, 1));
+}
+
+/// The last four cells of a window of 16 packets are for further places. Both rounds need the first one of them.
+#[test]
+fn packets_for_further_places_wait_until_the_round_before_needs_no_more_of_them() {
+    let mut mapper = of_rounds(&[0..2, 2..3], Layout { window: 16, ..SMALL });
+    let hear = |mapper: &mut Mapper, packet: Packet| -> Vec<Packet> {
+        mapper.handle(Time::ZERO, &packet);
+        std::iter::from_fn(|| mapper.poll(Time::ZERO)).collect()
+    };
+    let shown = |packets: &[Packet]| packets.iter().map(|one| (one.kind, one.seq)).collect::<Vec<_>>();
+    let data = |generation: u32, number| (Kind::Data, generation << 16 | number);
+    let first = hear(&mut mapper, start(4, 0, 0));
+    assert_eq!(shown(&first), [data(4, 0), data(4, 1)]);
+    assert_eq!(hear(&mut mapper, start(5, 1, 4)), []);
+    let next = hear(&mut mapper, left(&first[0]));
+    assert_eq!(shown(&next), [data(5, 0)]);
+    // Cell 12 is free, but the pair of packet 0 waits for it.
+    assert_eq!(hear(&mut mapper, left(&next[0])), []);
+    let further = hear(&mut mapper, ack(4, 1));
+    assert_eq!(shown(&further), [data(4, 12)]);
+    let last = hear(&mut mapper, ack(4, 12));
+    assert_eq!(shown(&last), [(Kind::End, 0), data(5, 12)]);
+}
+
+/// Nothing finds a slot: the largest round has more pairs than packets for further places have room for.
+#[test]
+fn pairs_without_numbers_for_their_next_places_go_past_the_switches() {
+    let layout = Layout { window: 256, ..SMALL };
+    let count = aggregate::pack::MOST_PARCELS as u64;
+    let mut pairs: Vec<Pair> = (0..6 * count).map(|number| pair(number, &layout)).collect();
+    pairs.retain(|pair| pair.place.tag != 0);
+    let mut queues = [const { vec![] }; 4];
+    pairs.iter().for_each(|pair| queues[usize::from(pair.place.slot.lane)].push(*pair));
+    let parcel = |at| Parcel { is_direct: false, pairs: queues.iter().map(|queue| queue[at]).collect() };
+    let round: Round = (0..count as usize).map(parcel).collect();
+    let mut wanted: Vec<Place> =
+        round.iter().flat_map(|parcel| &parcel.pairs).map(|pair| pair.place).collect();
+    let mut mapper = Mapper::new(config(layout), vec![round].into());
+    mapper.handle(Time::ZERO, &start(4, 0, 0));
+    let (mut numbers, mut found) = (std::collections::BTreeSet::new(), vec![]);
+    while let Some(packet) = mapper.poll(Time::ZERO).filter(|packet| packet.kind != Kind::End) {
+        assert!(numbers.insert(packet.seq) && packet.seq >> 16 == 4, "{:x}", packet.seq);
+        if packet.kind == Kind::Data {
+            mapper.handle(Time::ZERO, &left(&packet));
+            continue;
+        }
+        found.extend(packet.pairs.iter().map(|pair| pair.place.first(&layout)));
+        mapper.handle(Time::ZERO, &Packet { aux: STORED, ..ack(4, packet.seq & 0xffff) });
+    }
+    let counts = mapper.counts();
+    assert_eq!((counts.pairs, counts.left), (4 * count, 4 * count));
+    assert!((45_000..=65_536).contains(&counts.moved), "{}", counts.moved);
+    wanted.sort_unstable();
+    found.sort_unstable();
+    assert!(wanted == found);
 }

@@ -188,12 +188,12 @@ impl Reducer {
     }
 }
 
-/// A pair with its key's place. Pairs that are read have the row as their index. Packets of arrays do not carry the round, which is the tag; a last row may be longer than the array.
+/// A pair with its key's first place. Pairs that are read have the row as their index. Packets of arrays do not carry the round, which is the tag; a last row may be longer than the array.
 fn in_round(pair: Pair, round: u32, layout: &Layout, array: Option<(u32, u64)>) -> Option<Pair> {
     if !layout.is_dense() {
         let index = layout.bucket_of(pair.place.slot.index);
         let place = Place { slot: Slot { index, ..pair.place.slot }, ..pair.place };
-        return Some(Pair { place, ..pair });
+        return Some(Pair { place: place.first(layout), ..pair });
     }
     let (first, elements) = array.unwrap_or((0, u64::MAX));
     let place = Place { tag: 1 + u128::from(round.saturating_sub(first)), ..pair.place };

@@ -88,6 +88,27 @@ fn array() -> Model {
     Model { data: arrays().data[..1].to_vec(), ..arrays() }
 }
 
+/// Two rounds of a mapper, each of two packets, whose keys compete for a row and have another one.
+fn moving() -> Model {
+    let round = |first, second| vec![vec![packet(first, None), packet(second, None)]];
+    let data = vec![round((A, 1), (B, 3)), round((B, 9), (A, 27))];
+    Model { rows: 2, window: 2, passes: true, answers: true, moves: true, ..Model::new(data) }
+}
+
+/// The same with a packet more in the first round.
+fn moving_of_three() -> Model {
+    let mut data = moving().data;
+    data[0][0].insert(1, packet((C, 1), None));
+    Model { data, window: 3, ..moving() }
+}
+
+/// A round of two mappers whose keys compete for both rows.
+fn moving_of_two() -> Model {
+    let mapper = |first, second| vec![packet(first, None), packet(second, None)];
+    let data = vec![vec![mapper((A, 1), (B, 3)), mapper((C, 9), (A, 27))]];
+    Model { data, ..moving() }
+}
+
 fn lossy(model: Model) -> Model {
     Model { loses: true, ..model }
 }
@@ -170,6 +191,21 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
 }
 
 #[test]
+fn pairs_that_the_mapper_sends_to_another_row_hold() {
+    holds_at_all(&Model { banks: 2, ..moving() });
+    holds_at_all(&Model { restarts: 1, ..moving() });
+    holds_at_all(&moving_of_two());
+    holds_at_all(&lossy(moving_of_three()));
+    if features::is_long() {
+        holds_at_all(&Model { banks: 2, ..lossy(moving()) });
+        holds_at_all(&Model { banks: 2, aborts: 1, ..moving() });
+        holds_at_all(&Model { banks: 2, ..moving_of_three() });
+        holds_at_all(&Model { aborts: 1, ..lossy(moving_of_two()) });
+        holds_at_all(&Model { restarts: 1, ..moving_of_two() });
+    }
+}
+
+#[test]
 fn packets_that_come_without_their_pairs_hold() {
     let trimmed = |model| Model { trims: true, ..model };
     holds_at_all(&trimmed(lossy(pairs())));
@@ -240,6 +276,7 @@ fn each_mutant_is_found() {
         (Mutant::StartBeforeEnd, Model { banks: 2, ..rounds() }, "stuck"),
         (Mutant::StartOutOfOrder, Model { banks: 2, ..short_rounds() }, "stuck"),
         (Mutant::CellsTaken, Model { banks: 2, ..lossy(short_rounds()) }, "stuck"),
+        (Mutant::EndBeforeLeft, moving_of_two(), "wrong"),
         (Mutant::EmptyLeftOut, array(), "wrong"),
         (Mutant::OneRowCleared, arrays(), "wrong"),
         (Mutant::OneRowRead, array(), "wrong"),

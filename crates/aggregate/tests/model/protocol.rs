@@ -20,6 +20,9 @@ pub struct Model {
     pub evicts: bool,
     /// The switch answers with the lanes that it has not folded, and the mapper sends them past it.
     pub answers: bool,
+    /// Keys have a place in each of two rows: pairs of a round's packet that the switch answers as not folded are sent to the other row, in a packet with the
+    /// last cell of a window, which no packet of a round has. The window is larger than 1.
+    pub moves: bool,
     /// A request is for all rows: it passes the switch once for each.
     pub passes: bool,
     /// Packets that carry pairs to the reducer may come without them.
@@ -91,6 +94,7 @@ impl Model {
             loses: false,
             evicts: false,
             answers: false,
+            moves: false,
             passes: false,
             trims: false,
             dense: false,
@@ -105,6 +109,16 @@ impl Model {
     /// Requests for all rows.
     fn requests(&self) -> u8 {
         if self.passes { 1 } else { self.rows }
+    }
+
+    /// True for the number of a packet for the other row.
+    fn is_moved(&self, seq: u8) -> bool {
+        self.moves && seq.is_multiple_of(self.window)
+    }
+
+    /// Cells of packets of rounds.
+    fn cells(&self) -> u8 {
+        if self.moves { self.window - 1 } else { self.window }
     }
 
     /// The packets of a mapper in a round, as it sends them.
@@ -242,6 +256,8 @@ struct Mapper {
     /// Numbers before those of the round.
     base: u8,
     acked: BTreeSet<u8>,
+    /// Pairs for the other row, in the order of sending.
+    moved: Vec<Packet>,
     /// By number of the packet.
     left: BTreeMap<u8, Packet>,
     next_base: u8,
@@ -376,7 +392,7 @@ impl State {
         }
         let base = mapper.next_base;
         let length = model.data[usize::from(round)][at].len() as u8;
-        let next_base = base + length;
+        let next_base = base + if model.moves { length * model.window } else { length };
         let started = Mapper { generation, round, base, next_base, earlier, ..Mapper::default() };
         let mut next = self.clone();
         next.send(started.sends(at, model));
@@ -402,7 +418,12 @@ impl State {
                 let is_new = to.acked.insert(*seq);
                 let is_again = model.is(Mutant::LeftTwice) && !is_new;
                 if (is_new || is_again) && *left != [None; 2] {
-                    to.left.insert(seq + if is_new { 0 } else { 64 }, *left);
+                    if model.moves && !model.is_moved(*seq) {
+                        let other = |(key, row, value)| (key, 1 - row, value);
+                        to.moved.push(left.map(|pair| pair.map(other)));
+                    } else {
+                        to.left.insert(seq + if is_new { 0 } else { 64 }, *left);
+                    }
                 }
                 if is_new || is_again { self.mappers[at].sends(at, model) } else { vec![] }
             }
@@ -425,12 +446,13 @@ impl Mapper {
         self.earlier.iter_mut().find(|earlier| earlier.generation == generation)
     }
 
-    /// Packets to be folded, as far as the window and the cells of the generation before allow.
+    /// Packets of the round to be folded, as far as the window and the cells of the generation before allow.
     fn data(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
         let mut sent = vec![];
         for (packet, number) in model.packets(self.round, at).into_iter().zip(0..) {
-            let seq = self.base + number + 1;
-            let has_cell = number < model.window || self.acked.contains(&(seq - model.window));
+            let cells = model.cells();
+            let seq = self.base + number / cells * model.window + number % cells + 1;
+            let has_cell = number < cells || self.acked.contains(&(seq - model.window));
             let has_left = |earlier: &Mapper| earlier.has_left_cell(seq, at, model);
             if !has_cell || !model.is(Mutant::CellsTaken) && !self.earlier.iter().all(has_left) {
                 break;
@@ -440,23 +462,43 @@ impl Mapper {
         sent
     }
 
-    /// True if all is sent, and what has the cell of this packet is acknowledged.
+    /// Packets for the other row of pairs that were left, one after the other.
+    fn moved(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
+        let mut sent = vec![];
+        for (packet, number) in self.moved.iter().zip(1..) {
+            let seq = self.base + number * model.window;
+            let has_left = |earlier: &Mapper| earlier.has_left_cell(seq, at, model);
+            if !self.earlier.iter().all(has_left) {
+                break;
+            }
+            sent.push((seq, *packet));
+            if !self.acked.contains(&seq) {
+                break;
+            }
+        }
+        sent
+    }
+
+    /// True if all of the round is sent, what has the cell of this packet is acknowledged, and no packet for the other row may need it.
     fn has_left_cell(&self, seq: u8, at: usize, model: &Model) -> bool {
-        let sent = self.data(at, model);
+        let (data, moved) = (self.data(at, model), self.moved(at, model));
         let is_open = |of: &u8| of % model.window == seq % model.window && !self.acked.contains(of);
-        sent.len() == model.packets(self.round, at).len() && !sent.iter().any(|(of, _)| is_open(of))
+        let length = model.packets(self.round, at).len();
+        let folded = self.acked.iter().filter(|of| **of < LEFT).count();
+        let is_needed = model.is_moved(seq) && folded < length + self.moved.len();
+        data.len() == length && !data.iter().chain(&moved).any(|(of, _)| is_open(of)) && !is_needed
     }
 
     fn sends(&self, at: usize, model: &Model) -> Vec<Message> {
         let (generation, mapper) = (self.generation, at as u8);
         let mut sent: Vec<Message> =
             self.earlier.iter().flat_map(|earlier| earlier.sends(at, model)).collect();
-        let data = self.data(at, model).into_iter();
+        let data = self.data(at, model).into_iter().chain(self.moved(at, model));
         sent.extend(data.map(|(seq, packet)| Message::Data { generation, mapper, seq, packet }));
         for (seq, packet) in &self.left {
             sent.push(Message::Overflow { generation, mapper, seq: LEFT + seq, packet: *packet });
         }
-        let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.left.len() };
+        let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.moved.len() + self.left.len() };
         if self.acked.len() >= model.packets(self.round, at).len() + left {
             sent.push(Message::End { generation, mapper });
         }

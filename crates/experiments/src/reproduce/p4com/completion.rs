@@ -3,7 +3,7 @@
 use super::systems::{VOCABULARY, ms, percent, run, times, trial, verdict};
 use crate::reproduce::{Experiment, Shown};
 use rack_emulator::Table;
-use reduce_compared::{Data, Mode, Trial};
+use reduce_compared::{Data, Mode, Outcome, Trial};
 
 pub const EXPERIMENT: Experiment = Experiment {
     name: "completion",
@@ -11,7 +11,7 @@ pub const EXPERIMENT: Experiment = Experiment {
     set: "words of Zipf's law, skew 1.0, over 4,194,304 words, counted by each of 12 mappers at one switch; links of 1 Gbit/s, 5 us. The software profile has slots in each bank for the stated number of keys, the pipeline profile 196,608 (24 lanes of 8,192). \
         The time of the pipeline profile includes the texts of keys, which are requested once for each, with and without a switch.",
     leaves_out: "time of mappers and of the reducer's program.",
-    run: |_| Ok(shown(&[400_000, 2_000_000, 10_000_000])),
+    run: |lab| Ok(shown(&[400_000, 2_000_000, 10_000_000], lab.show_progress)),
 };
 
 /// System, mode, the same without a switch, slots.
@@ -21,15 +21,25 @@ const SYSTEMS: [(&str, Mode, Mode, u64); 3] = [
     ("AGG, pipeline", Mode::Pipeline, Mode::Plain, 196_608),
 ];
 
-fn shown(words: &[u32]) -> Shown {
-    let rows = words.iter().flat_map(|words| {
+fn shown(words: &[u32], show_progress: &mut dyn FnMut(&str)) -> Shown {
+    let all = words.len() * SYSTEMS.len();
+    let mut rows = vec![];
+    for words in words {
         let data = Data::words(12, *words, VOCABULARY, 1000, 7);
         let base = trial(&data, false);
         let (sum, distinct) = (data.sum(), data.distinct());
-        let row = |(name, mode, plain, slots): (&str, Mode, Mode, u64)| {
-            let plain = run(&Trial { slots, ..base.clone() }, plain);
+        // Several systems have the same format.
+        let mut plains: Vec<(Mode, Outcome)> = vec![];
+        for (name, mode, plain, slots) in SYSTEMS {
+            show_progress(&format!("row {} of {all}: {words} words, {name}, {slots} slots", rows.len() + 1));
+            let known = plains.iter().find(|(mode, _)| *mode == plain).map(|(_, outcome)| *outcome);
+            let plain = known.unwrap_or_else(|| {
+                let outcome = run(&base, plain);
+                plains.push((plain, outcome));
+                outcome
+            });
             let outcome = run(&Trial { slots, ..base.clone() }, mode);
-            [
+            let row = [
                 words.to_string(),
                 name.to_string(),
                 slots.to_string(),
@@ -41,10 +51,11 @@ fn shown(words: &[u32]) -> Shown {
                 percent(outcome.pairs, sum),
                 percent(distinct, sum),
                 verdict(&outcome),
-            ]
-        };
-        SYSTEMS.map(row)
-    });
+            ];
+            show_progress(&row.join(", "));
+            rows.push(row);
+        }
+    }
     let titles = [
         "words",
         "<system",
@@ -58,5 +69,5 @@ fn shown(words: &[u32]) -> Shown {
         "ideal",
         "<result",
     ];
-    Table::new(&titles, rows.collect::<Vec<_>>()).into()
+    Table::new(&titles, rows).into()
 }
