@@ -170,6 +170,11 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
                     let scope =
                         Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, *half);
                     pardes[*half as usize].parser(device, parser, &scope, &mut fields);
+                    for problem in parde::far_reads(device, parser, &scope) {
+                        if !problems.contains(&problem) {
+                            problems.push(problem);
+                        }
+                    }
                 }
             }
             StageKind::Deparse(id) => {

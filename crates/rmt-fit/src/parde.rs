@@ -2,7 +2,9 @@
 
 use crate::device::Device;
 use crate::field::{Access, FieldId, Fields, Half, Kind, Scope};
-use ir::{Control, Parser, StateRef, Stmt, StmtKind, Transition};
+use crate::problem::Problem;
+use base_diag::Span;
+use ir::{Control, Expr, ExprKind, Parser, StateRef, Stmt, StmtKind, Transition, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A header of the packet, as the parser extracts it.
@@ -109,13 +111,13 @@ impl Parde {
 
     /// Adds the headers that a deparser emits.
     pub fn deparser(&mut self, control: &Control, scope: &Scope<'_>, fields: &mut Fields) {
-        ir::visit::stmts(&control.body, &mut |stmt| match &stmt.kind {
+        visit::stmts(&control.body, &mut |stmt| match &stmt.kind {
             StmtKind::Emit(_, header) => {
                 if let Some(valid) = scope.valid(fields, header) {
                     self.emitted.insert(valid.field);
                 }
             }
-            _ => ir::visit::exprs(stmt, &mut |e| {
+            _ => visit::exprs(stmt, &mut |e| {
                 let all = scope.reads(fields, e);
                 self.read.extend(all.iter().map(|a| a.field));
             }),
@@ -131,6 +133,49 @@ impl Parde {
     pub fn meet(&self, a: &Header, b: &Header) -> bool {
         let follows = |x: usize, y: usize| x == y || self.reaches.get(x).is_some_and(|r| r.contains(&y));
         a.states.iter().any(|x| b.states.iter().any(|y| follows(*x, *y) || follows(*y, *x)))
+    }
+}
+
+/// Reads of bytes of the packet that are farther ahead than a state of the device sees.
+pub(crate) fn far_reads(device: &Device, parser: &Parser, scope: &Scope<'_>) -> Vec<Problem> {
+    let window = 8 * device.parser.window_bytes;
+    let mut found = vec![];
+    for state in &parser.states {
+        let mut look = |span: Span, expr: &Expr| {
+            let bits = bits_ahead(scope, expr);
+            if bits > window {
+                let place = if span == Span::NONE { state.span } else { span };
+                let what = format!("a `lookahead` to bit {bits}");
+                let help =
+                    format!("a state of the parser sees {} bytes: extract or `advance` before", window / 8);
+                found.push(Problem::new(place, &what, &help));
+            }
+        };
+        for stmt in &state.stmts {
+            visit::exprs(stmt, &mut |expr| look(stmt.span, expr));
+            visit::blocks(stmt, &mut |block| {
+                visit::stmts(block, &mut |stmt| visit::exprs(stmt, &mut |expr| look(stmt.span, expr)));
+            });
+        }
+        if let Transition::Select(select) = &state.transition {
+            select.exprs.iter().for_each(|expr| look(state.span, expr));
+        }
+    }
+    found
+}
+
+/// The bits ahead of the parser up to the last one that an expression uses.
+fn bits_ahead(scope: &Scope<'_>, expr: &Expr) -> u32 {
+    match &expr.kind {
+        ExprKind::Lookahead(_) => scope.bits(&expr.ty),
+        ExprKind::Slice { base, lo, .. } if matches!(base.kind, ExprKind::Lookahead(_)) => {
+            scope.bits(&base.ty) - lo
+        }
+        _ => {
+            let mut most = 0;
+            visit::parts(expr, &mut |part| most = most.max(bits_ahead(scope, part)));
+            most
+        }
     }
 }
 

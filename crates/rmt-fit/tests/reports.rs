@@ -559,6 +559,22 @@ fn register_actions_that_no_alu_does() {
     assert_eq!(cells, ["a register with cells of 40 bits"]);
 }
 
+/// The last byte of a `bit<272>` is the 34th, and a state sees 32.
+#[test]
+fn a_parser_that_looks_too_far_ahead() {
+    let problems = |ahead: &str| {
+        let source = families::program("chain_1").expect("it is a family");
+        let at = source.find("transition select(").expect("its parser selects");
+        let source = format!("{}bit<8> ahead = p.lookahead<{ahead};\n{}", &source[..at], &source[at..]);
+        let fit =
+            fit_on(&source, &Device::built_in("tofino1").expect("it is built in"), &mut SourceMap::new());
+        fit.pipes[0].problems.iter().map(|problem| problem.what.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(problems("bit<272>>()[7:0]"), ["a `lookahead` to bit 272"]);
+    assert_eq!(problems("bit<272>>()[23:16]"), [""; 0]);
+    assert_eq!(problems("bit<256>>()[7:0]"), [""; 0]);
+}
+
 /// The program of a family with `declared` before its ingress, and another body of the ingress.
 fn with_ingress(declared: &str, body: &str) -> Fit {
     let whole = families::program("chain_1").expect("it is a family");
