@@ -21,21 +21,25 @@ const OF_A_MAPPER: f64 = 4.5;
 const OF_A_SWITCH: f64 = 6.0;
 
 impl Estimate {
-    /// Bytes on the reducer's link with so many rounds, or on a mapper's if pairs for second places make it the busier one, as a share of the bytes of the pairs alone.
+    /// Bytes on the reducer's link with so many rounds, or on a mapper's if that is the busier one, as a share of the bytes of the pairs alone.
     pub fn cost(&self, layout: &Layout, rounds: u32) -> f64 {
         let (rounds, distinct) = (f64::from(rounds.max(1)), self.distinct.max(1) as f64);
         let slots = f64::from(layout.lanes) * f64::from(layout.rows());
         // Keys fall on slots at random: a slot is empty with probability e^-load.
         let load = distinct / rounds / slots;
         let mut full = 1.0 - (-load).exp();
-        let moved = self.pairs as f64 * (1.0 - full / load);
-        // Pairs that find no slot go to their second places, if they are many.
-        let moves = layout.choice_bits() > 0 && moved * LEAST_MOVED as f64 >= self.pairs as f64;
-        if moves {
-            full += (1.0 - full) * (1.0 - (full - load).exp());
+        let (pairs, mappers) = (self.pairs as f64, f64::from(self.mappers.max(1)));
+        // A mapper knows which of its pairs find its own keys: the others of those that find no slot are sent in vain.
+        let known = (pairs / mappers / distinct).min(1.0);
+        let vain = pairs * (1.0 - full / load) * (1.0 - known);
+        // They go to their second places, if they are many.
+        let has_choice = layout.choice_bits() > 0;
+        let moves = has_choice && vain * LEAST_MOVED as f64 >= pairs;
+        if has_choice {
+            full += (1.0 - full) * (1.0 - (full - load).exp()) * if moves { 1.0 } else { known };
         }
         let held = distinct * full / load;
-        let left = self.pairs as f64 * (1.0 - held / distinct);
+        let left = pairs * (1.0 - held / distinct);
         let pair = layout.pair_bytes() as f64;
         let header = crate::datagram::AROUND as f64 + HEADER as f64;
         let body = (layout.most_bytes() - layout.header_bytes()) as f64;
@@ -43,12 +47,11 @@ impl Estimate {
         // A map for each row that is not empty, and a request for each packet, which has no room for the last row.
         let row = layout.block_bytes() as f64 / (most / pair * held / rounds / slots).max(1.0);
         let read = (pair + row) * (1.0 + 2.0 * header / (body - most / 2.0).max(most));
-        let empty = rounds * (OF_A_MAPPER * f64::from(self.mappers) + OF_A_SWITCH) * header;
+        let empty = rounds * (OF_A_MAPPER * mappers + OF_A_SWITCH) * header;
         let past = left * pair * (1.0 + header / body);
         let reducer = held * read + past + empty;
-        let folded = (self.pairs as f64 + moved) * pair * (1.0 + header / most);
-        let mapper = (folded + past) / f64::from(self.mappers.max(1));
-        (if moves { reducer.max(mapper) } else { reducer }) / (self.pairs.max(1) as f64 * pair)
+        let folded = (pairs - left * known + if moves { vain } else { 0.0 }) * pair * (1.0 + header / most);
+        reducer.max((folded + past) / mappers) / (self.pairs.max(1) as f64 * pair)
     }
 
     /// The number of rounds with the least cost.

@@ -3,6 +3,9 @@
 //! A round is a slice of the hash space, the same at every mapper: fewer keys then compete for the slots at a time. Inside a round
 //! each lane has a queue in hash order, and a packet takes the next pair of each lane.
 //!
+//! Without eviction the first key of a slot keeps it, so a mapper knows which of its own pairs would find another one there: these begin at the second place of their keys, or go past
+//! the switch, and no packet takes them to the slot in vain. If the other pair is close before them ([`APART`]), a mapper without that one may be there first: they begin at the first place.
+//!
 //! With eviction, packet `n` of `m` takes no pair from beyond `n / m` of the round. Otherwise a lane with few pairs would
 //! run ahead, by about the square root of their number, and its pairs would not be in the switch together with those of other mappers.
 
@@ -22,10 +25,14 @@ pub struct Parcel {
     pub pairs: Vec<Pair>,
 }
 
-/// Spare packets of paced rounds, in roots of a lane's pairs. With `s` of them in `n` packets, a pair is late by about `n / 2s` packets
-/// (a queue that is served at regular times), and the headers of `s` packets are added. With slots for 1 % of the keys, this is the least sum; a third of
-/// `n` is the most.
-const SPARE: usize = 33;
+/// Spare packets of paced rounds: `SPARE / sqrt(rows)` for each pair of a lane, and one at most. With `s` of them in `n` packets, a pair is late by about `n / 2s` packets
+/// (a queue that is served at regular times), in which a share of the `rows` of its lane is evicted, and the headers of `s` packets are added: the sum of `a * n / (s * rows)` and
+/// `b * s / n` is least for `s` in proportion to `n / sqrt(rows)`.
+const SPARE: usize = 5;
+
+/// Pairs of a lane between two of a slot, in roots of the lane's pairs, so that the first one is there first whichever mapper sends it: lanes of mappers that have sent the same share of
+/// their packets are about one root apart.
+const APART: usize = 2;
 
 /// The packets of a round.
 pub type Round = Vec<Parcel>;
@@ -72,20 +79,30 @@ pub fn pack(
         return Err(PackError::KeyTwice(twice[0].place));
     }
     let mut pairs = pairs.into_iter().peekable();
+    let mut taken = vec![None; usize::from(layout.lanes) * layout.rows() as usize];
+    let of_lane = pairs.len() / rounds.max(1) as usize / usize::from(layout.lanes);
+    let apart = APART * of_lane.isqrt();
     let rounds: Vec<Round> = (0..rounds.max(1))
         .map(|round| {
             let mut queues = [vec![vec![]; layout.lanes.into()], vec![vec![]; layout.lanes.into()]];
+            taken.fill(None);
             while let Some(pair) = pairs.next_if(|pair| round_of(&pair.place, rounds) <= round) {
                 // The tag 0 marks an empty slot.
                 let is_direct = pair.place.tag == 0 || most_value.is_none_or(|most| pair.value > most);
-                if let Some(queue) = queues[usize::from(is_direct)].get_mut(usize::from(pair.place.slot.lane))
-                {
-                    queue.push(pair);
-                }
+                let first = Some(pair.place).filter(|_| !is_direct);
+                let free = std::iter::successors(first, |place| place.next(layout)).find(|place| {
+                    let lane = usize::from(place.slot.lane);
+                    let taken = &mut taken[usize::from(place.slot.index) * usize::from(layout.lanes) + lane];
+                    let at = queues[0][lane].len();
+                    // With eviction, the last key takes a slot, whoever had it.
+                    layout.evict || *taken.get_or_insert(at) + apart >= at
+                });
+                let pair = Pair { place: free.unwrap_or(pair.place), ..pair };
+                queues[usize::from(free.is_none())][usize::from(pair.place.slot.lane)].push(pair);
             }
             let [folded, direct] = queues;
             let paced = |pair: &Pair| (pair.place.order() as u128 * u128::from(rounds.max(1))) as u64;
-            let folded = if layout.evict { paced_parcels(folded, paced) } else { parcels(&folded) };
+            let folded = if layout.evict { paced_parcels(folded, layout, paced) } else { parcels(&folded) };
             [folded, direct_parcels(direct.concat(), layout)].concat()
         })
         .collect();
@@ -112,10 +129,12 @@ fn parcels(queues: &[Vec<Pair>]) -> Vec<Parcel> {
 
 /// More packets than a lane has pairs, so that no lane lags behind for long ([`SPARE`]); each with pairs of its part of the round. `position`: of a pair in the round, which is the
 /// whole of 2^64.
-fn paced_parcels(queues: Vec<Vec<Pair>>, position: impl Fn(&Pair) -> u64) -> Vec<Parcel> {
+fn paced_parcels(queues: Vec<Vec<Pair>>, layout: &Layout, position: impl Fn(&Pair) -> u64) -> Vec<Parcel> {
     let pairs: usize = queues.iter().map(Vec::len).sum();
     let lane = pairs.div_ceil(queues.len().max(1)).max(1);
-    let planned = (lane + (SPARE * lane.isqrt()).min(lane / 3)) as u128;
+    let spare = SPARE * lane / (layout.rows() as usize).isqrt().max(1);
+    let room = (MOST_PARCELS / 16 * 15).saturating_sub(lane);
+    let planned = (lane + spare.min(lane).min(room)) as u128;
     let mut queues: Vec<_> = queues.into_iter().map(|queue| queue.into_iter().peekable()).collect();
     let mut parcels = vec![];
     let mut left = pairs;
@@ -172,7 +191,8 @@ pub(crate) fn direct_parcels(pairs: Vec<Pair>, layout: &Layout) -> Vec<Parcel> {
 mod tests {
     use super::*;
     use crate::datagram::AROUND;
-    use crate::{Kind, Op, Packet, Slot};
+    use crate::{Kind, Op, Packet, Slot, Switch};
+    use std::collections::BTreeSet;
 
     fn pairs(count: u64, layout: &Layout) -> Vec<Pair> {
         let place = |number| Place::of_number(number, layout).expect("it has a place");
@@ -184,18 +204,22 @@ mod tests {
         let layout = Layout::PIPELINE;
         let rounds = pack(pairs(24_000, &layout), &layout, 3, Some(23_000)).expect("it packs");
         assert_eq!(rounds.len(), 3);
-        let mut found = vec![];
+        let (mut found, mut direct) = (vec![], 0);
         for (round, at) in rounds.iter().zip(0..) {
             for parcel in round {
                 let lanes: Vec<u8> = parcel.pairs.iter().map(|pair| pair.place.slot.lane).collect();
                 assert!(!lanes.is_empty() && (parcel.is_direct || lanes.is_sorted_by(|a, b| a < b)));
                 for pair in &parcel.pairs {
-                    assert_eq!(round_of(&pair.place, 3), at);
-                    assert_eq!(parcel.is_direct, pair.value > 23_000);
-                    found.push(pair.place.number(&layout));
+                    let place = pair.place.first(&layout);
+                    assert_eq!(round_of(&place, 3), at);
+                    assert!(parcel.is_direct || pair.value <= 23_000);
+                    direct += u32::from(parcel.is_direct);
+                    found.push(place.number(&layout));
                 }
             }
         }
+        // Large values, and a few keys whose slots are all taken.
+        assert!((999..1050).contains(&direct), "{direct}");
         found.sort_unstable();
         assert_eq!(found, (0..24_000).collect::<Vec<_>>());
         let packets: usize = rounds.iter().map(Vec::len).sum();
@@ -235,6 +259,43 @@ mod tests {
         let layout = Layout::PIPELINE;
         let rounds = pack(pairs(100, &layout), &layout, 1, None).expect("it packs");
         assert!(rounds[0].iter().all(|parcel| parcel.is_direct), "{rounds:?}");
+    }
+
+    /// 2,400 keys for 2,048 slots: 986 of them would find their first slots taken.
+    #[test]
+    fn a_mapper_knows_where_its_own_keys_would_meet() {
+        let layout = Layout { lanes: 4, index_bits: 9, ..Layout::PIPELINE };
+        let rounds = pack(pairs(2400, &layout), &layout, 1, Some(u32::MAX)).expect("it packs");
+        let (direct, folded): (Vec<Parcel>, Vec<Parcel>) =
+            rounds.concat().into_iter().partition(|parcel| parcel.is_direct);
+        let of =
+            |parcels: &[Parcel]| parcels.iter().flat_map(|parcel| parcel.pairs.clone()).collect::<Vec<_>>();
+        let taken: BTreeSet<Slot> = of(&folded).iter().map(|pair| pair.place.slot).collect();
+        let is_taken = |place: &Place| taken.contains(&place.slot);
+        let places = |pair: &Pair| {
+            let first = pair.place.first(&layout);
+            std::iter::successors(Some(first), |place| place.next(&layout)).collect::<Vec<Place>>()
+        };
+        assert!(!direct.is_empty());
+        for pair in of(&direct) {
+            assert!(places(&pair).iter().all(is_taken), "{pair:?}");
+        }
+        let is_further = |pair: &&Pair| pair.place != pair.place.first(&layout);
+        let further = of(&folded).iter().filter(is_further).copied().collect::<Vec<_>>();
+        assert!(further.len() > 300, "{}", further.len());
+        assert!(further.iter().all(|pair| is_taken(&pair.place.first(&layout))));
+        let mut switch = Switch::new(layout, 0, 1, 1, 1);
+        switch.handle(Packet { generation: 2, boot: 1, ..Packet::new(Kind::Open, 1, Op::Add) }, false);
+        let mut refused = 0;
+        for (parcel, number) in folded.into_iter().zip(0..) {
+            let (kind, seq) = (Kind::Data, 2 << ROUND_BITS | number);
+            let data = Packet { generation: 2, seq, pairs: parcel.pairs, ..Packet::new(kind, 1, Op::Add) };
+            let (_, answer) = switch.handle(data, false).expect("an answer");
+            assert_eq!(answer.kind, Kind::Ack);
+            refused += answer.map.count_ones();
+        }
+        // Those whose slot has a key close before them.
+        assert!((50..250).contains(&refused), "{refused}");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::data::{Data, wrong};
 use crate::network::{Node, Shape, System};
 use aggregate::datagram::AROUND;
 use aggregate::estimate::Estimate;
-use aggregate::pack::{Parcel, Round, pack};
+use aggregate::pack::{MOST_PARCELS, Parcel, Round, pack};
 use aggregate::packet::Packet;
 use aggregate::reducer::{self, To, Trouble};
 use aggregate::{Direction, Kind, Layout, Mapper, Pair, Place, Reducer, Switch, mapper};
@@ -51,8 +51,9 @@ impl Agg {
         let layout = Layout { index_bits: rows.max(1).ilog2().min(16) as u8, ..base };
         let channels = data.pairs.len() as u16;
         let (sum, distinct) = (data.sum(), data.distinct());
-        // A round has numbers for 24,576 packets.
-        let fewest = (sum / u64::from(channels.max(1)) / 1_000_000) as u32 + 1;
+        let most = data.pairs.iter().map(|pairs| pairs.len() as u64).max().unwrap_or(0);
+        // Lanes have not quite the same number of pairs.
+        let fewest = (most / (lanes * MOST_PARCELS as u64 * 2 / 3)) as u32 + 1;
         let estimate = Estimate { mappers: channels.into(), pairs: sum, distinct };
         let rounds = match () {
             () if layout.is_dense() => {

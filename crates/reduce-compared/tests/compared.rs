@@ -177,20 +177,23 @@ fn goodput(trial: &Trial, mode: Mode) -> f64 {
 #[test]
 fn mappers_send_at_the_rate_of_their_links() {
     let data = Data { op: aggregate::Op::Max, is_dense: false, ..Data::gradients(3, 150_000, 7) };
-    for (mode, lanes) in [(Mode::Pipeline, 24), (Mode::Software, 64)] {
+    for (mode, lanes, least) in [(Mode::Pipeline, 24, 0.92), (Mode::Software, 64, 0.96)] {
         let links = Links::of(10 * GBIT);
         let trial = Trial { slots: lanes << 15, links, ..trial(&data, false) };
         let share = goodput(&trial, mode);
-        assert!((0.88..1.0).contains(&share), "{mode:?}: {share}");
+        assert!((least..1.0).contains(&share), "{mode:?}: {share}");
     }
 }
 
-/// With the slots of a switch pipeline; two mappers on each host. No round trip is lost between rounds.
+/// With the slots of a switch pipeline, one mapper and two on each host: no round trip is lost between rounds, and few packets go to slots that have another key.
 #[test]
 fn mappers_send_at_the_rate_of_their_links_in_many_rounds() {
-    let data = Data { op: aggregate::Op::Max, is_dense: false, ..Data::gradients(6, 100_000, 7) };
-    let shape = Shape { mappers: 6, per_host: 2, has_two_tiers: false };
-    let trial = Trial { slots: 24 << 13, links: Links::of(10 * GBIT), shape, ..trial(&data, false) };
-    let share = goodput(&trial, Mode::Pipeline);
-    assert!((0.93..1.0).contains(&share), "{share}");
+    for per_host in [1, 2] {
+        let keys = 200_000 / u32::from(per_host);
+        let data = Data { op: aggregate::Op::Max, is_dense: false, ..Data::gradients(3 * per_host, keys, 7) };
+        let shape = Shape { mappers: 3 * per_host, per_host, has_two_tiers: false };
+        let trial = Trial { slots: 24 << 13, links: Links::of(10 * GBIT), shape, ..trial(&data, false) };
+        let share = goodput(&trial, Mode::Pipeline);
+        assert!((0.92..1.0).contains(&share), "{per_host}: {share}");
+    }
 }

@@ -102,6 +102,13 @@ fn moving_of_three() -> Model {
     Model { data, window: 3, ..moving() }
 }
 
+/// The last packet of the first round may be left while the first one of the second round is.
+fn moving_in_both_rounds() -> Model {
+    let first = vec![packet((A, 1), None), [None, Some((C, 0, 1))], packet((B, 3), None)];
+    let second = vec![packet((A, 9), None), packet((B, 27), None)];
+    Model { data: vec![vec![first], vec![second]], window: 4, banks: 2, ..moving() }
+}
+
 /// A round of two mappers whose keys compete for both rows.
 fn moving_of_two() -> Model {
     let mapper = |first, second| vec![packet(first, None), packet(second, None)];
@@ -196,6 +203,7 @@ fn pairs_that_the_mapper_sends_to_another_row_hold() {
     holds_at_all(&Model { restarts: 1, ..moving() });
     holds_at_all(&moving_of_two());
     holds_at_all(&lossy(moving_of_three()));
+    holds_at_all(&moving_in_both_rounds());
     if features::is_long() {
         holds_at_all(&Model { banks: 2, ..lossy(moving()) });
         holds_at_all(&Model { banks: 2, aborts: 1, ..moving() });
@@ -253,6 +261,7 @@ fn each_mutant_is_found() {
     let one_bank = Model { banks: 1, ..rounds() };
     let one = Model::new(vec![vec![vec![packet((A, 1), None), packet((A, 3), None)]]]);
     let three_rounds = Model::new([1, 3, 9].map(|value| vec![vec![packet((A, value), None)]]).to_vec());
+    let round_of_three = Model { data: moving_of_three().data[..1].to_vec(), ..moving_of_three() };
     let wrong = [
         (Mutant::Progress, lossy(two.clone()), "stuck"),
         (Mutant::ProgressAnswered, lossy(two), "wrong"),
@@ -276,6 +285,8 @@ fn each_mutant_is_found() {
         (Mutant::StartBeforeEnd, Model { banks: 2, ..rounds() }, "stuck"),
         (Mutant::StartOutOfOrder, Model { banks: 2, ..short_rounds() }, "stuck"),
         (Mutant::CellsTaken, Model { banks: 2, ..lossy(short_rounds()) }, "stuck"),
+        (Mutant::KeptCellsTaken, moving_in_both_rounds(), "stuck"),
+        (Mutant::MovedTogether, round_of_three, "stuck"),
         (Mutant::EndBeforeLeft, moving_of_two(), "wrong"),
         (Mutant::EmptyLeftOut, array(), "wrong"),
         (Mutant::OneRowCleared, arrays(), "wrong"),

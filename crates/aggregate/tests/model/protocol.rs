@@ -68,6 +68,10 @@ pub enum Mutant {
     StartOutOfOrder,
     /// Packets of a round take the cells of packets of the round before that are not acknowledged.
     CellsTaken,
+    /// A packet for the other row takes the cell of one that may come yet in the round before.
+    KeptCellsTaken,
+    /// Packets for the other row do not wait for the one before them, which has the same cell.
+    MovedTogether,
     /// An attempt is doomed, and the one after it is not.
     AbortOfOne,
     /// The mapper of an array leaves out rows that it does not have.
@@ -472,7 +476,7 @@ impl Mapper {
                 break;
             }
             sent.push((seq, *packet));
-            if !self.acked.contains(&seq) {
+            if !self.acked.contains(&seq) && !model.is(Mutant::MovedTogether) {
                 break;
             }
         }
@@ -485,7 +489,8 @@ impl Mapper {
         let is_open = |of: &u8| of % model.window == seq % model.window && !self.acked.contains(of);
         let length = model.packets(self.round, at).len();
         let folded = self.acked.iter().filter(|of| **of < LEFT).count();
-        let is_needed = model.is_moved(seq) && folded < length + self.moved.len();
+        let is_kept = model.is_moved(seq) && !model.is(Mutant::KeptCellsTaken);
+        let is_needed = is_kept && folded < length + self.moved.len();
         data.len() == length && !data.iter().chain(&moved).any(|(of, _)| is_open(of)) && !is_needed
     }
 
