@@ -28,7 +28,7 @@ control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
 control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     action first(bit<32> number) { hdr.found.one = number; }
     action second(bit<32> number) { hdr.found.two = number; }
-    action third(bit<32> number, bit<128> x, bit<128> y) { hdr.found.three = number ^ x[31:0] ^ y[127:96]; }
+    action third(bit<32> number, bit<128> x, bit<128> y, bit<128> d, bit<128> e, bit<128> f, bit<128> g, bit<128> h) { hdr.found.three = number ^ x[31:0] ^ y[127:96]; }
     action missed(bit<8> where) { hdr.found.one[7:0] = hdr.found.one[7:0] ^ where; }
     table one {
         key = { hdr.key.a: exact; }
@@ -42,7 +42,7 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         default_action = missed(2);
         size = 4096;
     }
-    // Its records have nine words.
+    // Its records have 19 words in 24.
     table three {
         key = { hdr.key.a: exact; hdr.key.b: exact; hdr.key.c: exact; }
         actions = { third; missed; }

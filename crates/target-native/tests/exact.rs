@@ -38,7 +38,7 @@ impl Pair {
 
     fn insert(&mut self, table: usize, key: Key, number: u32) {
         let mut args = vec![Bits::new(32, u128::from(number))];
-        args.extend((0..if table == 2 { 2 } else { 0 }).map(|i| Bits::new(128, (number as u128) << 90 | i)));
+        args.extend((0..if table == 2 { 7 } else { 0 }).map(|i| Bits::new(128, (number as u128) << 90 | i)));
         let action = ["first", "second", "third"][table];
         for switch in [self.engine.switch(), &mut self.switch] {
             switch.table_add(TABLES[table], &matches(table, key), action, &args, None).expect("it fits");
