@@ -55,8 +55,12 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
     table xy { key = { hdr.pairs.x: exact; hdr.pairs.y: exact; } actions = { pair; missed; } default_action = missed(32); }
     table yx { key = { hdr.pairs.y: exact; hdr.pairs.x: exact; } actions = { pair; missed; } default_action = missed(64); }
     table parts { key = { hdr.pairs.x[15:0]: exact; hdr.pairs.x[31:16]: exact; } actions = { pair; missed; } default_action = missed(128); }
+    // No neighbours: other fields are between them, or they are of two headers.
+    table sy { key = { hdr.pairs.s: exact; hdr.pairs.y[15:0]: exact; } actions = { pair; missed; } default_action = missed(3); }
+    table ta { key = { hdr.pairs.t: exact; hdr.key.a[55:40]: exact; } actions = { pair; missed; } default_action = missed(5); }
     apply {
         standard.egress_spec = 1;
+        sy.apply(); ta.apply();
         st.apply(); ts.apply(); xy.apply(); yx.apply();
         // One load would wait for this store.
         if (hdr.pairs.isValid()) { hdr.pairs.x[7:0] = hdr.pairs.x[7:0] ^ 1; }
