@@ -4,6 +4,7 @@ use crate::exact::Direct;
 use crate::key::EntryKey;
 use crate::layout::{KeyLayout, Order};
 use crate::profile::{Profile, ProfileSpec, ProfileStore, Weighted};
+use crate::records::stride;
 use crate::store::Store;
 use crate::table::Table;
 use crate::write_error::WriteError;
@@ -35,6 +36,12 @@ impl TableSpec {
         self.layout.order() == Order::Only
             && self.layout.words() > 0
             && Direct::suits(&self.layout, self.size)
+    }
+
+    /// Words from one [record](crate::Records) to the next.
+    pub fn stride(&self) -> usize {
+        let has_keys = self.layout.order() == Order::Only && !self.is_direct();
+        stride(if has_keys { self.layout.words() } else { 0 }, self.data_words)
     }
 }
 

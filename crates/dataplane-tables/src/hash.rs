@@ -5,13 +5,62 @@
 //! bucket from the low end and their tag from the high end.
 //!
 //! ```text
-//! h = s0;  h = fold(h ^ w0, s1 ^ w1);  h = fold(h ^ w2, s2 ^ w3);  ...;  hash = fold(h ^ s3, s2)
+//! h = s0;  h = fold(h ^ w0, s1 ^ w1);  h = fold(h ^ w2, s2 ^ w3);  ...
+//! a last word without a partner: h = h ^ fold(w ^ s3, s1), computed beside the others
+//! hash = fold(h ^ s3, s2)
 //! ```
 //!
 //! The words of the seed are secret to whoever sends packets or writes entries: keys that collide under one seed do
 //! not under another. A table that finds too many collisions takes its next seed. Not a cryptographic hash: someone
 //! who can time single lookups may learn about the seed, but a lookup is bounded whatever the keys are.
 //! CRC32 instructions were not taken: they are linear, so that crafted keys collide under every seed.
+
+/// Operations on words: of the processor, or of code that is generated.
+pub trait Words {
+    /// A word of 64 bits.
+    type Word: Copy;
+    /// Exclusive or.
+    fn xor(&mut self, a: Self::Word, b: Self::Word) -> Self::Word;
+    /// Exclusive or of the halves of the product.
+    fn fold(&mut self, a: Self::Word, b: Self::Word) -> Self::Word;
+}
+
+/// The hash of `key` under the words of a seed.
+#[inline(always)]
+pub fn hash<O: Words>(ops: &mut O, [s0, s1, s2, s3]: [O::Word; 4], key: &[O::Word]) -> O::Word {
+    let (pairs, rest) = key.as_chunks::<2>();
+    let (mut h, mut s) = (s0, s1);
+    for [a, b] in pairs {
+        let (a, b) = (ops.xor(h, *a), ops.xor(s, *b));
+        h = ops.fold(a, b);
+        s = s2;
+    }
+    if let [last] = rest {
+        let last = ops.xor(*last, s3);
+        let last = ops.fold(last, s1);
+        h = ops.xor(h, last);
+    }
+    h = ops.xor(h, s3);
+    ops.fold(h, s2)
+}
+
+/// Operations of the processor.
+struct Numbers;
+
+impl Words for Numbers {
+    type Word = u64;
+
+    #[inline(always)]
+    fn xor(&mut self, a: u64, b: u64) -> u64 {
+        a ^ b
+    }
+
+    #[inline(always)]
+    fn fold(&mut self, a: u64, b: u64) -> u64 {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    }
+}
 
 /// Four secret words, derived from one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,24 +86,18 @@ impl Seed {
     /// The hash of a key of any length.
     #[inline(always)]
     pub(crate) fn hash(&self, key: &[u64]) -> u64 {
-        let [s0, s1, s2, s3] = self.0;
-        let (pairs, rest) = key.as_chunks::<2>();
-        let (mut h, mut s) = (s0, s1);
-        for [a, b] in pairs {
-            h = fold(h ^ a, s ^ b);
-            s = s2;
-        }
-        if let [last] = rest {
-            h = fold(h ^ last, s);
-        }
-        fold(h ^ s3, s2)
+        hash(&mut Numbers, self.0, key)
     }
-}
 
-#[inline(always)]
-fn fold(a: u64, b: u64) -> u64 {
-    let product = u128::from(a) * u128::from(b);
-    product as u64 ^ (product >> 64) as u64
+    /// The seed of these words.
+    pub(crate) fn of(words: [u64; 4]) -> Seed {
+        Seed(words)
+    }
+
+    /// The words.
+    pub(crate) fn words(self) -> [u64; 4] {
+        self.0
+    }
 }
 
 #[cfg(test)]

@@ -21,12 +21,16 @@ pub struct Records {
     stride: usize,
 }
 
+/// Words from one record to the next.
+pub(crate) fn stride(key_words: usize, data_words: usize) -> usize {
+    let words = key_words + 1 + data_words;
+    if words <= 8 { words.next_power_of_two() } else { words.next_multiple_of(8) }
+}
+
 impl Records {
     /// Record 0 alone, all zero.
     pub(crate) fn new(key_words: usize, data_words: usize) -> Records {
-        let words = key_words + 1 + data_words;
-        let stride = if words <= 8 { words.next_power_of_two() } else { words.next_multiple_of(8) };
-        let mut records = Records { lines: vec![], key_words, stride };
+        let mut records = Records { lines: vec![], key_words, stride: stride(key_words, data_words) };
         records.reach(0);
         records
     }

@@ -1,7 +1,7 @@
 //! One copy of a table, as the data plane reads it.
 
 use crate::cpu::fast;
-use crate::exact::{Cuckoo, Direct};
+use crate::exact::{Buckets, Cuckoo, Direct};
 use crate::layout::{MatchKind, Order};
 use crate::lpm::{FirstBits, Lpm};
 use crate::records::{MISS, Records};
@@ -76,6 +76,14 @@ impl Table {
     pub fn first_bits(&self) -> Option<FirstBits> {
         match &self.index {
             Index::Lpm(lpm) => lpm.first_bits(),
+            _ => None,
+        }
+    }
+
+    /// The buckets of a table of exact keys without an array. That a table has them follows from its layout and size.
+    pub fn buckets(&self) -> Option<Buckets> {
+        match &self.index {
+            Index::Hash(hash) => Some(hash.buckets()),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::packet::Packet;
 use dataplane_api::DropReason;
-use dataplane_tables::Table;
+use dataplane_tables::{Buckets, Table};
 use device::PortQueue;
 use device::v1model::QueueMetadata;
 use std::ffi::c_void;
@@ -96,10 +96,10 @@ pub(crate) struct TableRef {
     pub(crate) table: *const Table,
     /// The action of record 0.
     pub(crate) actions: *const u64,
-    /// From one record to the next in bytes.
-    pub(crate) stride: u64,
     /// The entry numbers by key, of tables that have an array of them.
     pub(crate) direct: *const u32,
+    /// The buckets of tables that have some.
+    pub(crate) buckets: Buckets,
     /// The arrays for the first bits, of tables of prefixes that have them now, or null: see [`dataplane_tables::FirstBits`].
     pub(crate) top: *const u32,
     pub(crate) chunks: *const u32,

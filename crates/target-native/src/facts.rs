@@ -76,6 +76,8 @@ pub(crate) struct TableCode {
     pub(crate) index: usize,
     /// True if the table has an array of entry numbers.
     pub(crate) is_direct: bool,
+    /// Words from one record to the next.
+    pub(crate) stride: usize,
     pub(crate) layout: KeyLayout,
     /// For each action of the list: the word of a record and the kind of each parameter.
     pub(crate) data: Vec<Vec<(usize, Kind)>>,
@@ -312,13 +314,14 @@ fn table_code(
     let selects = table.keys.iter().filter(|key| key.match_kind == MatchKind::Selector);
     let chosen_by =
         selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
-    let (index, is_direct) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
+    let (index, is_direct, stride) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
     let TableFacts { notes_hits, has_meters, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
     let constant = constant.filter(|constant| is_plain && is_small(constant));
     Some(TableCode {
         index,
         is_direct,
+        stride,
         layout,
         data,
         count,

@@ -53,6 +53,7 @@ pub use engine::Engine;
 pub use flow::flow;
 pub use machine::CodeText;
 pub use packet::{Fate, FrameBuffer, HEADROOM, MOST_BYTES, Packet};
+pub use tables::SEED;
 pub use text::code_text;
 pub use turns::Turns;
 pub use workers::{Shared, Worker};

@@ -6,7 +6,8 @@ use crate::layout::Kind;
 use crate::turns::lock;
 use control_writes::EntryKey;
 use dataplane_tables::{
-    Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables, WriteError,
+    Buckets, Control, EntryKey as CopyKey, Field, FirstBits, KeyLayout, MatchKind, Run, TableSpec, Tables,
+    WriteError,
 };
 use device::embed::{
     ActionView, CountSlot, CountSlots, EntryView, IdleTimer, News, SharedCells, TableAt, TableChange,
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 use std::sync::{Arc, Mutex};
 
 /// Hashes of tables are seeded with this: packets come from whom the operator lets in.
-const SEED: u64 = 0x7034_7261_636b;
+pub const SEED: u64 = 0x7034_7261_636b;
 
 /// The tables and cells that code speaks of by number, in the order of the numbers. It is the program's; [`TableReplicas`] are a device's.
 #[derive(Clone, Default)]
@@ -131,7 +132,7 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
 impl Wanted {
-    /// Adds a table, and gives its number, and whether it has an array of entry numbers.
+    /// Adds a table, and gives its number, whether it has an array of entry numbers, and the words from one record to the next.
     pub(crate) fn add(
         &mut self,
         at: TableAt,
@@ -140,7 +141,7 @@ impl Wanted {
         data_words: usize,
         data: Vec<Vec<(usize, Kind)>>,
         chosen_by: Vec<u32>,
-    ) -> (usize, bool) {
+    ) -> (usize, bool, usize) {
         let spec = TableSpec {
             layout: layout.clone(),
             size: u32::try_from(facts.size).unwrap_or(u32::MAX),
@@ -148,7 +149,7 @@ impl Wanted {
             profile: None,
             const_entries: false,
         };
-        let is_direct = spec.is_direct();
+        let (is_direct, stride) = (spec.is_direct(), spec.stride());
         let table_replica = TableReplica {
             at,
             layout: layout.clone(),
@@ -166,7 +167,7 @@ impl Wanted {
             chosen_by,
         };
         self.tables.push((table_replica, spec));
-        (self.tables.len() - 1, is_direct)
+        (self.tables.len() - 1, is_direct, stride)
     }
 
     /// Adds the cells of an object, and gives their number.
@@ -290,12 +291,13 @@ impl TableReplicas {
             let table = tables.table(id);
             let records = table.records();
             let none = FirstBits { top: std::ptr::null(), chunks: std::ptr::null() };
+            let no_buckets = Buckets { first: std::ptr::null(), mask: 0, seed: [0; 4], is_partial: 0 };
             let FirstBits { top, chunks } = table.first_bits().unwrap_or(none);
             TableRef {
                 table: std::ptr::from_ref(table),
                 actions: records.words()[records.action_at()..].as_ptr(),
-                stride: 8 * records.stride() as u64,
                 direct: table.direct().map_or(std::ptr::null(), <[u32]>::as_ptr),
+                buckets: table.buckets().unwrap_or(no_buckets),
                 top,
                 chunks,
                 counts: table_replica.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),

@@ -4,6 +4,7 @@ mod ahead;
 mod classes;
 mod common;
 mod copies;
+mod exact;
 mod externs;
 mod firewall;
 mod flows;

@@ -16,6 +16,7 @@
 use crate::cpu;
 use crate::hash::Seed;
 use crate::records::{MISS, Records};
+use std::mem::offset_of;
 
 /// Buckets of the old array that each write empties. The new array is full only after many times the writes that empty the
 /// old one with this number: from n buckets, it takes at least 1.5 n inserts or n removals, and n / 8 writes empty the old one.
@@ -32,6 +33,38 @@ const NEAR: usize = 512;
 
 /// Keys of a batch that are looked up together: enough to hide memory latency.
 const AT_ONCE: usize = 16;
+
+/// The array of a table, for generated code that looks keys up. It is valid until the table changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct Buckets {
+    /// The first bucket.
+    pub first: *const u8,
+    /// Number of buckets without one.
+    pub mask: u64,
+    /// For [`hash`](crate::hash).
+    pub seed: [u64; 4],
+    /// Not 0 if a key that is not in the array may be elsewhere.
+    pub is_partial: u64,
+}
+
+impl Buckets {
+    /// Bytes of a bucket.
+    pub const BYTES: usize = size_of::<Bucket>();
+    /// Slots of a bucket.
+    pub const SLOTS: usize = 8;
+    /// Position of the tags in a bucket, 32 bits each.
+    pub const TAGS: usize = offset_of!(Bucket, tags);
+    /// Position of the entry numbers in a bucket, 32 bits each.
+    pub const ENTRIES: usize = offset_of!(Bucket, entries);
+    /// The other bucket of a tag is that at a distance of the high half of the tag's product with this number.
+    pub const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// The hash of a key: the bucket in the low bits, and the tag in the upper half, where the lowest bit is set.
+    pub fn hash(&self, key: &[u64]) -> u64 {
+        Seed::of(self.seed).hash(key)
+    }
+}
 
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C, align(64))]
@@ -82,6 +115,16 @@ impl Cuckoo {
     #[inline(always)]
     pub(crate) fn probe(&self, key: &[u64]) -> Probe {
         self.now.probe(key)
+    }
+
+    /// The array for generated code.
+    pub(crate) fn buckets(&self) -> Buckets {
+        Buckets {
+            first: self.now.buckets.as_ptr().cast(),
+            mask: self.now.buckets.len() as u64 - 1,
+            seed: self.now.seed.words(),
+            is_partial: self.old.is_some().into(),
+        }
     }
 
     /// Asks for the first bucket of a key.
@@ -249,7 +292,7 @@ impl Half {
     /// The other bucket of a tag.
     #[inline(always)]
     fn other(&self, bucket: usize, tag: u32) -> usize {
-        let jump = (u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
+        let jump = (u64::from(tag).wrapping_mul(Buckets::MIX) >> 32) as usize;
         (bucket ^ jump) & (self.buckets.len() - 1)
     }
 

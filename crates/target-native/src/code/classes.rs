@@ -170,6 +170,9 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn each_class(&mut self, classes: &Classes) -> Made<()> {
         self.notes.classes = classes.numbers.len();
         self.is_in_frame = false;
+        let (touched, no) = (self.b.declare_var(types::I8), self.number(types::I8, 0));
+        self.b.def_var(touched, no);
+        self.touched = Some(touched);
         self.begin();
         self.enter(BlockName::Parser);
         self.locals(BlockName::Parser);
@@ -179,6 +182,7 @@ impl<'a> Code<'a, '_> {
             let error = self.b.block_params(block)[0];
             self.set_field("parser_error", error);
             self.is_in_frame = class.is_none();
+            self.stored.clear();
             let Some(class) = class else {
                 self.pass(&[])?;
                 continue;

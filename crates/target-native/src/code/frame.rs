@@ -71,6 +71,7 @@ impl<'a> Code<'a, '_> {
 
     /// Leaves the packet, and those after it for later.
     pub(crate) fn finish(&mut self, left: Left) {
+        self.keep_touched();
         self.spill_packet();
         let left = self.number(types::I32, left as u64);
         self.b.ins().call(self.calls.finish, &[self.context, self.packet, left]);
@@ -225,7 +226,21 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn touch_homes(&mut self) {
         if self.has_many_headers() && !self.ahead {
             let yes = self.number(types::I8, 1);
-            self.b.ins().store(PLAIN, yes, self.frame, self.layout.homes.touched);
+            match self.touched.filter(|_| !self.is_in_frame) {
+                Some(touched) => self.b.def_var(touched, yes),
+                None => drop(self.b.ins().store(PLAIN, yes, self.frame, self.layout.homes.touched)),
+            }
+        }
+    }
+
+    /// Before the next packet: the frame knows what was touched.
+    pub(crate) fn keep_touched(&mut self) {
+        if let Some(touched) = self.touched {
+            let touched = self.b.use_var(touched);
+            self.when(touched, |code| {
+                let yes = code.number(types::I8, 1);
+                code.b.ins().store(PLAIN, yes, code.frame, code.layout.homes.touched);
+            });
         }
     }
 
@@ -240,8 +255,13 @@ impl<'a> Code<'a, '_> {
                 }
                 return;
             }
-            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
             let invalid = self.b.ins().bxor_imm_s(valid, 1);
+            if let Some(variable) = self.touched.filter(|_| !self.is_in_frame) {
+                let before = self.b.use_var(variable);
+                let after = self.either(before, invalid);
+                return self.b.def_var(variable, after);
+            }
+            let before = self.b.ins().load(types::I8, PLAIN, self.frame, touched);
             let after = self.b.ins().bor(before, invalid);
             self.b.ins().store(PLAIN, after, self.frame, touched);
         }

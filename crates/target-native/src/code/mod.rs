@@ -11,7 +11,7 @@
 //!
 //! - [`place`] finds locations, [`can`] decides which statements code can do. The others are a call of the interpreter for one
 //!   statement, or for a stage.
-//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`constant`], [`externs`], [`count`], [`pack`] and
+//! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`exact`], [`constant`], [`externs`], [`count`], [`pack`] and
 //!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs, [`tna`], [`tna_externs`], [`tna_cells`] and [`tna_parser`] TNA's; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
@@ -22,6 +22,7 @@ mod constant;
 mod count;
 mod deparser;
 mod ends;
+mod exact;
 mod externs;
 mod frame;
 mod frames;
@@ -57,7 +58,7 @@ use device::psa::Half;
 use device::stage::BlockName;
 use ir::Program;
 use place::Places;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 pub(crate) use tna_cells::packed_widths;
 pub(crate) use tna_externs::is_alone;
@@ -99,6 +100,10 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) valids: Vec<Variable>,
     /// Pointers and validities are no variables, but only in the frame. Not for halves, whose carried headers are in the frame when a packet begins.
     pub(crate) is_in_frame: bool,
+    /// In code for a class of packets: 1 if something was written at the home of a header. It comes to the frame at the packet's end.
+    pub(crate) touched: Option<Variable>,
+    /// Headers to which a field was written since the packet began.
+    pub(crate) stored: BTreeSet<usize>,
     bits: known::Bits,
     /// The context that the function was called with.
     pub(crate) context: Value,
@@ -175,6 +180,8 @@ impl<'a, 'b> Code<'a, 'b> {
             pointers,
             valids,
             is_in_frame: frame::are_many(layout),
+            touched: None,
+            stored: BTreeSet::new(),
             bits,
             context,
             frame,

@@ -114,6 +114,8 @@ impl<'a> Code<'a, '_> {
         self.drops();
         self.b.switch_to_block(next);
         self.b.seal_block(next);
+        self.keep_touched();
+        self.touched = None;
         let at = self.b.use_var(packet);
         let at = self.b.ins().iadd_imm_s(at, size_of::<Packet>() as i64);
         self.b.def_var(packet, at);
@@ -271,6 +273,7 @@ impl<'a> Code<'a, '_> {
 
     /// A new packet: all metadata is zero except for fields that v1model sets.
     pub(crate) fn begin(&mut self) {
+        self.stored.clear();
         let field =
             |code: &mut Self, offset: usize, ty| code.b.ins().load(ty, PLAIN, code.packet, offset as i32);
         let buffer = field(self, offset_of!(Packet, buffer), types::I64);

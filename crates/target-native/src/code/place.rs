@@ -126,6 +126,15 @@ impl<'l> Places<'l> {
         (kind.width() <= 128 && is_near(&place)).then_some((place, kind))
     }
 
+    /// A field, or a part of one, of a header that is in no stack: the header, and the offset and width in bits.
+    pub(crate) fn own_field(&self, expr: &'l Expr) -> Option<(usize, (u32, u32))> {
+        let (place, kind) = self.scalar(expr)?;
+        match header_of(&place)? {
+            HeaderAt::Own(header) if kind != Kind::Bool => Some((*header, span(&place)?)),
+            _ => None,
+        }
+    }
+
     /// A header place, and its shape.
     pub(crate) fn header(&self, expr: &'l Expr) -> Option<(HeaderAt<'l>, &'l Shape)> {
         match self.find(expr)? {
@@ -168,6 +177,14 @@ pub(crate) fn span(place: &Place) -> Option<(u32, u32)> {
             let (at, width) = span(base)?;
             Some((at + width - 1 - hi, hi - lo + 1))
         }
+        _ => None,
+    }
+}
+
+pub(crate) fn header_of<'p, 'l>(place: &'p Place<'l>) -> Option<&'p HeaderAt<'l>> {
+    match place {
+        Place::Part(header, _) => Some(header),
+        Place::Slice(base, ..) => header_of(base),
         _ => None,
     }
 }

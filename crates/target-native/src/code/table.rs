@@ -1,13 +1,15 @@
 //! Tables: the key in words, the lookup, the action.
 
+use super::exact::MOST_WORDS;
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::context::{COUNT_BYTES, Context, TableRef};
 use crate::facts::TableCode;
+use crate::layout::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
-use dataplane_tables::{FirstBits, Order};
+use dataplane_tables::{FirstBits, Order, Place};
 use device::embed::IdleTimer;
-use ir::{MatchKind, TableId};
+use ir::{Expr, MatchKind, TableId};
 use std::mem::offset_of;
 
 /// Result of an application.
@@ -23,6 +25,16 @@ fn has_first_bits(facts: &TableCode) -> bool {
     let [(field, place)] = facts.layout.fields() else { return false };
     field.kind == dataplane_tables::MatchKind::Lpm
         && (FirstBits::TOP + FirstBits::CHUNK..=64).contains(&place.width)
+}
+
+/// Two fields of a header that one load gives.
+struct Neighbours {
+    header: usize,
+    /// Position and width of both in bits.
+    at: u32,
+    width: u32,
+    /// The first of the header's is the lower one in the key; they are equally wide.
+    is_swapped: bool,
 }
 
 impl<'a> Code<'a, '_> {
@@ -41,8 +53,15 @@ impl<'a> Code<'a, '_> {
             return self.apply_constant(table, facts, constant, &keys).map(Some);
         }
         let mut words: Vec<Option<Value>> = vec![None; facts.layout.words()];
-        for (key, (_, place)) in keys.zip(facts.layout.fields()) {
-            let value = self.value(key)?;
+        let keys: Vec<_> = keys.zip(facts.layout.fields().iter().map(|(_, place)| place)).collect();
+        let mut at = 0;
+        while let Some(&(key, place)) = keys.get(at) {
+            let both = keys.get(at + 1).and_then(|next| self.neighbours((key, place), *next));
+            at += 1 + both.iter().len();
+            let value = match both {
+                Some(neighbours) => self.load_neighbours(&neighbours),
+                None => self.value(key)?,
+            };
             if self.b.func.dfg.value_type(value) == types::I128 {
                 let (low, high) = self.b.ins().isplit(value);
                 for (word, value) in place.word_range().zip([low, high]) {
@@ -78,6 +97,39 @@ impl<'a> Code<'a, '_> {
         Ok(Some(applied))
     }
 
+    /// Two fields side by side in a header and in a word of the key, if one load gives both: nothing was written to the header, as such a load would wait for
+    /// stores of either.
+    fn neighbours(
+        &self,
+        (low, low_at): (&'a Expr, &Place),
+        (high, high_at): (&'a Expr, &Place),
+    ) -> Option<Neighbours> {
+        let (header, (low, low_width)) = self.places().own_field(low)?;
+        let (other, (high, high_width)) = self.places().own_field(high)?;
+        let is_one = header == other && !self.stored.contains(&header);
+        let are_joined = low_at.word == high_at.word && low_at.shift + low_at.width == high_at.shift;
+        let is_swapped = low + low_width == high && low_width == high_width;
+        let (at, width) = (low.min(high), low_width + high_width);
+        let is_word = at % 8 == 0 && low_width % 8 == 0 && (width == 32 || width == 64);
+        let are_neighbours = is_swapped || high + high_width == low;
+        (is_one && are_joined && is_word && are_neighbours).then_some(Neighbours {
+            header,
+            at,
+            width,
+            is_swapped,
+        })
+    }
+
+    fn load_neighbours(&mut self, of: &Neighbours) -> Value {
+        let pointer = self.header_pointer(of.header);
+        let value = self.load_field(pointer, of.at, of.width, Kind::Bits(of.width));
+        if !of.is_swapped {
+            return value;
+        }
+        let half = self.number(types::I32, u64::from(of.width / 2));
+        self.b.ins().rotl(value, half)
+    }
+
     /// Looks a key up, and runs the action found.
     fn apply_key(&mut self, table: &'a ir::Table, facts: &'a TableCode, key: &[Value]) -> Made<Applied> {
         let tables = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, tables) as i32);
@@ -105,14 +157,15 @@ impl<'a> Code<'a, '_> {
                     let width = facts.layout.fields()[0].1.width;
                     self.lookup_prefix(table, [top, chunks], key, width)
                 }
+                _ if facts.layout.order() == Order::Only && key.len() <= MOST_WORDS && !self.ahead => {
+                    self.lookup_exact(tables, at, facts.stride, key)
+                }
                 _ => {
                     let table = field(self, offset_of!(TableRef, table));
                     self.lookup(table, key)
                 }
             };
-            let stride = field(self, offset_of!(TableRef, stride));
-            let offset = self.b.ins().imul(entry, stride);
-            record = self.b.ins().iadd(record, offset);
+            record = self.record(record, entry, facts.stride);
             let records = facts.notes_hits && !self.ahead && self.layout.half.is_none();
             match facts.timer.filter(|_| records) {
                 Some(word) => self.restart_timer(facts.index, entry, record, word)?,
@@ -195,7 +248,7 @@ impl<'a> Code<'a, '_> {
     }
 
     /// The number of the entry that fits.
-    fn lookup(&mut self, table: Value, key: &[Value]) -> Value {
+    pub(crate) fn lookup(&mut self, table: Value, key: &[Value]) -> Value {
         let call = match *key {
             [key] => self.b.ins().call(self.calls.lookup_1, &[table, key]),
             [low, high] => self.b.ins().call(self.calls.lookup_2, &[table, low, high]),
@@ -264,6 +317,9 @@ impl<'a> Code<'a, '_> {
     }
 
     fn report_hit(&mut self, table: usize, entry: Value) {
+        if let Some(block) = self.b.current_block() {
+            self.b.set_cold_block(block);
+        }
         let bytes = self.counted();
         let table = self.number(types::I32, table as u64);
         let block = self.number(types::I32, self.block as u64);

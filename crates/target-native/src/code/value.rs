@@ -1,6 +1,6 @@
 //! Values: operators, casts, reads and writes of places.
 
-use super::place::{HeaderAt, Index, Place, span};
+use super::place::{HeaderAt, Index, Place, header_of, span};
 use super::wire::ones;
 use super::{Code, Made, PLAIN, Unable, type_of};
 use crate::layout::{Elem, Kind, Node, Stack, kind_of};
@@ -352,6 +352,7 @@ impl<'a> Code<'a, '_> {
             let known = match header {
                 HeaderAt::Own(index) => {
                     self.touch_home_unless_valid(*index);
+                    self.stored.insert(*index);
                     self.layout.headers[*index].shape.bytes()
                 }
                 HeaderAt::Element(..) => 0,
@@ -445,14 +446,6 @@ impl<'a> Code<'a, '_> {
 pub(crate) enum Reach {
     Read,
     Write,
-}
-
-fn header_of<'p, 'l>(place: &'p Place<'l>) -> Option<&'p HeaderAt<'l>> {
-    match place {
-        Place::Part(header, _) => Some(header),
-        Place::Slice(base, ..) => header_of(base),
-        _ => None,
-    }
 }
 
 /// True if `width` is a number of the type.
