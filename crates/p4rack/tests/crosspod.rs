@@ -71,8 +71,8 @@ fn two_helpers_as_at_p0a0() {
         expect![[r#"
             device   tables  entry bits  register bits  header bits  branches  ports
             switch        2          46              0          184        29      2
-            helper1       2          20              0          176        19      1
-            helper2       2          20              0          184        18      1
+            helper1       2          20              0          176        20      1
+            helper2       2          20              0          184        19      1
         "#]],
     );
 }
@@ -92,12 +92,12 @@ fn five_helpers_as_at_p1e0() {
         "#]],
         expect![[r#"
             device   tables  entry bits  register bits  header bits  branches  ports
-            switch        2          46              0          184        32      2
-            helper1       2          23              0          184        17      1
-            helper2       2          23              0          184        17      1
-            helper3       2          20              0          176        17      1
-            helper4       2          23              0          184        17      1
-            helper5       2          20              0          184        17      1
+            switch        2          46              0          184        29      2
+            helper1       2          23              0          184        18      1
+            helper2       2          23              0          184        18      1
+            helper3       2          20              0          176        18      1
+            helper4       2          23              0          184        18      1
+            helper5       2          20              0          184        18      1
         "#]],
     );
 }

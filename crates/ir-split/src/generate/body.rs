@@ -8,7 +8,7 @@ use crate::arch::PORT_BITS;
 use crate::runtime::At;
 use crate::section::{Code, Half, SectionId};
 use base_diag::Span;
-use ir::{ActionId, Block, Callee, Renumber, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
+use ir::{ActionId, Block, Callee, Expr, Renumber, Stmt, StmtKind, SwitchCase, TableId, VarId, build};
 use p4_arch::{Duty, Meaning};
 
 impl Generator<'_> {
@@ -34,17 +34,15 @@ impl Generator<'_> {
     fn write_ingress(&mut self, moved: Moved) {
         let ingress = self.cut.ingress;
         let entered = self.entered_here();
-        let region = self.region_of(Duty::Ingress);
         let sends_on = !self.sent_on().is_empty();
         let mut stmts = vec![];
         if !entered.is_empty() || sends_on {
             stmts.extend(self.runtime.arrive(self));
         }
-        let here: Vec<SectionId> = self.sections_here(|half| !self.is_origin() || half == Half::Ingress);
-        if !self.is_origin() {
-            let drop = self.drop(Duty::Ingress, Drop::NotOrigin);
-            stmts.push(build::if_then(build::equals(region.clone(), self.region_value(0)), drop));
+        if !entered.is_empty() || sends_on || !self.is_origin() {
+            stmts.push(self.drop_unknown());
         }
+        let here: Vec<SectionId> = self.sections_here(|half| !self.is_origin() || half == Half::Ingress);
         if self.is_origin() {
             stmts.extend(self.runtime.begin(self));
         }
@@ -65,7 +63,20 @@ impl Generator<'_> {
             stmts = vec![build::if_then(is_ours, stmts)];
         }
         stmts.extend(self.leave_ingress());
+        stmts.extend(self.drop_at_end());
         self.out.controls[ingress.index()].body = build::block(stmts);
+    }
+
+    /// Drops hand-overs of an unknown section and, on a helper, ordinary frames.
+    fn drop_unknown(&mut self) -> Stmt {
+        let is = |g: &Self, value: u64| build::equals(g.region_of(Duty::Ingress), g.region_value(value));
+        let unknown = is(self, self.cut.layout.unknown_region);
+        let dropped = self.drop(Drop::Unknown);
+        if self.is_origin() {
+            return build::if_then(unknown, dropped);
+        }
+        let ordinary = build::if_then(is(self, 0), self.drop(Drop::NotOrigin));
+        build::if_else(unknown, dropped, vec![ordinary])
     }
 
     fn write_egress(&mut self) {
@@ -76,9 +87,7 @@ impl Generator<'_> {
             stmts.push(self.guarded_section(at, id));
         }
         let targets = self.leaving_from_egress();
-        for &id in &targets {
-            stmts.push(self.runtime.save(self, at, id));
-        }
+        stmts.extend(self.save_one(at, &targets));
         if !targets.is_empty() {
             stmts.push(self.leave_egress());
         }
@@ -114,17 +123,16 @@ impl Generator<'_> {
         if !self.cut.effects.copies {
             return stmts;
         }
-        let port = self.standard(Duty::Egress, Meaning::OutPort);
-        let on_link =
-            self.link_ports().into_iter().map(|n| build::equals(port.clone(), build::bits(PORT_BITS, n)));
-        let Some(on_link) = on_link.reduce(build::or) else { return stmts };
-        let drop = build::block(self.drop(Duty::Egress, Drop::LinkPort));
+        let Some(on_link) = self.is_on_link(Duty::Egress, Meaning::OutPort) else { return stmts };
+        let drop = build::block(self.drop_in_egress(Drop::LinkPort));
         vec![build::stmt(StmtKind::If(on_link, drop, build::block(stmts)))]
     }
 
-    /// The origin's ports that join it to other devices.
-    fn link_ports(&self) -> Vec<u64> {
-        self.cut.placement.link_ports(self.device)
+    /// The port is one that joins the origin to another device.
+    fn is_on_link(&self, stage: Duty, meaning: Meaning) -> Option<Expr> {
+        let ports = self.cut.placement.link_ports(self.device).into_iter();
+        let is_it = |n| build::equals(self.standard(stage, meaning), build::bits(PORT_BITS, n));
+        ports.map(is_it).reduce(build::or)
     }
 
     fn sections_here(&self, wanted: impl Fn(Half) -> bool) -> Vec<SectionId> {
@@ -159,17 +167,11 @@ impl Generator<'_> {
     }
 
     /// Ports that join devices carry hand-overs only: frames that the program sends there are dropped and counted.
-    fn keep_off_links(&mut self) -> Vec<Stmt> {
+    fn keep_off_links(&mut self) -> Option<Stmt> {
         let first = self.region_value(u64::from(self.cut.sections.first(Half::Egress).0));
         let to_egress = build::equals(self.region_of(Duty::Ingress), first);
-        let mut checks = vec![];
-        for port in self.link_ports() {
-            let to_link =
-                build::equals(self.standard(Duty::Ingress, Meaning::ToPort), build::bits(PORT_BITS, port));
-            let drop = self.drop(Duty::Ingress, Drop::LinkPort);
-            checks.push(build::if_then(build::and(to_egress.clone(), to_link), drop));
-        }
-        checks
+        let to_link = self.is_on_link(Duty::Ingress, Meaning::ToPort)?;
+        Some(build::if_then(build::and(to_egress, to_link), self.drop(Drop::LinkPort)))
     }
 
     /// Sections elsewhere that packets leave for from this device's ingress.
@@ -178,11 +180,23 @@ impl Generator<'_> {
         self.entered_from_here().into_iter().filter(|id| !egress.contains(id)).collect()
     }
 
-    /// Saves for every section elsewhere.
-    fn save_leaving(&mut self, moved: Moved) -> Vec<Stmt> {
+    /// Saves for the section elsewhere that comes next.
+    fn save_leaving(&mut self, moved: Moved) -> Option<Stmt> {
         let at = At { stage: Duty::Ingress, control: self.cut.ingress, moved };
-        let targets = self.leaving_from_ingress();
-        targets.into_iter().map(|id| self.runtime.save(self, at, id)).collect()
+        self.save_one(at, &self.leaving_from_ingress())
+    }
+
+    /// `if (region == 3) { save } else if (region == 5) { save }`: all save into the same fields, which takes one stage of a Tofino where only one can run.
+    fn save_one(&mut self, at: At, targets: &[SectionId]) -> Option<Stmt> {
+        let mut saves = vec![];
+        for &id in targets {
+            let there = build::equals(self.region_of(at.stage), self.region_value(u64::from(id.0)));
+            saves.push((there, self.runtime.save(self, at, id)));
+        }
+        let chain = |rest: Option<Stmt>, (there, save): (Expr, Vec<Stmt>)| {
+            Some(build::if_else(there, save, rest.into_iter().collect()))
+        };
+        saves.into_iter().rev().fold(None, chain)
     }
 
     /// Sends hand-overs that were packed here, and looks up the port of every hand-over that leaves.

@@ -4,11 +4,15 @@
 use super::Generator;
 use crate::arch::OWN_EXTERNS;
 use base_diag::Span;
+use ir::build::struct_field;
 use ir::{
-    Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, InstanceId, Owner, Role, Signature,
-    SignatureParam, Stmt, Type, build,
+    Callee, Const, Direction, Expr, ExprKind, ExternFunctionId, ExternId, Field, InstanceId, Owner, Role,
+    Signature, SignatureParam, Stmt, Type, build,
 };
 use p4_arch::{Duty, Meaning};
+
+/// Bits of a [`Drop`].
+const REASON_BITS: u32 = 3;
 
 /// Cells of the counter `p4rack_drops`.
 #[derive(Clone, Copy)]
@@ -28,11 +32,51 @@ pub enum Drop {
 }
 
 impl Generator<'_> {
-    /// Counts and drops.
-    pub fn drop(&mut self, stage: Duty, reason: Drop) -> Vec<Stmt> {
+    /// Ingress drops the packet for this reason, at its end ([`Generator::drop_at_end`]).
+    pub fn drop(&mut self, reason: Drop) -> Vec<Stmt> {
+        self.drops = true;
+        let [dropped, noted] = self.drop_fields();
+        vec![
+            build::assign(dropped, build::bits(1, 1)),
+            build::assign(noted, build::bits(REASON_BITS, reason as u64)),
+        ]
+    }
+
+    /// If ingress drops anything: `if (meta.p4rack_dropped == 1) { p4rack_drops.count(meta.p4rack_reason); mark_to_drop(std); }`
+    ///
+    /// The end of ingress is the one place that counts, because a Tofino has a counter in one stage, and the one that drops: writes of a field
+    /// under conditions that exclude each other by a value take a stage each.
+    pub fn drop_at_end(&mut self) -> Option<Stmt> {
+        if !self.drops {
+            return None;
+        }
+        let [dropped, noted] = self.drop_fields();
+        let stmts = self.count_and_drop(Duty::Ingress, build::cast(noted, Type::Bit(32)));
+        Some(build::if_then(build::equals(dropped, build::bits(1, 1)), stmts))
+    }
+
+    /// Egress counts and drops the packet.
+    pub fn drop_in_egress(&mut self, reason: Drop) -> Vec<Stmt> {
+        self.count_and_drop(Duty::Egress, build::bits(32, reason as u64))
+    }
+
+    fn count_and_drop(&mut self, stage: Duty, cell: Expr) -> Vec<Stmt> {
         let counter = self.drop_counter(stage);
-        let count = build::call(Callee::Method(counter, 0), vec![], vec![build::bits(32, reason as u64)]);
+        let count = build::call(Callee::Method(counter, 0), vec![], vec![cell]);
         std::iter::once(count).chain(self.drop_silently(stage)).collect()
+    }
+
+    /// `meta.p4rack_dropped` and `meta.p4rack_reason`
+    fn drop_fields(&self) -> [Expr; 2] {
+        let field =
+            |n: usize, bits| build::field(self.metadata(Duty::Ingress), self.dropped + n, Type::Bit(bits));
+        [field(0, 1), field(1, REASON_BITS)]
+    }
+
+    /// The metadata fields that [`Generator::drop`] writes.
+    pub fn drop_metadata(&self) -> [Field; 2] {
+        [("dropped", 1), ("reason", REASON_BITS)]
+            .map(|(name, bits)| struct_field(&self.own(name), Type::Bit(bits)))
     }
 
     /// Drops what is no packet.

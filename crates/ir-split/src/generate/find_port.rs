@@ -104,9 +104,9 @@ impl Generator<'_> {
         }));
     }
 
-    /// Counts and drops what has no port.
+    /// Drops what has no port.
     pub fn no_port_action(&mut self) -> ActionId {
-        let drop = self.drop(Duty::Ingress, Drop::NoPort);
+        let drop = self.drop(Drop::NoPort);
         self.add_own_action(self.cut.ingress, "no_port", vec![], drop)
     }
 

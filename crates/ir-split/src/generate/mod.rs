@@ -175,6 +175,10 @@ pub struct Generator<'a> {
     /// Field numbers in the metadata struct.
     pub region: usize,
     pub leaving: usize,
+    /// First of the two fields for a drop.
+    pub dropped: usize,
+    /// Ingress drops packets.
+    pub drops: bool,
     /// Metadata field of each value that edge policies keep from the incoming to the outgoing hand-over, by the name of
     /// the hand-over's field.
     pub kept: BTreeMap<Name, usize>,
@@ -217,6 +221,8 @@ impl<'a> Generator<'a> {
             pad: None,
             region: 0,
             leaving: 0,
+            dropped: 0,
+            drops: false,
             kept: BTreeMap::new(),
             clone_list: 0,
             packed: None,

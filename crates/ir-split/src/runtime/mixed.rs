@@ -151,7 +151,7 @@ impl Runtime for Mixed {
         Full.port_of(g, section)
     }
 
-    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt {
+    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Vec<Stmt> {
         match g.entered_from_here_by(false).contains(&section) {
             true => g.leave_for(self.0.position, at, section, Some(BARE)),
             false => Full.save(g, at, section),

@@ -64,7 +64,7 @@ pub(crate) trait Runtime: Sync {
     /// True in this stage for a packet that came as a hand-over, or leaves as one.
     fn is_hand_over(&self, g: &Generator<'_>, stage: Duty) -> Expr;
 
-    /// The start of ingress, for hand-overs: records their fields, and drops unknown ones.
+    /// The start of ingress, for hand-overs: records their fields. Those of an unknown section are dropped after it.
     fn arrive(&self, g: &mut Generator<'_>) -> Vec<Stmt>;
 
     /// The start of ingress at an origin, for ordinary packets: records facts that later hand-overs need.
@@ -76,8 +76,8 @@ pub(crate) trait Runtime: Sync {
     /// The port that a hand-over to a section of egress is for.
     fn port_of(&self, g: &Generator<'_>, section: SectionId) -> Option<Expr>;
 
-    /// Stores the values for a section on another device, where the packet continues.
-    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt;
+    /// Stores the values for a section on another device, for which the packet leaves.
+    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Vec<Stmt>;
 
     /// Makes the packet a hand-over.
     fn send(&self, g: &mut Generator<'_>, stage: Duty, control: ControlId) -> Vec<Stmt>;

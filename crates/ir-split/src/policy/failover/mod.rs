@@ -170,7 +170,7 @@ impl EdgePolicy for Failover {
         let stays = build::equals(leaves, build::bits(1, 0));
         // A tick comes from elsewhere, and leaves as a probe from here.
         let sender = build::assign(common("src_addr"), build::bits(ADDRESS_BITS, sender_address(g.device)));
-        let counted = g.drop(stage, Drop::NoPort);
+        let counted = g.drop(Drop::NoPort);
         let silent = g.drop_silently(stage);
         vec![
             build::call(Callee::Control(control), vec![], args),
@@ -218,7 +218,7 @@ impl EdgePolicy for Failover {
         let is_probe = build::equals(g.common_field(stage, KIND), build::bits(KIND_BITS, PROBE));
         let mut silent = g.drop_silently(stage);
         silent.push(ended.clone());
-        let mut counted = g.drop(stage, Drop::Again);
+        let mut counted = g.drop(Drop::Again);
         counted.push(ended);
         let refused = build::differs(verdict.clone(), build::bits(2, 0));
         let passed = g.kept_field(stage, PASSED);

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! origin   p4rack.group_flow = meta.flow;                                              as a hand-over is packed, in ingress or in egress
-//!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { count, drop }
+//!          p4rack_group.apply(EDGE, BUCKETS - 1, group_flow, group_to, group_other, group_bucket, leaves, port); if (leaves == 0) { drop }
 //! ```
 //!
 //! A flow may be a leased block (`name-flows`): then it is at the server of the lease, which the table `leases` has; the group's controller moves leases.
@@ -17,7 +17,7 @@
 //!
 //! ```text
 //! origin   leaves     p4rack_calls.apply(0, now, group_call, again);                       a number that is out now
-//!          comes back p4rack_calls.apply(1, 0, group_call, again); if (again == 1) { count, drop }
+//!          comes back p4rack_calls.apply(1, 0, group_call, again); if (again == 1) { drop }
 //! server   the number of the hand-over that came goes into the one that leaves
 //! ```
 //!
@@ -164,7 +164,7 @@ impl EdgePolicy for Group {
         let sites = sites(g, &led_from_here(g));
         let (control, _) = g.bring(&source(g, &sites), "calls");
         let args = vec![build::bits(1, 1), build::bits(CALL_BITS, 0), number.clone(), again.clone()];
-        let mut dropped = g.drop(stage, Drop::Again);
+        let mut dropped = g.drop(Drop::Again);
         dropped.push(build::assign(g.region_of(stage), g.region_value(g.cut.layout.ended_region)));
         let is_again = build::equals(again, build::bits(1, 1));
         // Hand-overs of other regions have no number, and frames of another plan are dropped as unknown.
@@ -208,7 +208,7 @@ impl EdgePolicy for Group {
         let mut stmts: Vec<Stmt> =
             numbered.map(|call| build::if_then(is_fresh, vec![call])).into_iter().collect();
         stmts.push(build::call(Callee::Control(control), vec![], args));
-        stmts.push(build::if_then(nobody, g.drop(stage, Drop::NoPort)));
+        stmts.push(build::if_then(nobody, g.drop(Drop::NoPort)));
         stmts
     }
 }

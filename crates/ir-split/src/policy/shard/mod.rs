@@ -4,7 +4,7 @@
 //! `@shard("REGION", COUNT)`. `shard.p4` maps the number to a device at the sender: shard `n` of a site of `d` devices is at device `n mod d`.
 //!
 //! ```text
-//! origin   p4rack_shard.apply(EDGE, meta.shard, served, port); if (served == 0) { count, drop }
+//! origin   p4rack_shard.apply(EDGE, meta.shard, served, port); if (served == 0) { drop }
 //! ```
 //!
 //! Shards with replicas are led by [`failover`](super::failover), which notices that a device has failed.
@@ -98,7 +98,7 @@ impl EdgePolicy for Shard {
         let nobody = build::equals(served, build::bits(1, 0));
         vec![
             build::call(Callee::Control(control), vec![], args),
-            build::if_then(nobody, g.drop(stage, Drop::NoPort)),
+            build::if_then(nobody, g.drop(Drop::NoPort)),
         ]
     }
 }

@@ -44,8 +44,8 @@ impl Generator<'_> {
         Some(build::if_then(build::is_valid(header), first))
     }
 
-    /// `if (region == S) { p4rack_save_S(); }`
-    pub fn save_section(&mut self, at: At, id: SectionId) -> Stmt {
+    /// `p4rack_save_S();`
+    pub fn save_section(&mut self, at: At, id: SectionId) -> Vec<Stmt> {
         let At { stage, control, moved } = at;
         let (mut stmts, mut members) = (vec![], vec![]);
         if let Some(&number) = self.of_section.get(&id) {
@@ -67,9 +67,8 @@ impl Generator<'_> {
         stmts.push(build::assign(self.leaving_of(stage), build::bits(1, 1)));
         let name = format!("save_{}", self.identifier(id));
         let action = self.add_own_action(control, &name, vec![], stmts);
-        let there = build::equals(self.region_of(stage), self.region_value(u64::from(id.0)));
         members.insert(0, build::run(action));
-        build::if_then(there, members)
+        members
     }
 
     /// A member's number goes to `place`.

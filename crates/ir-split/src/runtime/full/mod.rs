@@ -17,7 +17,7 @@ use super::{At, Runtime};
 use crate::analysis::Analysis;
 use crate::fit::{check_fit, too_long};
 use crate::flow::AtSection;
-use crate::generate::{Drop, Generator};
+use crate::generate::Generator;
 use crate::layout::{Layout, NotCarried};
 use crate::policy::EdgePolicy;
 use crate::routes::Leg;
@@ -77,8 +77,6 @@ impl Runtime for Full {
             let gone = build::set_valid(header.clone(), false);
             stmts.push(build::if_then(build::is_valid(header), vec![gone]));
         }
-        let unknown = build::equals(g.region_of(Duty::Ingress), g.region_value(g.cut.layout.unknown_region));
-        stmts.push(build::if_then(unknown, g.drop(Duty::Ingress, Drop::Unknown)));
         stmts
     }
 
@@ -97,7 +95,7 @@ impl Runtime for Full {
         Some(g.named_field(header, port.map_or("", |field| &field.name)))
     }
 
-    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt {
+    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Vec<Stmt> {
         g.save_section(at, section)
     }
 

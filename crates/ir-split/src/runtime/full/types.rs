@@ -71,6 +71,7 @@ impl Generator<'_> {
         let region = Type::Bit(self.cut.layout.region_bits);
         let mut fields =
             vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
+        fields.extend(self.drop_metadata());
         let packed = (self.recirculates() && self.sends_around()).then(|| {
             // A recirculated packet keeps only the fields of a field list: this one is for the mark alone.
             let list = unused_list(&self.out, &self.metadata_type);
@@ -113,6 +114,7 @@ impl Generator<'_> {
         let base = self.append_fields(&self.metadata_type.clone(), fields);
         self.region = base;
         self.leaving = base + 1;
+        self.dropped = base + 2;
         self.packed = packed.map(|(n, list)| (base + n, list));
         self.kept = kept.into_iter().map(|(name, n)| (name, base + n)).collect();
         self.short = short.map(|n| base + n);

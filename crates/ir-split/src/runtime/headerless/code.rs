@@ -6,9 +6,8 @@
 //! ingress    if (came == 1)       region := unknown
 //!                                 headerless: p4rack_enter.apply(): port -> section, output port
 //!                                 headerless-ipv4: from the fragment offset, which becomes zero
-//!                                 if (region == unknown) count, drop
 //!            if (region == k)     p4rack_save_k(): leaving := 1; the output port in use is kept for the position
-//!            if (leaving == 1)    if (packet_length < 60) count, drop       where links pad
+//!            if (leaving == 1)    if (packet_length < 60) drop       where links pad
 //!                                 else p4rack_lane.apply(): section (, output port) -> port
 //! ```
 
@@ -35,13 +34,14 @@ const CAME: &str = "came";
 const FOR_PORT: &str = "for_port";
 
 impl Generator<'_> {
-    /// Declares `region` and `leaving`, as a runtime with a header does, too.
+    /// Declares `region`, `leaving` and the fields of drops, as a runtime with a header does, too.
     pub fn add_region_metadata(&mut self) {
         let region = Type::Bit(self.cut.layout.region_bits);
         let fields = [("region", region), ("leaving", Type::Bit(1))];
-        let named = fields.map(|(name, ty)| struct_field(&self.own(name), ty)).to_vec();
+        let named = fields.map(|(name, ty)| struct_field(&self.own(name), ty));
+        let named = named.into_iter().chain(self.drop_metadata()).collect();
         let base = self.append_fields(&self.metadata_type.clone(), named);
-        (self.region, self.leaving) = (base, base + 1);
+        (self.region, self.leaving, self.dropped) = (base, base + 1, base + 2);
     }
 
     /// Declares the metadata for positions, and `more` of one bit each.
@@ -100,12 +100,11 @@ impl Generator<'_> {
     pub fn find_position(&mut self, position: Position) -> Vec<Stmt> {
         let region = self.region_of(Duty::Ingress);
         let unknown = self.region_value(self.cut.layout.unknown_region);
-        let mut stmts = vec![build::assign(region.clone(), unknown.clone())];
+        let mut stmts = vec![build::assign(region, unknown)];
         stmts.extend(match position {
             Position::Port => vec![build::stmt(StmtKind::Apply(self.add_enter_table()))],
             Position::FragmentOffset => self.read_offset(),
         });
-        stmts.push(build::if_then(build::equals(region, unknown), self.drop(Duty::Ingress, Drop::Unknown)));
         vec![build::if_then(build::equals(self.came_of(Duty::Ingress), build::bits(1, 1)), stmts)]
     }
 
@@ -192,8 +191,8 @@ impl Generator<'_> {
         }
     }
 
-    /// `if (region == S) { p4rack_save_S(); }`, whose action sets `mark`, too.
-    pub fn leave_for(&mut self, position: Position, at: At, id: SectionId, mark: Option<&str>) -> Stmt {
+    /// `p4rack_save_S();`, whose action sets `mark`, too.
+    pub fn leave_for(&mut self, position: Position, at: At, id: SectionId, mark: Option<&str>) -> Vec<Stmt> {
         let At { stage, control, .. } = at;
         let mut stmts = vec![build::assign(self.leaving_of(stage), build::bits(1, 1))];
         let mark = mark.map(|name| self.position_field(stage, name));
@@ -219,8 +218,7 @@ impl Generator<'_> {
         }
         let name = format!("save_{}", self.identifier(id));
         let action = self.add_own_action(control, &name, vec![], stmts);
-        let there = build::equals(self.region_of(stage), self.region_value(id.0.into()));
-        build::if_then(there, vec![build::run(action)])
+        vec![build::run(action)]
     }
 
     /// The port that stands for the position, or that leads to the device. A frame that its link would pad is dropped and counted.
@@ -274,7 +272,7 @@ impl Generator<'_> {
         }
         let length = self.standard(Duty::Ingress, Meaning::Length);
         let is_short = build::less(length, build::bits(32, u64::from(SHORTEST_BITS / 8)));
-        let drop = self.drop(Duty::Ingress, Drop::Short);
+        let drop = self.drop(Drop::Short);
         vec![clear_group, build::if_else(is_short, drop, vec![lane])]
     }
 }

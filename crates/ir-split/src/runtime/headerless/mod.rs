@@ -162,7 +162,7 @@ impl Runtime for Headerless {
         None
     }
 
-    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Stmt {
+    fn save(&self, g: &mut Generator<'_>, at: At, section: SectionId) -> Vec<Stmt> {
         g.leave_for(self.position, at, section, None)
     }
 
