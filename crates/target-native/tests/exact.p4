@@ -6,9 +6,11 @@
 header key_t { bit<64> a; bit<64> b; bit<64> c; }
 header found_t { bit<32> one; bit<32> two; bit<32> three; }
 
-header pairs_t { bit<8> more; bit<16> s; bit<16> t; bit<32> x; bit<32> y; }
+header pairs_t { bit<8> more; bit<16> s; bit<16> t; bit<32> x; bit<32> y; bit<16> u; }
+// `o` is where `t` ends in the other header.
+header other_t { bit<40> more; bit<16> o; }
 
-struct headers_t { key_t key; found_t found; pairs_t pairs; }
+struct headers_t { key_t key; found_t found; pairs_t pairs; other_t other; }
 struct metadata_t { }
 
 parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
@@ -20,7 +22,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
             default: accept;
         }
     }
-    state pairs { packet.extract(hdr.pairs); transition accept; }
+    state pairs { packet.extract(hdr.pairs); packet.extract(hdr.other); transition accept; }
 }
 
 control V(inout headers_t hdr, inout metadata_t meta) { apply { } }
@@ -56,11 +58,11 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
     table yx { key = { hdr.pairs.y: exact; hdr.pairs.x: exact; } actions = { pair; missed; } default_action = missed(64); }
     table parts { key = { hdr.pairs.x[15:0]: exact; hdr.pairs.x[31:16]: exact; } actions = { pair; missed; } default_action = missed(128); }
     // No neighbours: other fields are between them, or they are of two headers.
-    table sy { key = { hdr.pairs.s: exact; hdr.pairs.y[15:0]: exact; } actions = { pair; missed; } default_action = missed(3); }
-    table ta { key = { hdr.pairs.t: exact; hdr.key.a[55:40]: exact; } actions = { pair; missed; } default_action = missed(5); }
+    table su { key = { hdr.pairs.s: exact; hdr.pairs.u: exact; } actions = { pair; missed; } default_action = missed(3); }
+    table to { key = { hdr.pairs.t: exact; hdr.other.o: exact; } actions = { pair; missed; } default_action = missed(5); }
     apply {
         standard.egress_spec = 1;
-        sy.apply(); ta.apply();
+        su.apply(); to.apply();
         st.apply(); ts.apply(); xy.apply(); yx.apply();
         // One load would wait for this store.
         if (hdr.pairs.isValid()) { hdr.pairs.x[7:0] = hdr.pairs.x[7:0] ^ 1; }
@@ -73,6 +75,6 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
 
 control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) { apply { } }
 control C(inout headers_t hdr, inout metadata_t meta) { apply { } }
-control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.key); packet.emit(hdr.found); packet.emit(hdr.pairs); } }
+control D(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr.key); packet.emit(hdr.found); packet.emit(hdr.pairs); packet.emit(hdr.other); } }
 
 V1Switch(P(), V(), I(), E(), C(), D()) main;
