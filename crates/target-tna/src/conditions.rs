@@ -3,7 +3,7 @@
 //! ```text
 //! Before: if (hdr.ip.dst < hdr.ip.src || hdr.ip.src == hdr.ip.dst && hdr.udp.dst < hdr.udp.src) { ... }
 //! After:  bit<32> order0 = hdr.ip.src |-| hdr.ip.dst; bit<16> order1 = hdr.udp.src |-| hdr.udp.dst;
-//!         bit<1> holds0 = 0; if (order0 != 0) { holds0 = 1; } ...
+//!         bit<8> holds0 = 0; if (order0 != 0) { holds0 = 1; } ...
 //!         if (holds0 == 1 || holds1 == 1 && holds2 == 1) { ... }
 //! ```
 //!
@@ -21,6 +21,8 @@ use std::collections::BTreeMap;
 const MOST_BITS: u64 = 44;
 /// Bits of a value whose range a condition compares.
 const RANGE_BITS: u32 = 12;
+/// Bits of a result, if the condition has room for them: a container of its own. Results of one bit share one, and a stage writes a container once.
+const FLAG_BITS: u32 = 8;
 /// Widths that an ALU subtracts with saturation.
 const ALU_BITS: [u32; 3] = [8, 16, 32];
 
@@ -64,7 +66,10 @@ impl Divide<'_> {
         }
         leaves(condition, &mut |leaf| self.order(leaf, &mut before));
         if self.bits(condition) > MOST_BITS {
-            leaves(condition, &mut |leaf| self.flag(leaf, &mut before));
+            let mut bits = 0;
+            leaves(condition, &mut |leaf| bits += if self.bits(leaf) > 1 { u64::from(FLAG_BITS) } else { 1 });
+            let flag_bits = if bits > MOST_BITS { 1 } else { FLAG_BITS };
+            leaves(condition, &mut |leaf| self.flag(leaf, flag_bits, &mut before));
         }
         before
     }
@@ -104,16 +109,16 @@ impl Divide<'_> {
         *leaf = if is_more { build::differs(place, zero) } else { build::equals(place, zero) };
     }
 
-    /// Puts the result of a comparison into a bit.
-    fn flag(&mut self, leaf: &mut Expr, before: &mut Vec<Stmt>) {
+    /// Puts the result of a comparison into a variable.
+    fn flag(&mut self, leaf: &mut Expr, bits: u32, before: &mut Vec<Stmt>) {
         if self.bits(leaf) <= 1 {
             return;
         }
-        let flag = local(self.control, "holds", &Type::Bit(1));
-        let set = |value: u64| build::assign(flag.clone(), build::bits(1, value));
+        let flag = local(self.control, "holds", &Type::Bit(bits));
+        let set = |value: u64| build::assign(flag.clone(), build::bits(bits, value));
         before.push(set(0));
         before.push(build::if_then(leaf.clone(), vec![set(1)]).at(leaf.span));
-        *leaf = build::equals(flag, build::bits(1, 1));
+        *leaf = build::equals(flag, build::bits(bits, 1));
     }
 
     /// Bits of the values in a condition, each counted once.
