@@ -167,14 +167,14 @@ fn neighbours_in_a_header_keep_their_order() {
     let mut results = BTreeSet::new();
     for _ in 0..400 {
         let mut frame = vec![0; 37];
-        let mut add = |width: u32| {
+        let mut field = |width: u32| {
             let value = rng.below(4) as u32;
             let field = value << (width - 3) | value;
-            frame.extend(&field.to_be_bytes()[4 - width as usize / 8..]);
+            field.to_be_bytes()[4 - width as usize / 8..].to_vec()
         };
-        [16, 16, 32, 32, 16].into_iter().for_each(&mut add);
+        frame.extend([16, 16, 32, 32, 16].into_iter().flat_map(&mut field));
         frame.extend([0; 5]);
-        add(16);
+        frame.extend(field(16));
         for port in [1, 2] {
             let mut packets = [Packet::new(port, &frame).expect("it fits")];
             assert!(pair.engine.process(&mut packets, Time::ZERO).is_empty());
