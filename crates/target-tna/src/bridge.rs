@@ -165,9 +165,10 @@ impl Bridge {
     fn text(headers: Vec<String>, values: &[(String, Type)], has_time: bool) -> Bridge {
         let (mut fields, mut keep, mut restore, mut bits) = (String::new(), String::new(), String::new(), 0);
         for (at, path) in headers.iter().enumerate() {
-            fields += &format!("    bit<1> valid{at};\n");
+            // A byte for each: an action writes a container from two others at most.
+            let zeros = pad(&mut bits, 1);
+            fields += &format!("    @padding bit<{zeros}> zeros{at};\n    bit<1> valid{at};\n");
             keep += &format!("        hdr.bridge.valid{at} = (bit<1>)hdr.inner.{path}.isValid();\n");
-            bits += 1;
         }
         let standard = [("ingress_port", 9), ("mcast_grp", 16), ("checksum_error", 1)];
         let time = has_time.then_some((times::ARRIVAL, 48));
