@@ -18,11 +18,12 @@ use std::process::{Command, ExitCode};
 /// Crates with generated code.
 const CRATES: [&str; 3] = ["p4runtime-proto", "p4runtime-grpc", "state-etcd"];
 
-/// What code is generated from, besides `proto/` of the crates.
+/// Sources of the code besides `proto/` of the crates.
 const GENERATORS: [&str; 1] = ["xtask/generators.rs"];
 
 /// Packages that generate.
-const PACKAGES: [&str; 6] = ["prettyplease", "prost", "prost-build", "protox", "tonic-build", "tonic-prost-build"];
+const PACKAGES: [&str; 6] =
+    ["prettyplease", "prost", "prost-build", "protox", "tonic-build", "tonic-prost-build"];
 
 /// A line for each file: MD5 of the content, path.
 const SUMS: &str = "xtask/protocol.sums";
@@ -81,7 +82,8 @@ fn sums(root: &Path) -> String {
     for path in GENERATORS {
         files.insert(path.into(), std::fs::read(root.join(path)).unwrap_or_default());
     }
-    let sums = files.iter().map(|(path, content)| format!("{:x}  {}\n", md5::compute(content), path.display()));
+    let sums =
+        files.iter().map(|(path, content)| format!("{:x}  {}\n", md5::compute(content), path.display()));
     sums.chain(versions(root)).collect()
 }
 
