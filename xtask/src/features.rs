@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 const KNOWN: &[(&str, &str, &str)] = &[(
     "build",
     "memchr",
-    "the build script of tun reads JSON; the generators of `cargo xtask protocol` have the default features",
+    "the build script of tun reads JSON; others that all crates together build for the host have the default features",
 )];
 
 /// Crates whose programs users build.
