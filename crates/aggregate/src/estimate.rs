@@ -75,4 +75,24 @@ mod tests {
         assert!(rounds(Estimate { distinct: 4_000_000, pairs: 8_000_000, ..job }, 8) > few);
         assert_eq!(rounds(Estimate { distinct: 100, pairs: 300, ..job }, 8), 1);
     }
+
+    /// A mapper knows which of its pairs meet keys of its own: it sends each pair once, to the first place, to the second one or past the switch.
+    #[test]
+    fn pairs_that_meet_keys_of_their_own_mapper_are_sent_once() {
+        let layout = Layout::PIPELINE;
+        let slots = u64::from(layout.lanes) * u64::from(layout.rows());
+        let cost = |mappers: u32, pairs: u64, layout: &Layout| {
+            Estimate { mappers, pairs, distinct: slots }.cost(layout, 1)
+        };
+        // A mapper's link is the busy one: bytes of full packets to be folded, with their headers, or less.
+        let header = (crate::datagram::AROUND as usize + HEADER) as f64;
+        let full = 1.0 + header / (f64::from(layout.lanes) * layout.pair_bytes() as f64);
+        let alone = cost(1, slots, &layout);
+        assert!(alone < full && alone > 0.9 * full, "{alone}, {full}");
+        // With the same keys at all mappers the reducer's link is: second places take pairs from it.
+        let evicting = Layout { evict: true, ..layout };
+        assert_eq!(evicting.choice_bits(), 0);
+        let (one, two) = (cost(12, 12 * slots, &evicting), cost(12, 12 * slots, &layout));
+        assert!(two < 0.8 * one, "{two}, {one}");
+    }
 }
