@@ -455,7 +455,7 @@ impl Mapper {
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
-        let is_last = attempt.next == ends && !attempt.awaits_switches() && attempt.left[PAST].is_empty();
+        let is_last = attempt.next == ends && !attempt.awaits_switches();
         let last = if is_last { LAST } else { 0 };
         let (kind, aux) =
             if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
@@ -505,9 +505,7 @@ impl Attempt {
 
     /// True if a packet that switches fold has no answer or is still to be sent.
     fn awaits_switches(&self) -> bool {
-        !self.flights[FOLDED].is_empty()
-            || !self.left[FOLDED].is_empty()
-            || self.next[FOLDED] < self.end_of(FOLDED)
+        !self.flights[FOLDED].is_empty() || self.next[FOLDED] < self.end_of(FOLDED)
     }
 
     /// Packs pairs that the switches have left, once they fill some packets or are the last ones.
