@@ -57,6 +57,27 @@ fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
     }
 }
 
+/// With one bank, generations are the rounds and those that were thrown away.
+#[test]
+fn a_restart_throws_away_only_rounds_that_are_not_committed() {
+    let world = || {
+        let mut world = World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+        world.banks(1);
+        world
+    };
+    let calm = world().run(Disturbance::default()).expect("nothing happens");
+    let mut doomed = 0;
+    for at in 0..calm {
+        let mut world = world();
+        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
+        world.run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
+        let counts = world.reducer.counts();
+        assert_eq!(u64::from(world.reducer.generation()), 2 + counts.doomed, "restart at {at}");
+        doomed += counts.doomed;
+    }
+    assert!(doomed > 30, "{doomed}");
+}
+
 #[test]
 fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
     let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(8));
@@ -286,22 +307,26 @@ fn polled(reducer: &mut Reducer, now: Time) -> Vec<(Kind, u16, u32, u32, u16)> {
     std::iter::from_fn(|| reducer.poll(now)).map(of).collect()
 }
 
-/// A reducer of two mappers without switches, which has sent its first packets.
-fn without_switches(rounds: u32) -> Reducer {
-    let config = reducer::Config {
+/// A reducer of two mappers.
+fn of_two(switches: u16, rounds: u32) -> Reducer {
+    Reducer::new(reducer::Config {
         job: 1,
         op: Op::Add,
         layout: SMALL,
         channels: 2,
-        switches: 0,
+        switches,
         parents: 0,
         rounds,
         banks: 2,
         least_wait: Duration::from_ms(1),
         most_wait: Duration::from_ms(1),
         patience: Duration::from_s(1),
-    };
-    let mut reducer = Reducer::new(config);
+    })
+}
+
+/// The same without switches, after its first packets.
+fn without_switches(rounds: u32) -> Reducer {
+    let mut reducer = of_two(0, rounds);
     // Of a mapper of which nothing is known, a START without its incarnation would end its round.
     assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)]);
     reducer
@@ -318,6 +343,24 @@ fn say(
     let packet = Packet { channel, generation, aux, ..Packet::new(kind, 1, Op::Add) };
     reducer.handle(Time::ZERO, &packet, false);
     polled(reducer, Time::ZERO)
+}
+
+/// Requests name the boot number that the switch has said last.
+#[test]
+fn an_answer_with_another_boot_number_answers_nothing() {
+    let mut reducer = of_two(1, 1);
+    let hear = |reducer: &mut Reducer, kind, boot| {
+        let packet = Packet { generation: 1, boot, ..Packet::new(kind, 1, Op::Add) };
+        reducer.handle(Time::ZERO, &packet, false);
+        polled(reducer, Time::ZERO)
+    };
+    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 1, 0, 0)]);
+    assert_eq!(hear(&mut reducer, Kind::Boot, 3), [(Kind::Open, 0, 1, 0, 3)]);
+    for boot in [0, 2, 4] {
+        assert_eq!(hear(&mut reducer, Kind::Opened, boot), []);
+    }
+    let starts = [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)];
+    assert_eq!(hear(&mut reducer, Kind::Opened, 3), starts);
 }
 
 /// Only the incarnation that START has named sends the packets of a round.
