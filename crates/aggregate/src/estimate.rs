@@ -119,4 +119,17 @@ mod tests {
         let (one, two) = (cost(12, 12 * slots, &evicting), cost(12, 12 * slots, &layout));
         assert!(two < 0.8 * one, "{two}, {one}");
     }
+
+    /// Each key is that of one mapper of a hundred, so mappers know hardly any refusal before. Rows that are read cost more than pairs past the switch.
+    #[test]
+    fn unknown_refusals_go_to_second_places_if_they_are_many() {
+        let layout = Layout::PIPELINE;
+        let slots = u64::from(layout.lanes) * u64::from(layout.rows());
+        let more = |pairs: u64| {
+            let job = Estimate { mappers: 100, pairs, distinct: pairs };
+            job.cost(&layout, 1) / job.cost(&Layout { evict: true, ..layout }, 1) - 1.0
+        };
+        let (few, many) = (more(slots / 5), more(slots));
+        assert!(few.abs() < 0.002 && many > 0.005, "{few}, {many}");
+    }
 }
