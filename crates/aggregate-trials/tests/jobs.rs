@@ -10,8 +10,12 @@ use aggregate::{Direction, Kind, Layout, Op, Packet};
 use aggregate_trials::{
     CHILDREN, Compiled, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile,
 };
-use base_time::Rng;
+use base_time::{Rng, Zipf};
+use reduce_jobs::job::Reducer;
+use reduce_jobs::network::{Packed, rows};
+use reduce_jobs::pairs::Combined;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 const MAPPERS_OF_A_JOB: u16 = 3;
 
@@ -145,9 +149,8 @@ fn trees_are_exact_whatever_happens_to_packets() {
 
 #[test]
 fn arrays_are_exact_whatever_happens_to_packets() {
-    let seeds = if std::env::var_os("P4RACK_ALL").is_some() { 10_000 } else { 100 };
     let mut programs = Programs::default();
-    for seed in 0..seeds {
+    for seed in features::seeds(100, 10_000) {
         let mut rng = Rng::new(seed);
         let window = *rng.pick(&[1, 4, 256]).expect("there are some");
         let op = *rng.pick(&[Op::Add, Op::Max, Op::Or]).expect("there are some");
@@ -162,5 +165,60 @@ fn arrays_are_exact_whatever_happens_to_packets() {
         }
         world.banks(rng.between(1, 2) as u8);
         world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+/// A router's records of flows (flow, packets, bytes): Zipf's law, up to 2^40 packets in a record.
+fn records(flows: &Zipf, rng: &mut Rng) -> Vec<(u64, u64, u64)> {
+    let record = |_| {
+        let flow = (flows.draw(rng) as u64 * 0x9e37_79b1) & ((1 << 31) - 1);
+        let bits = rng.below(41);
+        let packets = 1 + rng.below(1 << bits);
+        (flow, packets, packets * rng.between(64, 1500))
+    };
+    (0..60).map(record).collect()
+}
+
+/// Packets and bytes of each flow: two values of 64 bits, in chunks of 24 bits, from the mapper's data to the rows of the result.
+#[test]
+fn flow_statistics_are_exact_whatever_happens_to_packets() {
+    let text = "dataset d = \"h:records.csv\"\n\
+                mapper m = pairs(d, key = flow, value = packets, value = bytes)\n\
+                reducer flows = add(m, key = number, value = u64)\n";
+    let job = reduce_jobs::check(text, 1, &mut vec![]).expect("it is a job");
+    let flows = Zipf::new(40, 1100);
+    let mut programs = Programs::default();
+    for seed in features::seeds(100, 10_000) {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
+        let reducer = Reducer { layout, ..job.reducers[0].clone() };
+        let is_tree = rng.next_bool();
+        let mappers = if is_tree { 5 } else { MAPPERS_OF_A_JOB };
+        let mut wanted: BTreeMap<u64, [u128; 2]> = BTreeMap::new();
+        let mut pairs = vec![];
+        for _ in 0..mappers {
+            let mut csv = String::from("flow,packets,bytes\n");
+            for (flow, packets, bytes) in records(&flows, &mut rng) {
+                writeln!(csv, "{flow},{packets},{bytes}").expect("text grows");
+                let sums = wanted.entry(flow).or_default();
+                *sums = [sums[0] + u128::from(packets), sums[1] + u128::from(bytes)];
+            }
+            let mut own = Combined::new(Op::Add, 2, u64::MAX);
+            own.read(&job.mappers[0].function, csv.as_bytes()).expect("it is CSV");
+            pairs.push(Packed::new(&reducer, own.iter()).expect("flows are numbers").pairs);
+        }
+        let mut world = World::of_pairs(layout, Op::Add, pairs, rng.between(1, 3) as u32, &mut rng);
+        match is_tree {
+            true => world.tree((0..3).map(|number| programs.of_tree(layout, number, 2, 5)).collect()),
+            false => world.nodes(vec![programs.device(layout)]),
+        }
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let found = rows(&reducer, world.reducer.result(), &BTreeMap::new()).expect("all keys are known");
+        let row = |(flow, sums): (Vec<u8>, Vec<u128>)| {
+            (String::from_utf8(flow).unwrap().parse().unwrap(), [sums[0], sums[1]])
+        };
+        assert_eq!(found.into_iter().map(row).collect::<BTreeMap<u64, _>>(), wanted, "seed {seed}");
     }
 }

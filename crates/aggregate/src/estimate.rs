@@ -2,6 +2,7 @@
 
 use crate::layout::Layout;
 use crate::mapper::LEAST_MOVED;
+use crate::pack::MOST_PARCELS;
 use crate::packet::HEADER;
 
 /// A job, as far as it is known.
@@ -19,6 +20,13 @@ pub struct Estimate {
 /// the switch; OPEN, CLOSE and CLEAR with their answers.
 const OF_A_MAPPER: f64 = 4.5;
 const OF_A_SWITCH: f64 = 6.0;
+
+/// The fewest rounds of a mapper with so many pairs. A round has at most [`MOST_PARCELS`] packets, two thirds of which are counted, because lanes have not quite the same number
+/// of pairs, and rounds with eviction have spare packets.
+pub fn fewest_rounds(pairs: u64, layout: &Layout) -> u32 {
+    let room = u64::from(layout.lanes) * MOST_PARCELS as u64 * 2 / 3;
+    pairs.div_ceil(room).clamp(1, u32::MAX.into()) as u32
+}
 
 impl Estimate {
     /// Bytes on the reducer's link with so many rounds, or on a mapper's if that is the busier one, as a share of the bytes of the pairs alone.
@@ -64,6 +72,8 @@ impl Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pack::pack;
+    use crate::{Pair, Place};
 
     #[test]
     fn rounds_follow_the_keys_and_the_slots() {
@@ -74,5 +84,52 @@ mod tests {
         assert!(rounds(job, 10) < few);
         assert!(rounds(Estimate { distinct: 4_000_000, pairs: 8_000_000, ..job }, 8) > few);
         assert_eq!(rounds(Estimate { distinct: 100, pairs: 300, ..job }, 8), 1);
+    }
+
+    #[test]
+    fn the_fewest_rounds_have_room_for_uneven_lanes() {
+        let layout = Layout::PIPELINE;
+        let round = 24 * 16_384;
+        for (pairs, rounds) in [(0, 1), (1, 1), (round, 1), (round + 1, 2), (10 * round, 10)] {
+            assert_eq!(fewest_rounds(pairs, &layout), rounds, "{pairs} pairs");
+        }
+        for layout in [layout, Layout { evict: true, index_bits: 4, ..layout }] {
+            let place = |number| Place::of_number(number, &layout).expect("it has a place");
+            let pairs = (0..round).map(|number| Pair { place: place(number), value: 1 }).collect();
+            assert!(pack(pairs, &layout, 1, Some(1)).is_ok(), "{layout:?}");
+        }
+    }
+
+    /// A mapper knows which of its pairs meet keys of its own: it sends each pair once, to the first place, to the second one or past the switch.
+    #[test]
+    fn pairs_that_meet_keys_of_their_own_mapper_are_sent_once() {
+        let layout = Layout::PIPELINE;
+        let slots = u64::from(layout.lanes) * u64::from(layout.rows());
+        let cost = |mappers: u32, pairs: u64, layout: &Layout| {
+            Estimate { mappers, pairs, distinct: slots }.cost(layout, 1)
+        };
+        // A mapper's link is the busy one: bytes of full packets to be folded, with their headers, or less.
+        let header = (crate::datagram::AROUND as usize + HEADER) as f64;
+        let full = 1.0 + header / (f64::from(layout.lanes) * layout.pair_bytes() as f64);
+        let alone = cost(1, slots, &layout);
+        assert!(alone < full && alone > 0.9 * full, "{alone}, {full}");
+        // With the same keys at all mappers the reducer's link is: second places take pairs from it.
+        let evicting = Layout { evict: true, ..layout };
+        assert_eq!(evicting.choice_bits(), 0);
+        let (one, two) = (cost(12, 12 * slots, &evicting), cost(12, 12 * slots, &layout));
+        assert!(two < 0.8 * one, "{two}, {one}");
+    }
+
+    /// Each key is that of one mapper of a hundred, so mappers know hardly any refusal before. Rows that are read cost more than pairs past the switch.
+    #[test]
+    fn unknown_refusals_go_to_second_places_if_they_are_many() {
+        let layout = Layout::PIPELINE;
+        let slots = u64::from(layout.lanes) * u64::from(layout.rows());
+        let more = |pairs: u64| {
+            let job = Estimate { mappers: 100, pairs, distinct: pairs };
+            job.cost(&layout, 1) / job.cost(&Layout { evict: true, ..layout }, 1) - 1.0
+        };
+        let (few, many) = (more(slots / 5), more(slots));
+        assert!(few.abs() < 0.002 && many > 0.005, "{few}, {many}");
     }
 }

@@ -9,19 +9,24 @@
 //! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
 //!
 //! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
-//! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out ([`Numbers`]).
+//! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out (`numbers.rs`).
 //!
 //! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
 //! incarnations send therefore never meets in one generation.
 
+mod attempt;
+mod numbers;
+
 use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::{Parcel, ROUND_BITS, Round, direct_parcels, folded_parcels};
+use crate::pack::{ROUND_BITS, Round};
 use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED, TRIMMED};
 use crate::timer::Timer;
+use attempt::{Attempt, Flight};
 use base_time::{Duration, Time};
-use std::collections::{BTreeMap, BTreeSet};
+use numbers::Numbers;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Sort of the packets that switches fold.
@@ -29,12 +34,6 @@ const FOLDED: usize = 0;
 
 /// Sort of the packets that go past the switches.
 const PAST: usize = 1;
-
-/// Pairs that switches have left are collected for so many packets, so that their lanes are mixed well.
-const LEFT_PACKETS: usize = 4;
-
-/// The same for pairs with further places, which have a lane each: `n` packets are full but for about twice the root of `n`.
-const MOVED_PACKETS: usize = 64;
 
 /// Pairs that find no slot go to further places if they are at least one of so many. Packets past the switches hold several times as many pairs, so that fewer pairs would
 /// take more time on the mapper's link than they save on the reducer's.
@@ -99,101 +98,6 @@ pub struct Mapper {
     counts: Counts,
     /// Packets sent so far: orders them.
     sent: u64,
-}
-
-#[derive(Debug)]
-struct Attempt {
-    generation: u32,
-    round: u32,
-    numbers: Numbers,
-    /// Packets of each sort that were sent.
-    next: [u32; 2],
-    /// Packets of each sort without an answer, by number.
-    flights: [BTreeMap<u32, Flight>; 2],
-    /// Numbers of packets without an answer that a full queue has trimmed: they do not count for the window.
-    trimmed: [BTreeSet<u32>; 2],
-    /// Pairs of packets that switches have answered, and those that they have left; without those at further places.
-    answered: u64,
-    refused: u64,
-    /// Pairs that the switches have left, by the sort of packets that they wait for, and these packets.
-    left: [Vec<Pair>; 2],
-    more: [Vec<Parcel>; 2],
-    end: Option<Timer>,
-    is_over: bool,
-}
-
-/// Numbers of the packets of a generation. Packets of pairs for further places have the last cells of each window alone, so neither they nor the packets of a round,
-/// this one or the next, wait for the others' cells. The other numbers are those of the round, the packets to be folded before the others, and then those of pairs
-/// that switches have left:
-///
-/// ```text
-/// round ....... for further places | round, past the switches ....... for further places |
-/// ```
-#[derive(Clone, Copy, Debug)]
-struct Numbers {
-    /// Packets of the round, and those to be folded among them.
-    round: u32,
-    folded: u32,
-    window: u32,
-    /// Cells of packets for further places; 0 if keys have one place.
-    kept: u32,
-}
-
-impl Numbers {
-    fn new(round: &Round, layout: &Layout) -> Numbers {
-        let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
-        let kept = if layout.choice_bits() > 0 { layout.window / 4 } else { 0 };
-        Numbers { folded, round: round.len() as u32, window: layout.window, kept }
-    }
-
-    /// Packets of a sort in the round.
-    fn of_round(&self, sort: usize) -> u32 {
-        if sort == FOLDED { self.folded } else { self.round - self.folded }
-    }
-
-    fn has_kept_cell(&self, number: u32) -> bool {
-        number % self.window >= self.window - self.kept
-    }
-
-    /// The number of a packet of a sort, in the order of sending.
-    fn number(&self, sort: usize, at: u32) -> u32 {
-        let others = self.window - self.kept;
-        match at.checked_sub(self.folded) {
-            Some(further) if sort == FOLDED => {
-                let each = self.kept.max(1);
-                further / each * self.window + others + further % each
-            }
-            _ => {
-                let at = if sort == FOLDED { at } else { self.folded + at };
-                at / others * self.window + at % others
-            }
-        }
-    }
-
-    /// Sort and place of a packet.
-    fn find(&self, number: u32) -> (usize, u32) {
-        let others = self.window - self.kept;
-        let (window, cell) = (number / self.window, number % self.window);
-        if let Some(cell) = cell.checked_sub(others) {
-            return (FOLDED, self.folded + window * self.kept + cell);
-        }
-        let at = window * others + cell;
-        if at < self.folded { (FOLDED, at) } else { (PAST, at - self.folded) }
-    }
-
-    /// Limit on the packets for further places.
-    fn most_further(&self) -> usize {
-        ((1 << ROUND_BITS) / self.window * self.kept) as usize
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    timer: Timer,
-    at: Time,
-    order: u64,
-    is_repeated: bool,
-    overtaken: u32,
 }
 
 impl Mapper {
@@ -281,20 +185,7 @@ impl Mapper {
             return;
         }
         self.attempts.retain(|attempt| attempt.generation == before && !attempt.is_over);
-        self.attempts.push(Attempt {
-            generation: packet.generation,
-            round: packet.seq,
-            numbers,
-            next: [0; 2],
-            flights: [BTreeMap::new(), BTreeMap::new()],
-            trimmed: [BTreeSet::new(), BTreeSet::new()],
-            answered: 0,
-            refused: 0,
-            left: [vec![], vec![]],
-            more: [vec![], vec![]],
-            end: None,
-            is_over: false,
-        });
+        self.attempts.push(Attempt::new(packet.generation, packet.seq, numbers));
     }
 
     fn acknowledged(&mut self, now: Time, packet: &Packet) {
@@ -455,7 +346,7 @@ impl Mapper {
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
-        let is_last = attempt.next == ends && !attempt.awaits_switches() && attempt.left[PAST].is_empty();
+        let is_last = attempt.next == ends && !attempt.awaits_switches();
         let last = if is_last { LAST } else { 0 };
         let (kind, aux) =
             if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
@@ -473,64 +364,5 @@ impl Mapper {
             attempt.flights.iter().flatten().map(|(_, flight)| flight.timer.due).chain(end).min()
         };
         self.attempts.iter().filter_map(of).min()
-    }
-}
-
-impl Attempt {
-    /// A packet of a sort, which belongs to the round or was packed since.
-    fn parcel<'a>(&'a self, round: &'a Round, sort: usize, at: u32) -> Option<&'a Parcel> {
-        match at.checked_sub(self.numbers.of_round(sort)) {
-            None => round.get((at + if sort == FOLDED { 0 } else { self.numbers.folded }) as usize),
-            Some(further) => self.more[sort].get(further as usize),
-        }
-    }
-
-    /// Packets of a sort that there are so far.
-    fn end_of(&self, sort: usize) -> u32 {
-        self.numbers.of_round(sort) + self.more[sort].len() as u32
-    }
-
-    /// True if this generation needs the cell of a packet of the next generation no more.
-    fn has_left_cell(&self, number: u32) -> bool {
-        let is_needed = self.numbers.has_kept_cell(number) && self.awaits_switches();
-        let cell = |number: u32| number % self.numbers.window;
-        let mut flights = self.flights[FOLDED].keys();
-        self.has_sent_round() && !is_needed && flights.all(|other| cell(*other) != cell(number))
-    }
-
-    /// True if all packets of the round that switches fold were sent.
-    fn has_sent_round(&self) -> bool {
-        self.next[FOLDED] >= self.numbers.folded
-    }
-
-    /// True if a packet that switches fold has no answer or is still to be sent.
-    fn awaits_switches(&self) -> bool {
-        !self.flights[FOLDED].is_empty()
-            || !self.left[FOLDED].is_empty()
-            || self.next[FOLDED] < self.end_of(FOLDED)
-    }
-
-    /// Packs pairs that the switches have left, once they fill some packets or are the last ones.
-    fn pack_left(&mut self, layout: &Layout) {
-        let is_full = self.left[FOLDED].len() >= MOVED_PACKETS * usize::from(layout.lanes);
-        if is_full || self.has_sent_round() && self.flights[FOLDED].is_empty() {
-            if self.refused * LEAST_MOVED < self.answered {
-                let few = std::mem::take(&mut self.left[FOLDED]);
-                self.left[PAST].extend(few);
-            }
-            self.more[FOLDED].extend(folded_parcels(&std::mem::take(&mut self.left[FOLDED]), layout));
-            let most = self.numbers.most_further().min(self.more[FOLDED].len());
-            let unnumbered = self.more[FOLDED].drain(most..);
-            self.left[PAST].extend(unnumbered.flat_map(|parcel| parcel.pairs));
-        }
-        let full = layout.most_bytes().saturating_sub(layout.header_bytes()) / layout.pair_bytes();
-        if !self.awaits_switches() || self.left[PAST].len() >= LEFT_PACKETS * full {
-            self.more[PAST].extend(direct_parcels(std::mem::take(&mut self.left[PAST]), layout));
-        }
-    }
-
-    /// A packet that is to be sent again.
-    fn due(&self, now: Time) -> Option<u32> {
-        self.flights.iter().flatten().find(|(_, flight)| flight.timer.due <= now).map(|(number, _)| *number)
     }
 }

@@ -298,6 +298,28 @@ mod tests {
         assert!((50..250).contains(&refused), "{refused}");
     }
 
+    /// 600 keys of each round for 2,048 slots: nearly all find one of their two.
+    #[test]
+    fn slots_are_free_again_in_the_next_round() {
+        let layout = Layout { lanes: 4, index_bits: 9, ..Layout::PIPELINE };
+        let rounds = pack(pairs(2400, &layout), &layout, 4, Some(u32::MAX)).expect("it packs");
+        for round in rounds {
+            let direct: usize =
+                round.iter().filter(|parcel| parcel.is_direct).map(|parcel| parcel.pairs.len()).sum();
+            assert!(direct < 40, "{direct} of 600");
+        }
+    }
+
+    /// 2,000 pairs in each lane of 1,024 rows: 5 / 32 of the packets are spare.
+    #[test]
+    fn paced_rounds_fold_all_pairs_in_some_packets_more_than_a_lane_has_pairs() {
+        let layout = Layout { lanes: 4, index_bits: 10, evict: true, ..Layout::PIPELINE };
+        let rounds = pack(pairs(8000, &layout), &layout, 1, Some(u32::MAX)).expect("it packs");
+        assert!(rounds[0].iter().all(|parcel| !parcel.is_direct));
+        let packets = rounds[0].len();
+        assert!((2200..2400).contains(&packets), "{packets}");
+    }
+
     #[test]
     fn a_key_that_comes_twice_is_refused() {
         let layout = Layout::PIPELINE;

@@ -339,17 +339,13 @@ impl Reducer {
 }
 
 /// The generation that a mapper has not ended, of attempts earlier than the one to begin; 0 if it has ended all. None: it must not begin yet, because
-/// nothing is known of it, and a START without its incarnation would end the earlier one.
+/// nothing is known of it, and a START without its incarnation would end the earlier one. The earlier ones are open and not doomed, or this one would be doomed, too.
 fn before(earlier: &[Attempt], channel: u16, member: &Member) -> Option<u32> {
-    let is_at_work = |attempt: &&Attempt| {
-        let is_open = matches!(attempt.phase, Phase::Opening | Phase::Collecting);
-        is_open && attempt.starts.get(usize::from(channel)).is_some_and(Option::is_some)
-    };
+    let is_at_work =
+        |attempt: &&Attempt| attempt.starts.get(usize::from(channel)).is_some_and(Option::is_some);
     match earlier.iter().find(is_at_work) {
         None => Some(0),
-        Some(attempt) => {
-            (attempt.phase == Phase::Collecting && member.incarnation > 0).then_some(attempt.generation)
-        }
+        Some(attempt) => (member.incarnation > 0).then_some(attempt.generation),
     }
 }
 

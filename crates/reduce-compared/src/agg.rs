@@ -4,8 +4,8 @@
 use crate::data::{Data, wrong};
 use crate::network::{Node, Shape, System};
 use aggregate::datagram::AROUND;
-use aggregate::estimate::Estimate;
-use aggregate::pack::{MOST_PARCELS, Parcel, Round, pack};
+use aggregate::estimate::{Estimate, fewest_rounds};
+use aggregate::pack::{Parcel, Round, pack};
 use aggregate::packet::Packet;
 use aggregate::reducer::{self, To, Trouble};
 use aggregate::{Direction, Kind, Layout, Mapper, Pair, Place, Reducer, Switch, mapper};
@@ -52,8 +52,7 @@ impl Agg {
         let channels = data.pairs.len() as u16;
         let (sum, distinct) = (data.sum(), data.distinct());
         let most = data.pairs.iter().map(|pairs| pairs.len() as u64).max().unwrap_or(0);
-        // Lanes have not quite the same number of pairs.
-        let fewest = (most / (lanes * MOST_PARCELS as u64 * 2 / 3)) as u32 + 1;
+        let fewest = fewest_rounds(most, &layout);
         let estimate = Estimate { mappers: channels.into(), pairs: sum, distinct };
         let rounds = match () {
             () if layout.is_dense() => {

@@ -14,8 +14,6 @@ pub(super) enum Phase {
     Collecting,
     Closing,
     Reading,
-    /// Everything is read; earlier rounds are committed first.
-    Read,
     Clearing,
     Gone,
 }
@@ -62,10 +60,9 @@ impl Reducer {
     /// The next phase of an attempt, if its time has come.
     fn step(&mut self, at: usize) -> bool {
         let Reducer { config, attempts, committed, result, counts, array, .. } = self;
-        // The numbers of rows grow from attempt to attempt, and a parent's cells know the last ones. An earlier attempt may still be collected, if
-        // one of its ENDs was lost.
-        let is_read = |attempt: &Attempt| matches!(attempt.phase, Phase::Read | Phase::Clearing);
-        let is_turn = attempts[..at].iter().all(is_read);
+        // Rounds are read and committed in their order: the numbers of rows grow from attempt to attempt, and a parent's cells know the last ones. An earlier
+        // attempt may still be collected, if one of its ENDs was lost.
+        let is_turn = attempts[..at].iter().all(|attempt| attempt.phase == Phase::Clearing);
         let attempt = &mut attempts[at];
         let is_answered = attempt.requests.as_mut().is_none_or(|requests| requests.is_over(&attempt.lost));
         let (switches, window) = (config.switches, config.layout.window);
@@ -86,9 +83,7 @@ impl Reducer {
             Phase::Closing if is_answered && attempt.is_doomed && is_closed => Phase::Clearing,
             Phase::Closing if is_answered && attempt.is_doomed => Phase::Closing,
             Phase::Reading if is_answered && !is_closed => Phase::Closing,
-            Phase::Reading if is_answered => Phase::Read,
-            Phase::Read if attempt.is_doomed => Phase::Clearing,
-            Phase::Read if attempt.round == *committed => Phase::Clearing,
+            Phase::Reading if is_answered => Phase::Clearing,
             Phase::Clearing if is_answered => Phase::Gone,
             _ => return false,
         };

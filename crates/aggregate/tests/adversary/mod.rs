@@ -119,9 +119,7 @@ fn draw(
     is_switched: bool,
     rng: &mut Rng,
 ) -> Drawn {
-    let most = is_switched.then(|| op.most_value(mappers.into()));
-    let mut wanted = Sums::new();
-    let rounds_of = |_| {
+    let own = |_| {
         let mut own = BTreeMap::new();
         for at in 0..u64::from(pairs) {
             let place = match layout.is_dense() {
@@ -131,15 +129,21 @@ fn draw(
             let value = if rng.chance(1, 30) { u32::MAX } else { rng.below(1000) as u32 };
             own.insert(place, value);
         }
-        for (place, value) in &own {
-            let value = u64::from(*value);
-            wanted.entry(*place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
-        }
-        let pairs = own.into_iter().map(|(place, value)| Pair { place, value }).collect();
-        pack(pairs, &layout, rounds, most).expect("it packs").into()
+        own.into_iter().map(|(place, value)| Pair { place, value }).collect()
     };
-    let rounds_of_all = (0..mappers).map(rounds_of).collect();
-    (rounds_of_all, wanted)
+    packed(layout, op, (0..mappers).map(own).collect(), rounds, is_switched)
+}
+
+/// The rounds of mappers with these pairs.
+fn packed(layout: Layout, op: Op, pairs: Vec<Vec<Pair>>, rounds: u32, is_switched: bool) -> Drawn {
+    let most = is_switched.then(|| op.most_value(pairs.len() as u32));
+    let mut wanted = Sums::new();
+    for Pair { place, value } in pairs.iter().flatten() {
+        let value = u64::from(*value);
+        wanted.entry(*place).and_modify(|held| *held = op.fold_wide(*held, value)).or_insert(value);
+    }
+    let rounds_of = |pairs| pack(pairs, &layout, rounds, most).expect("it packs").into();
+    (pairs.into_iter().map(rounds_of).collect(), wanted)
 }
 
 /// A reducer that has sent nothing.
@@ -154,7 +158,17 @@ fn fresh(config: &reducer::Config, wanted: &Sums) -> Reducer {
 impl World {
     /// Mappers with up to so many pairs of a common set of keys each.
     pub fn new(layout: Layout, op: Op, mappers: u16, pairs: u32, rounds: u32, rng: &mut Rng) -> World {
-        let (rounds_of_all, wanted) = draw(layout, op, mappers, pairs, rounds, true, rng);
+        let drawn = draw(layout, op, mappers, pairs, rounds, true, rng);
+        World::of_drawn(layout, op, rounds, drawn, rng)
+    }
+
+    /// Mappers with these pairs.
+    pub fn of_pairs(layout: Layout, op: Op, pairs: Vec<Vec<Pair>>, rounds: u32, rng: &mut Rng) -> World {
+        World::of_drawn(layout, op, rounds, packed(layout, op, pairs, rounds, true), rng)
+    }
+
+    fn of_drawn(layout: Layout, op: Op, rounds: u32, (rounds_of_all, wanted): Drawn, rng: &mut Rng) -> World {
+        let mappers = rounds_of_all.len() as u16;
         let config = reducer::Config {
             job: JOB,
             op,

@@ -15,28 +15,37 @@ pub enum Outcome {
     Stuck { states: usize, steps: Vec<String> },
 }
 
+/// The state from which another one was reached first, and the number of the step in its order.
+#[derive(Clone, Copy)]
+struct Parent {
+    state: u32,
+    step: u32,
+}
+
 /// Looks at every state.
 pub fn explore(model: &Model) -> Outcome {
     let first = State::first(model);
     let mut numbers: HashMap<u128, u32> = HashMap::from([(fingerprint(&first), 0)]);
     let mut open = VecDeque::from([first]);
-    let mut parents: Vec<(u32, String)> = vec![(0, String::new())];
+    let mut parents: Vec<Parent> = vec![Parent { state: 0, step: 0 }];
     let (mut from, mut to, mut ends) = (vec![], vec![], vec![]);
     let mut at = 0;
     while let Some(state) = open.pop_front() {
         if !state.is_exact(model) {
-            return Outcome::Wrong { steps: steps(&parents, at) };
+            return Outcome::Wrong { steps: steps(model, &parents, at) };
         }
         if state.is_over() {
             ends.push(at);
         }
-        state.next(model, &mut |label, next| {
+        let mut step = 0;
+        state.next(model, &mut |_, next| {
             let known = parents.len() as u32;
             let number = *numbers.entry(fingerprint(&next)).or_insert(known);
             if number == known {
-                parents.push((at, label));
+                parents.push(Parent { state: at, step });
                 open.push_back(next);
             }
+            step += 1;
             from.push(at);
             to.push(number);
         });
@@ -47,7 +56,7 @@ pub fn explore(model: &Model) -> Outcome {
         None => Outcome::Holds { states: parents.len() },
         Some(stuck) => Outcome::Stuck {
             states: lively.iter().filter(|lively| !**lively).count(),
-            steps: steps(&parents, stuck as u32),
+            steps: steps(model, &parents, stuck as u32),
         },
     }
 }
@@ -100,13 +109,26 @@ fn before(ends: &[u32], from: &[u32], to: &[u32], states: usize) -> Vec<bool> {
     found
 }
 
-fn steps(parents: &[(u32, String)], mut at: u32) -> Vec<String> {
-    let mut steps = vec![];
+/// Labels of the steps from the first state, which are taken again.
+fn steps(model: &Model, parents: &[Parent], mut at: u32) -> Vec<String> {
+    let mut taken = vec![];
     while at != 0 {
-        let (parent, label) = &parents[at as usize];
-        steps.push(label.clone());
-        at = *parent;
+        let Parent { state, step } = parents[at as usize];
+        taken.push(step);
+        at = state;
     }
-    steps.reverse();
-    steps
+    let mut state = State::first(model);
+    let take = |wanted: u32| {
+        let (mut step, mut found) = (0, None);
+        state.next(model, &mut |label, next| {
+            if step == wanted {
+                found = Some((label.to_string(), next));
+            }
+            step += 1;
+        });
+        let (label, next) = found.expect("it was taken before");
+        state = next;
+        label
+    };
+    taken.into_iter().rev().map(take).collect()
 }

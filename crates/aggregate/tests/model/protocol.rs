@@ -1,6 +1,7 @@
 //! Switch, reducer and mappers without windows of congestion, timers and sizes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Arguments;
 
 /// Key, row and value in each lane.
 pub type Packet = [Option<(char, u8, u32)>; 2];
@@ -327,10 +328,10 @@ impl State {
         })
     }
 
-    /// Every state that may follow.
-    pub fn next(&self, model: &Model, visit: &mut dyn FnMut(String, State)) {
+    /// Every state that may follow, always in the same order, and the name of the step.
+    pub fn next(&self, model: &Model, visit: &mut dyn FnMut(Arguments<'_>, State)) {
         let most = (3 + model.restarts + 1) * model.banks.max(1);
-        let mut visit = |label: String, next: State| {
+        let mut visit = |label: Arguments<'_>, next: State| {
             if next.reducer.last <= most && next != *self {
                 visit(label, next);
             }
@@ -345,22 +346,22 @@ impl State {
             if model.loses && !answers.is_empty() && message.is_answered() {
                 let mut lossy = next.clone();
                 lossy.send(answers.iter().copied().filter(Message::is_repeated));
-                visit(format!("{message:?}, answer lost"), lossy);
+                visit(format_args!("{message:?}, answer lost"), lossy);
             }
             next.send(answers);
-            visit(format!("{message:?}"), next);
+            visit(format_args!("{message:?}"), next);
             if model.trims {
                 let mut next = self.clone();
                 let answers = next.reducer.take_trimmed(message, model);
                 next.send(answers);
-                visit(format!("{message:?}, trimmed"), next);
+                visit(format_args!("{message:?}, trimmed"), next);
             }
         }
         if self.restarts < model.restarts {
             let mut next = State { restarts: self.restarts + 1, ..self.clone() };
             next.switch = State::first(model).switch;
             next.switch.boot = self.switch.boot + 1;
-            visit("restart".into(), next);
+            visit(format_args!("restart"), next);
         }
         if self.aborts < model.aborts {
             for at in 0..self.reducer.attempts.len() {
@@ -370,7 +371,7 @@ impl State {
                 if is_at_work && attempt.generation < 3 * model.banks {
                     let sent = next.reducer.abort(at, model);
                     next.send(sent);
-                    visit("abort".into(), next);
+                    visit(format_args!("abort"), next);
                 }
             }
         }
@@ -382,7 +383,7 @@ impl State {
         round: u8,
         at: usize,
         model: &Model,
-        visit: &mut dyn FnMut(String, State),
+        visit: &mut dyn FnMut(Arguments<'_>, State),
     ) {
         let mapper = &self.mappers[at];
         if mapper.generation >= generation {
@@ -401,7 +402,7 @@ impl State {
         let mut next = self.clone();
         next.send(started.sends(at, model));
         next.mappers[at] = started;
-        visit(format!("Start of {generation} at {at}"), next);
+        visit(format_args!("Start of {generation} at {at}"), next);
     }
 
     fn deliver(&mut self, message: &Message, model: &Model) -> Vec<Message> {

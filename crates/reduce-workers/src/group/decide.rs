@@ -5,8 +5,7 @@ use super::link::{Call, Go, Stock};
 use super::stock::numbers;
 use super::{GroupError, GroupPlan, problem};
 use aggregate::Op;
-use aggregate::estimate::Estimate;
-use aggregate::pack::MOST_PARCELS;
+use aggregate::estimate::{Estimate, fewest_rounds};
 use aggregate::union::Smallest;
 
 /// Most rounds of a call, unless its pairs need more.
@@ -47,10 +46,8 @@ pub(super) fn decide(
         distinct: parts * call.array.unwrap_or(all.distinct()),
     };
     let is_switched = plan.is_switched(op);
-    // Lanes have not quite the same number of pairs.
-    let room = u64::from(layout.lanes) * MOST_PARCELS as u64 * 2 / 3;
-    let needed =
-        (parts * stocks.iter().map(|stock| stock.keys).max().unwrap_or(0)).div_ceil(room).max(1) as u32;
+    let most = stocks.iter().map(|stock| stock.keys).max().unwrap_or(0);
+    let needed = fewest_rounds(parts * most, &layout);
     let best = if is_switched && !layout.evict && estimate.pairs > 0 { estimate.rounds(&layout) } else { 1 };
     let rounds = match call.array.filter(|_| layout.is_dense()) {
         // The rows of a round are those of a bank.

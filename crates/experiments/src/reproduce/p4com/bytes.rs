@@ -1,7 +1,7 @@
 //! Bytes on the reducer's link, with and without a switch that folds.
 
 use crate::reproduce::{Experiment, Lab, Shown};
-use aggregate::estimate::Estimate;
+use aggregate::estimate::{Estimate, fewest_rounds};
 use aggregate::traffic::{Traffic, Trial};
 use aggregate::{Layout, Op, Pair, Place};
 use base_diag::Diagnostic;
@@ -35,7 +35,7 @@ pub const SKEWS: Experiment = Experiment {
 };
 
 const SET: &str = "mappers draw words (Zipf's law, 4,194,304 words) and combine equal ones. A bank of the switch has slots for at most 1 % of the \
-    distinct words, a power of two in each lane. Mappers send in step, at most 0.1 % of their packets apart. software: eviction, a round for 1,000,000 pairs of a mapper; pipeline: 24 lanes, the rounds that the estimate gives. Plain: \
+    distinct words, a power of two in each lane. Mappers send in step, at most 0.1 % of their packets apart. software: eviction, a round for 1,048,576 pairs of a mapper; pipeline: 24 lanes, the rounds that the estimate gives. Plain: \
     the same pairs in packets of 1,500 bytes. All packets count with headers, check sum, preamble and gap: acknowledgements, requests, control. `to`: towards the reducer; `both`: and from it.";
 const LEAVES_OUT: &str =
     "losses and repeated packets; time. The switch is the model that the printed program is compared with.";
@@ -96,7 +96,9 @@ fn measured((skew, mappers, words): Cell) -> Vec<[String; 13]> {
         let pair = |key: &u32| Pair { place: Place::of_hashed(&key.to_be_bytes(), 1, &layout), value: 1 };
         let pairs: Vec<Vec<Pair>> = keys.iter().map(|keys| keys.iter().map(pair).collect()).collect();
         let estimate = Estimate { mappers: mappers as u32, pairs: sum as u64, distinct: distinct as u64 };
-        let fewest = (sum / keys.len().max(1) / 1_000_000) as u32 + 1;
+        let most = keys.iter().map(Vec::len).max().unwrap_or(0) as u64;
+        // Packets of plain jobs are as long as those of the software profile.
+        let fewest = fewest_rounds(most, &Layout::SOFTWARE);
         let rounds = if layout.evict { fewest } else { estimate.rounds(&layout) };
         let run = |rounds, is_switched| {
             let trial = Trial { layout, op: Op::Add, rounds, is_switched, pairs: &pairs };

@@ -8,10 +8,13 @@ use reduce_compared::{Data, Mode, Outcome, Trial};
 pub const EXPERIMENT: Experiment = Experiment {
     name: "completion",
     about: "Time of one shuffle at 1 Gbit/s, 12:1, beside the same pairs in the same format without a switch. At best it is shorter by the number of pairs of a distinct key; the paper says 2 to 5 times.",
-    set: "words of Zipf's law, skew 1.0, over 4,194,304 words, counted by each of 12 mappers at one switch; links of 1 Gbit/s, 5 us. The software profile has slots in each bank for the stated number of keys, the pipeline profile 196,608 (24 lanes of 8,192). \
+    set: "words of Zipf's law, skew 1.0, over a vocabulary, counted by each of 12 mappers at one switch; links of 1 Gbit/s, 5 us. The software profile has slots in each bank for the stated number of keys, the pipeline profile 196,608 (24 lanes of 8,192). \
         The time of the pipeline profile includes the texts of keys, which are requested once for each, with and without a switch.",
     leaves_out: "time of mappers and of the reducer's program.",
-    run: |lab| Ok(shown(&[400_000, 2_000_000, 10_000_000], lab.show_progress)),
+    run: |lab| {
+        let large = [400_000, 2_000_000, 10_000_000].map(|words| (words, VOCABULARY));
+        Ok(shown(&[&[(312_500, 1 << 17)], &large[..]].concat(), lab.show_progress))
+    },
 };
 
 /// System, mode, the same without a switch, slots.
@@ -21,11 +24,12 @@ const SYSTEMS: [(&str, Mode, Mode, u64); 3] = [
     ("AGG, pipeline", Mode::Pipeline, Mode::Plain, 196_608),
 ];
 
-fn shown(words: &[u32], show_progress: &mut dyn FnMut(&str)) -> Shown {
-    let all = words.len() * SYSTEMS.len();
+/// By words of each mapper and the vocabulary.
+fn shown(cells: &[(u32, u32)], show_progress: &mut dyn FnMut(&str)) -> Shown {
+    let all = cells.len() * SYSTEMS.len();
     let mut rows = vec![];
-    for words in words {
-        let data = Data::words(12, *words, VOCABULARY, 1000, 7);
+    for (words, vocabulary) in cells {
+        let data = Data::words(12, *words, *vocabulary, 1000, 7);
         let base = trial(&data, false);
         let (sum, distinct) = (data.sum(), data.distinct());
         // Several systems have the same format.
@@ -41,6 +45,7 @@ fn shown(words: &[u32], show_progress: &mut dyn FnMut(&str)) -> Shown {
             let outcome = run(&Trial { slots, ..base.clone() }, mode);
             let row = [
                 words.to_string(),
+                vocabulary.to_string(),
                 name.to_string(),
                 slots.to_string(),
                 outcome.rounds.to_string(),
@@ -58,6 +63,7 @@ fn shown(words: &[u32], show_progress: &mut dyn FnMut(&str)) -> Shown {
     }
     let titles = [
         "words",
+        "vocabulary",
         "<system",
         "slots",
         "rounds",
