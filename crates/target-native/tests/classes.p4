@@ -64,6 +64,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
             (5, _): accept;
             (8 &&& 8, 9 .. 16): one_of_second;
             (9, _): two_of_first;
+            (11, _): other;
             default: rest;
         }
     }
@@ -73,6 +74,11 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
         packet.extract(hdr.h0);
         packet.extract(hdr.h1);
         transition select(hdr.h1.a[1:0]) { 0: accept; 1: accept; 2: third_of_first; }
+    }
+    // This range is not of the length.
+    state other {
+        meta.other = hdr.kind.region + hdr.kind.kinds[7:0];
+        transition select(meta.other) { 15 .. 19: one_of_second; default: two_of_first; }
     }
     state third_of_first { packet.extract(hdr.h2); transition accept; }
     state one_of_second {

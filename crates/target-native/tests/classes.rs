@@ -26,12 +26,13 @@ fn frame(kind: u8, rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn each_class_does_as_the_interpreter_does() {
-    for (macros, copies, classes) in [(&[][..], false, 3), (&["CLONES"], true, 3), (&["COMPUTED"], false, 0)]
+    for (macros, copies, classes, ends) in
+        [(&[][..], false, 3, 5), (&["CLONES"], true, 3, 5), (&["COMPUTED"], false, 0, 0)]
     {
         let program = program(macros);
         let engine = Engine::compile(&program, Options::default()).expect("it compiles");
         let report = engine.report();
-        assert_eq!((report.classes, report.fallbacks), (classes, vec![]));
+        assert_eq!((report.classes, report.ends, report.fallbacks), (classes, ends, vec![]));
         let mut native = engine.into_switch();
         let mut reference = switch(program, Options::default()).expect("a device");
         for switch in [&mut native, &mut reference] {

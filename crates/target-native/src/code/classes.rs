@@ -248,6 +248,7 @@ impl<'a> Code<'a, '_> {
         }
         self.reject = None;
         let apart = self.ends_apart(found.apart, classes.ends, &ends);
+        self.notes.ends = apart.len();
         let ends = ends.into_iter().enumerate().map(|(class, block)| End { class: Some(class), block });
         Ok(apart.into_iter().chain(ends).chain([End { class: None, block: rest }]).collect())
     }
