@@ -62,6 +62,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
             (2, _): second;
             (4, _): third;
             (5, _): accept;
+            (6, 12 .. 13): two_of_first;
             (8 &&& 8, 9 .. 16): one_of_second;
             (9, _): two_of_first;
             (11, _): other;
@@ -73,7 +74,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
         meta.app = 1;
         packet.extract(hdr.h0);
         packet.extract(hdr.h1);
-        transition select(hdr.h1.a[1:0]) { 0: accept; 1: accept; 2: third_of_first; }
+        transition select(hdr.h1.a[1:0]) { 0: accept; 1: third_of_first; 2: fourth_of_first; }
     }
     // This range is not of the length.
     state other {
@@ -81,6 +82,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
         transition select(meta.other) { 15 .. 19: one_of_second; default: two_of_first; }
     }
     state third_of_first { packet.extract(hdr.h2); transition accept; }
+    state fourth_of_first { packet.extract(hdr.h3); transition accept; }
     state one_of_second {
         meta.other = packet.lookahead<bit<8>>();
         meta.app = 2;
