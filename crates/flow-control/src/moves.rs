@@ -16,7 +16,9 @@
 //! make the next key) is evicted before it.
 //!
 //! Operations may be carried out and answered in any order, each once. If the switch starts anew, [`Moves::restart`] says so, and
-//! answers to operations from before it are to be dropped.
+//! answers to operations from before it are to be dropped. The switch has a write before the primaries, so after a restart in the middle of a write
+//! packets find the entry as before it again, until the write is done. Primaries first would need promotions that wait for packets on their way to
+//! helpers (`tests/order.rs`).
 
 use crate::copies::{Change, Copies};
 use crate::locks::{Locks, Use};

@@ -3,7 +3,8 @@
 //!
 //! Properties: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
 //! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome; each flow is linearizable, also where the primary fails:
-//! one order of the writes of an entry explains what the flow's packets found there.
+//! one order of the writes of an entry explains what the flow's packets found there. Where the switch starts anew while an entry is written, its flows may
+//! find the entry as before the write again, until the write is acknowledged: `order.rs` says why.
 
 use base_time::{Duration, Rng, Time};
 use flow_control::flows::{Counters, Flows, Limits, Output, Place};
@@ -140,6 +141,8 @@ struct World {
     writes: BTreeMap<Key, Writes<Option<Version>>>,
     open: BTreeMap<WriteId, (Key, Written)>,
     reads: BTreeMap<(Flow, Key), Vec<Read<Option<Version>>>>,
+    /// What packets found before a restart of the switch that came while the entry was written.
+    before: Vec<((Flow, Key), Vec<Read<Option<Version>>>)>,
     /// When packets that wait have arrived.
     arrived: BTreeMap<u64, Time>,
     versions: u64,
@@ -195,6 +198,7 @@ impl World {
             writes: full.iter().map(|(key, version)| (*key, Writes::new(Some(*version)))).collect(),
             open: BTreeMap::new(),
             reads: BTreeMap::new(),
+            before: vec![],
             arrived: BTreeMap::new(),
             versions: 1000,
             flow_table: BTreeSet::new(),
@@ -376,7 +380,8 @@ impl World {
 
     /// One order of the writes of an entry explains what packets of each flow have found.
     fn check_histories(&self) {
-        for ((flow, key), reads) in &self.reads {
+        let before = self.before.iter().map(|(of, reads)| (of, reads));
+        for ((flow, key), reads) in self.reads.iter().chain(before) {
             let nothing = Writes::new(None);
             let writes = self.writes.get(key).unwrap_or(&nothing);
             let ended = writes.check(reads);
@@ -506,6 +511,13 @@ impl World {
             }
             Event::Restart => {
                 self.starts += 1;
+                // Packets have perhaps seen a write at the switch that the primary does not have yet.
+                for flow in &self.flow_table {
+                    for (key, _) in self.open.values() {
+                        let reads = self.reads.remove_entry(&(*flow, *key));
+                        self.before.extend(reads);
+                    }
+                }
                 self.flow_table.clear();
                 self.copies.clear();
                 self.resident.clear();

@@ -42,6 +42,7 @@ impl Compiled {
             compiled: builds().next().is_some(),
             fallbacks: builds().flat_map(|build| build.whole.notes.left()).collect(),
             classes: builds().map(|build| build.whole.notes.classes).sum(),
+            ends: builds().map(|build| build.whole.notes.ends).sum(),
             frame_bytes: builds().map(|build| build.layout.bytes).max().unwrap_or(0),
         }
     }
@@ -97,6 +98,8 @@ pub struct Report {
     pub fallbacks: Vec<(BlockName, String)>,
     /// Classes of packets that have code of their own: the parser decides them by a constant that it stores.
     pub classes: usize,
+    /// Ends of their parser states that have code of their own: the valid headers are known there.
+    pub ends: usize,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
 }

@@ -314,7 +314,8 @@ fn table_code(
     let selects = table.keys.iter().filter(|key| key.match_kind == MatchKind::Selector);
     let chosen_by =
         selects.map(|key| Some(kind_of(program, &key.expr.ty)?.width())).collect::<Option<_>>()?;
-    let (index, is_direct, stride) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
+    let (index, spec) = wanted.add(at, &facts, &layout, most, data.clone(), chosen_by);
+    let (is_direct, stride) = (spec.is_direct(), spec.stride());
     let TableFacts { notes_hits, has_meters, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
     let constant = constant.filter(|constant| is_plain && is_small(constant));

@@ -29,6 +29,8 @@ pub(crate) struct Notes {
     pub(crate) lacks_frame_calls: bool,
     /// Classes of packets that have code of their own.
     pub(crate) classes: usize,
+    /// Ends of their parser states that have code of their own.
+    pub(crate) ends: usize,
     /// Bytes that the deparser may emit.
     pub(crate) emitted: usize,
 }

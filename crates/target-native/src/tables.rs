@@ -132,7 +132,7 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
 impl Wanted {
-    /// Adds a table, and gives its number, whether it has an array of entry numbers, and the words from one record to the next.
+    /// Adds a table, and gives its number and specification.
     pub(crate) fn add(
         &mut self,
         at: TableAt,
@@ -141,7 +141,7 @@ impl Wanted {
         data_words: usize,
         data: Vec<Vec<(usize, Kind)>>,
         chosen_by: Vec<u32>,
-    ) -> (usize, bool, usize) {
+    ) -> (usize, &TableSpec) {
         let spec = TableSpec {
             layout: layout.clone(),
             size: u32::try_from(facts.size).unwrap_or(u32::MAX),
@@ -149,7 +149,6 @@ impl Wanted {
             profile: None,
             const_entries: false,
         };
-        let (is_direct, stride) = (spec.is_direct(), spec.stride());
         let table_replica = TableReplica {
             at,
             layout: layout.clone(),
@@ -166,8 +165,9 @@ impl Wanted {
             has_profile: facts.has_profile,
             chosen_by,
         };
+        let index = self.tables.len();
         self.tables.push((table_replica, spec));
-        (self.tables.len() - 1, is_direct, stride)
+        (index, &self.tables[index].1)
     }
 
     /// Adds the cells of an object, and gives their number.

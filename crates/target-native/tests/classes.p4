@@ -17,7 +17,7 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
     state start {
         packet.extract(hdr.kind);
         transition select(hdr.kind.kind) {
-            1: first; 2: second; 3: third; 4: second_then_third; 5: maybe; 6: common; 7: undecided; default: rest;
+            1: first; 2: second; 3: third; 4: second_then_third; 5: maybe; 6: common; 7: undecided; 9: sized; default: rest;
         }
     }
     // The class, then its headers.
@@ -49,6 +49,45 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
         hdr.h11.setValid();
         meta.other = 3;
         transition maybe;
+    }
+    // Rows that ask for a number again after others, and of which the length is known that the headers behind need.
+    state sized {
+        transition select(hdr.kind.region, standard.packet_length) {
+            (1, 14 .. 32w0xffffffff): two_of_first;
+            (2, 11 .. 13): one_of_second;
+            (3, 9 .. 32w0xffffffff): two_of_first;
+            (4, 30 .. 40): first;
+            (_, 20 .. 32w0xffffffff): third;
+            (1, _): first;
+            (2, _): second;
+            (4, _): third;
+            (5, _): accept;
+            (6, 12 .. 13): two_of_first;
+            (8 &&& 8, 9 .. 16): one_of_second;
+            (9, _): two_of_first;
+            (11, _): other;
+            default: rest;
+        }
+    }
+    // The parser ends at these with headers that are known.
+    state two_of_first {
+        meta.app = 1;
+        packet.extract(hdr.h0);
+        packet.extract(hdr.h1);
+        transition select(hdr.h1.a[1:0]) { 0: accept; 1: third_of_first; 2: fourth_of_first; }
+    }
+    // This range is not of the length.
+    state other {
+        meta.other = hdr.kind.region + hdr.kind.kinds[7:0];
+        transition select(meta.other) { 15 .. 19: one_of_second; default: two_of_first; }
+    }
+    state third_of_first { packet.extract(hdr.h2); transition accept; }
+    state fourth_of_first { packet.extract(hdr.h3); transition accept; }
+    state one_of_second {
+        meta.other = packet.lookahead<bit<8>>();
+        meta.app = 2;
+        packet.extract(hdr.h2);
+        transition accept;
     }
     state rest {
         packet.extract(hdr.h8);

@@ -26,12 +26,13 @@ fn frame(kind: u8, rng: &mut Rng) -> Vec<u8> {
 
 #[test]
 fn each_class_does_as_the_interpreter_does() {
-    for (macros, copies, classes) in [(&[][..], false, 3), (&["CLONES"], true, 3), (&["COMPUTED"], false, 0)]
+    for (macros, copies, classes, ends) in
+        [(&[][..], false, 3, 5), (&["CLONES"], true, 3, 5), (&["COMPUTED"], false, 0, 0)]
     {
         let program = program(macros);
         let engine = Engine::compile(&program, Options::default()).expect("it compiles");
         let report = engine.report();
-        assert_eq!((report.classes, report.fallbacks), (classes, vec![]));
+        assert_eq!((report.classes, report.ends, report.fallbacks), (classes, ends, vec![]));
         let mut native = engine.into_switch();
         let mut reference = switch(program, Options::default()).expect("a device");
         for switch in [&mut native, &mut reference] {
@@ -43,14 +44,14 @@ fn each_class_does_as_the_interpreter_does() {
         let mut rng = Rng::new(35);
         let mut sent: BTreeMap<(u8, usize), u32> = BTreeMap::new();
         for _ in 0..12_000 {
-            let kind = rng.between(0, 8) as u8;
+            let kind = rng.between(0, 9) as u8;
             let frame = frame(kind, &mut rng);
             let want = reference.process(1, &frame, Time::ZERO);
             assert_eq!(native.process(1, &frame, Time::ZERO), want, "{macros:?} {frame:02x?}");
             *sent.entry((kind, want.len())).or_default() += 1;
         }
         // All kinds are sent; those of the first and third class are copied.
-        (0..=8).for_each(|kind| assert!(sent[&(kind, 1)] > 100, "{sent:?}"));
+        (0..=9).for_each(|kind| assert!(sent[&(kind, 1)] > 100, "{sent:?}"));
         [1, 3, 4, 5].into_iter().for_each(|kind| assert!(sent[&(kind, 2)] > 10, "{sent:?}"));
     }
 }
@@ -65,7 +66,7 @@ fn packets_of_a_batch_are_of_different_classes() {
     for _ in 0..400 {
         let frames: Vec<Vec<u8>> = (0..16)
             .map(|_| {
-                let mut frame = frame(rng.between(0, 8) as u8, &mut rng);
+                let mut frame = frame(rng.between(0, 9) as u8, &mut rng);
                 // No copies: they leave after the batch.
                 frame[1] &= 0b1001;
                 frame

@@ -70,8 +70,8 @@ impl Buckets {
 #[repr(C, align(64))]
 struct Bucket {
     /// Odd for an entry, 0 for a free place.
-    tags: [u32; 8],
-    entries: [u32; 8],
+    tags: [u32; Buckets::SLOTS],
+    entries: [u32; Buckets::SLOTS],
 }
 
 /// A bucketed cuckoo hash table.
@@ -139,7 +139,7 @@ impl Cuckoo {
         let bucket = &self.now.buckets[probe.first];
         match cpu::equal8(&bucket.tags, probe.tag) {
             0 => cpu::prefetch(&self.now.buckets[self.now.other(probe.first, probe.tag)]),
-            found => records.prefetch(bucket.entries[found.trailing_zeros() as usize & 7]),
+            found => records.prefetch(bucket.entries[found.trailing_zeros() as usize % Buckets::SLOTS]),
         }
     }
 
@@ -240,7 +240,7 @@ impl Cuckoo {
 
     /// Makes room for `more` entries.
     pub(crate) fn reserve(&mut self, more: usize, records: &Records) {
-        let buckets = ((self.len + more) * 8).div_ceil(7 * 8).next_power_of_two();
+        let buckets = ((self.len + more) * 8).div_ceil(7 * Buckets::SLOTS).next_power_of_two();
         if buckets > self.now.buckets.len() {
             self.resize(buckets, records);
         }
@@ -311,7 +311,7 @@ impl Half {
         let bucket = &self.buckets[bucket];
         let mut equal = cpu::equal8(&bucket.tags, tag);
         while equal != 0 {
-            let entry = bucket.entries[equal.trailing_zeros() as usize & 7];
+            let entry = bucket.entries[equal.trailing_zeros() as usize % Buckets::SLOTS];
             if is_it(entry) {
                 return entry;
             }
@@ -344,7 +344,7 @@ impl Half {
                 return Ok(());
             }
             // Both of its buckets are full: it takes a place in this one, and the entry from there goes on to its own other bucket.
-            let victim = (tag as usize >> 8).wrapping_add(kick) % 8;
+            let victim = (tag as usize >> 8).wrapping_add(kick) % Buckets::SLOTS;
             let bucket = &mut self.buckets[at];
             std::mem::swap(&mut bucket.tags[victim], &mut tag);
             std::mem::swap(&mut bucket.entries[victim], &mut entry);
@@ -367,7 +367,7 @@ impl Half {
         let probe = self.probe(key);
         for at in [probe.first, self.other(probe.first, probe.tag)] {
             let bucket = &mut self.buckets[at];
-            let here = (0..8).find(|&i| bucket.entries[i] == entry && bucket.tags[i] != 0);
+            let here = (0..Buckets::SLOTS).find(|&i| bucket.entries[i] == entry && bucket.tags[i] != 0);
             if let Some(slot) = here {
                 (bucket.tags[slot], bucket.entries[slot]) = (0, MISS);
                 return true;
@@ -395,7 +395,7 @@ impl Half {
     }
 
     fn slots(&self) -> usize {
-        self.buckets.len() * 8
+        self.buckets.len() * Buckets::SLOTS
     }
 }
 

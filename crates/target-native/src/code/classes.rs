@@ -27,14 +27,20 @@ use super::parser::Targets;
 use super::place::Place;
 use super::{Code, Made, Unable};
 use crate::layout::{Kind, Node};
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, InstructionData, Opcode, Value, types};
 use device::stage::BlockName;
-use ir::{BinaryOp, Const, Expr, ExprKind, ParserState, StateRef, Stmt, StmtKind, Transition, visit};
+use ir::{
+    BinaryOp, Const, Expr, ExprKind, Keyset, ParserState, Select, SelectCase, StateRef, Stmt, StmtKind,
+    Transition, visit,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Classes at most, and statements of controls in all copies: code becomes as many times larger.
 const MOST_CLASSES: usize = 8;
 const MOST_STMTS: usize = 1 << 13;
+
+/// Ends of a class's parser states that stay apart: there it is known which headers are valid, and where they lie.
+const MOST_ENDS: usize = 2;
 
 /// Comparisons of a variable from which on paths with different numbers of it stay apart.
 const OFTEN: usize = 4;
@@ -48,6 +54,8 @@ pub(crate) struct Classes {
     numbers: Vec<u64>,
     /// Other variables of the metadata that code often asks for.
     asked: Vec<usize>,
+    /// Ends of each class that stay apart at most.
+    ends: usize,
 }
 
 /// A class, or none.
@@ -86,12 +94,11 @@ impl<'a> Code<'a, '_> {
         let of_class =
             *numbers.keys().filter(|scalar| count(scalar) > 1).max_by_key(|scalar| count(scalar))?;
         let numbers: Vec<u64> = numbers.remove(&of_class)?.into_iter().collect();
-        if stmts * (numbers.len() + 1) > MOST_STMTS {
-            return None;
-        }
+        let is_small = |ends: usize| stmts * (numbers.len() * (1 + ends) + 1) <= MOST_STMTS;
+        let ends = [MOST_ENDS, 0].into_iter().find(|ends| is_small(*ends))?;
         let often = |scalar: &usize| count(scalar) >= OFTEN && *scalar != of_class;
         let asked = questions.keys().copied().filter(often).collect();
-        Some(Classes { scalar: of_class, numbers, asked })
+        Some(Classes { scalar: of_class, numbers, asked, ends })
     }
 
     /// For each variable of the metadata, the comparisons with constants in controls; and the number of statements in these.
@@ -224,21 +231,90 @@ impl<'a> Code<'a, '_> {
         };
         let first = targets(None, false).states.first().copied();
         self.b.ins().jump(first.ok_or(Unable("a parser without states"))?, &[]);
+        let mut found = Found::default();
         let (last, before): (Vec<_>, Vec<_>) = runs.order.iter().copied().partition(|run| runs.is_rest(*run));
         for run in before {
-            self.parse_state(run, &runs, blocks[&run], &|class| targets(class, false))?;
+            self.room = Some(found.rooms.get(&run).copied().unwrap_or(0));
+            self.parse_state(run, &runs, blocks[&run], &|class| targets(class, false), &mut found)?;
         }
+        self.room = None;
         for (state, way) in &ways {
             self.move_headers_to_frame(*way, blocks[&(*state, None)], &homes);
         }
         self.move_headers_to_frame(way_out, rest, &homes);
         self.is_in_frame = true;
         for run in last {
-            self.parse_state(run, &runs, blocks[&run], &|class| targets(class, true))?;
+            self.parse_state(run, &runs, blocks[&run], &|class| targets(class, true), &mut found)?;
         }
         self.reject = None;
+        let apart = self.ends_apart(found.apart, classes.ends, &ends);
+        self.notes.ends = apart.len();
         let ends = ends.into_iter().enumerate().map(|(class, block)| End { class: Some(class), block });
-        Ok(ends.chain([End { class: None, block: rest }]).collect())
+        Ok(apart.into_iter().chain(ends).chain([End { class: None, block: rest }]).collect())
+    }
+
+    /// For each class, those of its ends with the most headers, `most` of them. The others join the end of their class.
+    fn ends_apart(&mut self, mut found: Vec<(usize, End)>, most: usize, ends: &[Block]) -> Vec<End> {
+        found.sort_by_key(|(headers, _)| std::cmp::Reverse(*headers));
+        let mut apart: Vec<End> = vec![];
+        for (_, end) in found {
+            let joined = end.class.and_then(|class| ends.get(class));
+            let Some(joined) =
+                joined.filter(|_| apart.iter().filter(|of| of.class == end.class).count() >= most)
+            else {
+                apart.push(end);
+                continue;
+            };
+            self.b.seal_block(end.block);
+            self.b.switch_to_block(end.block);
+            let error = self.b.block_params(end.block)[0];
+            self.b.ins().jump(*joined, &[error.into()]);
+        }
+        apart
+    }
+
+    /// The number of valid headers, where it is known of each whether it is valid.
+    fn known_headers(&mut self) -> Option<usize> {
+        let mut count = 0;
+        for header in 0..self.valids.len() {
+            let valid = self.header_valid(header);
+            count += usize::from(self.is_known(valid)?);
+        }
+        Some(count)
+    }
+
+    /// The states after one, each with the number of bytes that the packet has there by ranges of its length that the state selects on.
+    fn least_lengths(&mut self, state: &'a ParserState) -> Vec<(usize, i64)> {
+        let Transition::Select(Select { exprs, cases }) = &state.transition else {
+            return successors(state).map(|next| (next, 0)).collect();
+        };
+        let lengths = exprs.iter().map(|expr| self.variable(expr)).collect::<Vec<_>>();
+        let lengths = lengths.into_iter().map(|scalar| scalar.is_some_and(|scalar| self.is_length(scalar)));
+        let lengths: Vec<bool> = lengths.collect();
+        let least = |case: &SelectCase| {
+            let keys = case.keys.iter().zip(&lengths).filter(|_| case.keys.len() == lengths.len());
+            keys.filter(|(_, is_length)| **is_length).filter_map(|(key, _)| least_of(key)).max().unwrap_or(0)
+        };
+        let next = |case: &SelectCase| match case.next {
+            StateRef::State(next) => Some((next.index(), least(case))),
+            StateRef::Accept | StateRef::Reject => None,
+        };
+        cases.iter().filter_map(next).collect()
+    }
+
+    /// True for a variable that has the number of bytes between the packet's start and its end.
+    fn is_length(&mut self, scalar: usize) -> bool {
+        let registers = self.layout.registers;
+        let [value, start, end, length] =
+            [scalar, registers.start, registers.end, registers.length].map(|index| self.scalar(index));
+        let made = &self.b.func.dfg;
+        let [value, start, end, length] = [value, start, end, length].map(|of| made.resolve_aliases(of));
+        let inst = |of: Value| made.value_def(of).inst().map(|inst| made.insts[inst]);
+        let is_value = matches!(inst(length), Some(InstructionData::Unary { opcode: Opcode::Uextend, arg })
+            if made.resolve_aliases(arg) == value);
+        is_value
+            && matches!(inst(end), Some(InstructionData::Binary { opcode: Opcode::Iadd, args })
+                if args.map(|of| made.resolve_aliases(of)) == [start, length])
     }
 
     /// A block with the parser's error.
@@ -258,30 +334,67 @@ impl<'a> Code<'a, '_> {
         self.b.ins().jump(to, &args);
     }
 
+    /// Code of a state.
     fn parse_state(
         &mut self,
         (at, mut class): (usize, Class),
         runs: &Runs,
         block: Block,
         targets: &dyn Fn(Class) -> Targets,
+        found: &mut Found,
     ) -> Made<()> {
         let state = &self.program.parser(self.facts.parser).states[at];
         self.b.seal_block(block);
         self.b.switch_to_block(block);
         self.reject = Some(targets(class).done);
         for (number, stmt) in state.stmts.iter().enumerate() {
+            // Nothing is known about the packet's length on only one of the ways through a statement.
+            let room = self.room.filter(|_| has_blocks(stmt));
+            self.room = self.room.filter(|_| room.is_none());
             self.stmts(std::slice::from_ref(stmt))?;
+            self.room = room.or(self.room);
             if let Some(decided) = runs.decided.get(&(at, number)) {
                 class = Some(*decided);
                 self.reject = Some(targets(class).done);
             }
         }
+        if let Some(room) = self.room {
+            for (next, least) in self.least_lengths(state) {
+                let room = room.max(least);
+                let known = found.rooms.entry((next, class)).or_insert(room);
+                *known = room.min(*known);
+            }
+        }
+        let mut targets = targets(class);
+        // Where it is known which headers are valid, packets may have an end of their own.
+        if class.is_some()
+            && accepts(state)
+            && let Some(headers) = self.known_headers()
+        {
+            targets.done = self.end_block();
+            found.apart.push((headers, End { class, block: targets.done }));
+        }
         match &state.transition {
-            Transition::Goto(next) => self.go(*next, &targets(class)),
-            Transition::Select(select) => self.select(select, &targets(class))?,
+            Transition::Goto(next) => self.go(*next, &targets),
+            Transition::Select(select) => self.select(select, &targets)?,
         }
         Ok(())
     }
+}
+
+fn has_blocks(stmt: &Stmt) -> bool {
+    let mut found = false;
+    visit::blocks(stmt, &mut |_| found = true);
+    found
+}
+
+/// Facts about the runs of states before.
+#[derive(Default)]
+struct Found {
+    /// Ends of single runs, each with the number of headers that are valid there.
+    apart: Vec<(usize, End)>,
+    /// Bytes that a packet has at least, from its start on, where a run begins.
+    rooms: BTreeMap<(usize, Class), i64>,
 }
 
 /// The states of a parser, for each class in which they run.
@@ -338,6 +451,24 @@ impl Runs {
 
     fn rest(&self) -> impl Iterator<Item = usize> {
         self.order.iter().filter(|run| self.is_rest(**run)).map(|(state, _)| *state)
+    }
+}
+
+/// The least number of a range.
+fn least_of(key: &Keyset) -> Option<i64> {
+    match key {
+        Keyset::Range(Expr { kind: ExprKind::Const(Const::Bits(bits)), .. }, _) => {
+            bits.to_u64().and_then(|least| i64::try_from(least).ok())
+        }
+        _ => None,
+    }
+}
+
+/// True if the parser may end after the state.
+fn accepts(state: &ParserState) -> bool {
+    match &state.transition {
+        Transition::Goto(next) => *next == StateRef::Accept,
+        Transition::Select(select) => select.cases.iter().any(|case| case.next == StateRef::Accept),
     }
 }
 

@@ -84,6 +84,7 @@ impl Code<'_, '_> {
     ) {
         let bucket = self.shift_up(bucket, Buckets::BYTES.ilog2());
         let bucket = self.b.ins().iadd(first, bucket);
+        const { assert!(Buckets::SLOTS == 8) };
         let [low, high] = [0, 4].map(|slot| {
             let tags = self.b.ins().load(types::I32X4, PLAIN, bucket, (Buckets::TAGS + 4 * slot) as i32);
             self.b.ins().icmp(IntCC::Equal, tags, wanted)

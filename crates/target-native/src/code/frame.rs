@@ -267,6 +267,15 @@ impl<'a> Code<'a, '_> {
         }
     }
 
+    /// True if the bytes of a header are known to be zero: they are its home's, and nothing has been written at a home since the packet began.
+    pub(crate) fn is_clear(&mut self, header: usize) -> bool {
+        let Some(touched) = self.touched.filter(|_| !self.is_in_frame) else { return false };
+        let touched = self.b.use_var(touched);
+        let pointer = self.header_pointer(header);
+        let home = i64::from(self.layout.headers[header].home);
+        self.is_known(touched) == Some(false) && self.distance(self.frame, pointer) == Some(home)
+    }
+
     /// Where the bytes of a header are.
     pub(crate) fn header_pointer(&mut self, header: usize) -> Value {
         match self.is_in_frame {

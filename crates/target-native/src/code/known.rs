@@ -50,6 +50,23 @@ impl<'a> Code<'a, '_> {
         self.known_number(cond).map(|number| number != 0)
     }
 
+    /// `to - from`, where it is known.
+    pub(crate) fn distance(&self, from: Value, to: Value) -> Option<i64> {
+        let made = &self.b.func.dfg;
+        let from = made.resolve_aliases(from);
+        let (mut at, mut distance) = (made.resolve_aliases(to), 0i64);
+        while at != from {
+            let inst = made.value_def(at).inst()?;
+            let InstructionData::Binary { opcode: Opcode::Iadd, args: [before, by] } = made.insts[inst]
+            else {
+                return None;
+            };
+            distance = distance.checked_add(self.known_number(by)? as i64)?;
+            at = made.resolve_aliases(before);
+        }
+        Some(distance)
+    }
+
     pub(crate) fn bool(&mut self, is: bool) -> Value {
         self.number(types::I8, u64::from(is))
     }

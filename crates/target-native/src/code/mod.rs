@@ -102,6 +102,8 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) is_in_frame: bool,
     /// In code for a class of packets: 1 if something was written at the home of a header. It comes to the frame at the packet's end.
     pub(crate) touched: Option<Variable>,
+    /// In the parser of a program with classes: bytes that the packet is known to have from its start on.
+    pub(crate) room: Option<i64>,
     /// Headers to which a field was written since the packet began.
     pub(crate) stored: BTreeSet<usize>,
     bits: known::Bits,
@@ -181,6 +183,7 @@ impl<'a, 'b> Code<'a, 'b> {
             valids,
             is_in_frame: frame::are_many(layout),
             touched: None,
+            room: None,
             stored: BTreeSet::new(),
             bits,
             context,

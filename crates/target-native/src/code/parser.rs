@@ -2,13 +2,15 @@
 
 use super::place::{HeaderAt, Index, Place};
 use super::value::Reach;
+use super::wire::ones;
 use super::{Code, Made, PLAIN, Unable};
 use crate::context::Context;
 use crate::layout::{Kind, Shape, kind_of};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use dataplane_api::DropReason;
-use ir::{Expr, Keyset, Select, StateRef, Transition};
+use ir::{Const, Expr, ExprKind, Keyset, Select, SelectCase, StateRef, Transition};
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 /// Errors that core.p4 declares, by their positions.
@@ -20,6 +22,9 @@ pub(crate) const INVALID_ARGUMENT: u64 = 6;
 
 /// States in a row that take nothing before the parser counts as stuck.
 const IDLE_STATES: i64 = 1024;
+
+/// Numbers of the first key, times cases, of a select that compares its first value once.
+const MOST_CASES: usize = 256;
 
 /// Blocks that transitions go to.
 pub(crate) struct Targets {
@@ -119,33 +124,91 @@ impl<'a> Code<'a, '_> {
 
     pub(crate) fn select(&mut self, select: &'a Select, targets: &Targets) -> Made<()> {
         let values = select.exprs.iter().map(|e| self.value(e)).collect::<Made<Vec<_>>>()?;
-        for case in &select.cases {
-            let fits = self.case_fits(&case.keys, &values)?;
-            let fits = fits.filter(|fits| self.is_known(*fits) != Some(true));
-            let Some(fits) = fits else {
-                self.go(case.next, targets);
-                return Ok(());
-            };
-            match case.next {
-                StateRef::State(state) => self.leave_if(fits, targets.states[state.index()], &[]),
-                end @ (StateRef::Accept | StateRef::Reject) => {
-                    let error = self.error_at(end);
-                    self.leave_if(fits, targets.done, &[error]);
-                }
-            }
+        let cases: Vec<_> = select.cases.iter().map(|case| (case, 0)).collect();
+        let numbers: Vec<_> = select.cases.iter().map(first_number).collect();
+        let differ: BTreeSet<u128> = numbers.iter().flatten().copied().collect();
+        if differ.len() < 2 || differ.len() * cases.len() > MOST_CASES {
+            return self.go_by(&cases, &values, targets);
         }
-        let error = self.number(types::I32, NO_MATCH);
-        self.b.ins().jump(targets.done, &[error.into()]);
+        // The first value is compared once with each number: from then on, it is known to be that number, or not to be.
+        let mut refused = BTreeSet::new();
+        for (at, number) in numbers.iter().enumerate() {
+            let Some(number) = number else {
+                if self.case(cases[at], &values, targets)? {
+                    return Ok(());
+                }
+                continue;
+            };
+            if !refused.insert(*number) {
+                continue;
+            }
+            let of_number = |at: &usize| numbers[*at].is_none_or(|of| of == *number);
+            let checked = |at: usize| (cases[at].0, usize::from(numbers[at].is_some()));
+            let rest: Vec<_> = (at..cases.len()).filter(of_number).map(checked).collect();
+            let Some(Keyset::Value(want)) = cases[at].0.keys.first() else { continue };
+            let want = self.value(want)?;
+            let is = self.equal(want, values[0]);
+            match self.is_known(is) {
+                Some(true) => return self.go_by(&rest, &values, targets),
+                Some(false) => continue,
+                None => {}
+            }
+            let [yes, no] = [(); 2].map(|()| self.b.create_block());
+            self.b.ins().brif(is, yes, &[], no, &[]);
+            [yes, no].into_iter().for_each(|block| self.b.seal_block(block));
+            self.b.switch_to_block(yes);
+            self.go_by(&rest, &values, targets)?;
+            self.b.switch_to_block(no);
+        }
+        self.no_case(targets);
         Ok(())
     }
 
-    /// True if a case fits; `None` if it always does.
-    fn case_fits(&mut self, keys: &'a [Keyset], values: &[Value]) -> Made<Option<Value>> {
+    /// Cases in order, each with the number of its first keys that are known to fit.
+    fn go_by(&mut self, cases: &[(&'a SelectCase, usize)], values: &[Value], targets: &Targets) -> Made<()> {
+        for case in cases {
+            if self.case(*case, values, targets)? {
+                return Ok(());
+            }
+        }
+        self.no_case(targets);
+        Ok(())
+    }
+
+    /// Goes on at the target of a case if it fits. Returns whether it always does.
+    fn case(
+        &mut self,
+        (case, known): (&'a SelectCase, usize),
+        values: &[Value],
+        targets: &Targets,
+    ) -> Made<bool> {
+        let fits = self.case_fits(&case.keys, known, values)?;
+        let Some(fits) = fits.filter(|fits| self.is_known(*fits) != Some(true)) else {
+            self.go(case.next, targets);
+            return Ok(true);
+        };
+        match case.next {
+            StateRef::State(state) => self.leave_if(fits, targets.states[state.index()], &[]),
+            end @ (StateRef::Accept | StateRef::Reject) => {
+                let error = self.error_at(end);
+                self.leave_if(fits, targets.done, &[error]);
+            }
+        }
+        Ok(false)
+    }
+
+    fn no_case(&mut self, targets: &Targets) {
+        let error = self.number(types::I32, NO_MATCH);
+        self.b.ins().jump(targets.done, &[error.into()]);
+    }
+
+    /// True if a case fits whose first keys are known to, `known` of them; `None` if it always does.
+    fn case_fits(&mut self, keys: &'a [Keyset], known: usize, values: &[Value]) -> Made<Option<Value>> {
         if matches!(keys, [Keyset::DontCare]) {
             return Ok(None);
         }
         let mut all: Option<Value> = None;
-        let mut at = 0;
+        let (keys, mut at) = (&keys[known..], known);
         for key in keys {
             let (fits, width) = match key {
                 Keyset::DontCare => (None, 1),
@@ -187,6 +250,9 @@ impl<'a> Code<'a, '_> {
             bounds = bounds.map(|v| self.extend_sign(v, width));
         }
         let [lo, hi, value] = bounds;
+        if !signed && width <= 64 && self.known_number(hi) == Some(ones(width) as u64) {
+            return Ok(self.compare(ir::BinaryOp::Le, signed, lo, value));
+        }
         let above = self.compare(ir::BinaryOp::Le, signed, lo, value);
         let below = self.compare(ir::BinaryOp::Le, signed, value, hi);
         Ok(self.b.ins().band(above, below))
@@ -300,13 +366,25 @@ impl<'a> Code<'a, '_> {
 
     /// Takes bytes off the packet, or fails. Returns their address.
     fn take(&mut self, bytes: i64) -> Made<Value> {
+        let (cursor, behind) = self.need(bytes)?;
+        self.set_scalar(self.layout.registers.cursor, behind);
+        Ok(cursor)
+    }
+
+    /// Fails if the packet has fewer bytes from the cursor on. Returns the cursor, and the address after these bytes.
+    fn need(&mut self, bytes: i64) -> Made<(Value, Value)> {
         let registers = self.layout.registers;
         let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
         let behind = self.b.ins().iadd_imm_s(cursor, bytes);
+        let start = self.scalar(registers.start);
+        let needed = self.room.and_then(|_| self.distance(start, behind));
+        if needed.is_some_and(|needed| self.room >= Some(needed)) {
+            return Ok((cursor, behind));
+        }
         let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
         self.fail_if(short, PACKET_TOO_SHORT)?;
-        self.set_scalar(registers.cursor, behind);
-        Ok(cursor)
+        self.room = needed.or(self.room);
+        Ok((cursor, behind))
     }
 
     /// `packet.advance(bits)`
@@ -367,11 +445,7 @@ impl<'a> Code<'a, '_> {
             return Ok(false);
         }
         let Ok(bytes) = u32::try_from(needed.div_ceil(8)) else { return Ok(false) };
-        let registers = self.layout.registers;
-        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
-        let behind = self.b.ins().iadd_imm_s(cursor, i64::from(bytes));
-        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
-        self.fail_if(short, PACKET_TOO_SHORT)?;
+        let (cursor, _) = self.need(i64::from(bytes))?;
         let value = self.load_field(cursor, at, kind.width(), kind);
         let place: Place<'a> = to;
         self.write(&place, value)?;
@@ -384,11 +458,7 @@ impl<'a> Code<'a, '_> {
         if !shape.is_even() {
             return Ok(false);
         }
-        let registers = self.layout.registers;
-        let (cursor, end) = (self.scalar(registers.cursor), self.scalar(registers.end));
-        let behind = self.b.ins().iadd_imm_s(cursor, shape.bytes() as i64);
-        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, behind, end);
-        self.fail_if(short, PACKET_TOO_SHORT)?;
+        let (cursor, _) = self.need(shape.bytes() as i64)?;
         self.go_home(index);
         self.touch_homes();
         let header = HeaderAt::Own(index);
@@ -417,6 +487,14 @@ impl<'a> Code<'a, '_> {
         let fails = self.b.ins().bxor_imm_s(holds, 1);
         self.leave_if(fails, reject, &[error]);
         Ok(true)
+    }
+}
+
+/// The number that a case wants as the first value.
+fn first_number(case: &SelectCase) -> Option<u128> {
+    match case.keys.first()? {
+        Keyset::Value(Expr { kind: ExprKind::Const(Const::Bits(bits)), .. }) => Some(bits.low_u128()),
+        _ => None,
     }
 }
 

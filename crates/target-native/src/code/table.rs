@@ -121,6 +121,9 @@ impl<'a> Code<'a, '_> {
     }
 
     fn load_neighbours(&mut self, of: &Neighbours) -> Value {
+        if self.is_clear(of.header) {
+            return self.number(type_of(Kind::Bits(of.width)), 0);
+        }
         let pointer = self.header_pointer(of.header);
         let value = self.load_field(pointer, of.at, of.width, Kind::Bits(of.width));
         if !of.is_swapped {

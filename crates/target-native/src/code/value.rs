@@ -321,7 +321,13 @@ impl<'a> Code<'a, '_> {
     pub(crate) fn read(&mut self, place: &Place<'a>) -> Made<Value> {
         let kind = self.places().kind(place).ok_or(Unable("no scalar"))?;
         if let Some((at, width)) = span(place) {
-            let pointer = self.pointer(header_of(place).ok_or(Unable("no header"))?, Reach::Read)?;
+            let header = header_of(place).ok_or(Unable("no header"))?;
+            if let HeaderAt::Own(index) = header
+                && self.is_clear(*index)
+            {
+                return Ok(self.constant(type_of(kind), 0));
+            }
+            let pointer = self.pointer(header, Reach::Read)?;
             if kind == Kind::Bool {
                 let bit = self.load_field(pointer, at, width, Kind::Bits(1));
                 return Ok(self.b.ins().ireduce(types::I8, bit));
