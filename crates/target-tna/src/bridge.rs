@@ -164,10 +164,18 @@ impl Bridge {
 
     fn text(headers: Vec<String>, values: &[(String, Type)], has_time: bool) -> Bridge {
         let (mut fields, mut keep, mut restore, mut bits) = (String::new(), String::new(), String::new(), 0);
+        // Each field ends with a byte of its own, after zeros: an action writes a container from two others at most.
+        let mut field = |name: &str, ty: &str, width: u32| {
+            let end = (bits + u64::from(width)).next_multiple_of(BYTE_BITS);
+            let zeros = end - bits - u64::from(width);
+            if zeros > 0 {
+                fields += &format!("    @padding bit<{zeros}> {name}_zeros;\n");
+            }
+            fields += &format!("    {ty} {name};\n");
+            bits = end;
+        };
         for (at, path) in headers.iter().enumerate() {
-            // A byte for each: an action writes a container from two others at most.
-            let zeros = pad(&mut bits, 1);
-            fields += &format!("    @padding bit<{zeros}> zeros{at};\n    bit<1> valid{at};\n");
+            field(&format!("valid{at}"), "bit<1>", 1);
             keep += &format!("        hdr.bridge.valid{at} = (bit<1>)hdr.inner.{path}.isValid();\n");
         }
         let standard = [("ingress_port", 9), ("mcast_grp", 16), ("checksum_error", 1)];
@@ -184,25 +192,12 @@ impl Bridge {
                 Type::Bit(width) => (format!("bit<{width}>"), width, "", ""),
                 _ => continue,
             };
-            // Each ends with a byte, after zeros.
-            let zeros = pad(&mut bits, u64::from(width));
-            if zeros > 0 {
-                fields += &format!("    @padding bit<{zeros}> pad{at};\n");
-            }
-            fields += &format!("    {ty} value{at};\n");
+            field(&format!("value{at}"), &ty, width);
             keep += &format!("        hdr.bridge.value{at} = {out}meta.{path};\n");
             restore += &format!("        meta.{path} = hdr.bridge.value{at}{back};\n");
         }
         Bridge { fields, keep, restore, headers, bytes: bits / BYTE_BITS }
     }
-}
-
-/// Adds a value that ends with a byte. Returns the zeros before it.
-fn pad(bits: &mut u64, width: u64) -> u64 {
-    let end = (*bits + width).next_multiple_of(BYTE_BITS);
-    let zeros = end - *bits - width;
-    *bits = end;
-    zeros
 }
 
 /// Adds the paths of emitted headers; the place of anything else is an error.

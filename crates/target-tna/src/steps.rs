@@ -11,11 +11,10 @@
 //!
 //! An action stays as it is if a `switch` asks which action ran, or if a condition applies its table among others.
 
-use crate::original::{fresh, places};
-use base_diag::Span;
+use crate::original::{declare, fresh, places, undeclare};
 use ir::{
     ActionId, Block, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId,
-    Type, UnaryOp, VarId, VarKind, build, visit,
+    Type, UnaryOp, Var, VarId, VarKind, build, visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -268,29 +267,15 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
     }
     // Data of the entry, for the rest.
     for param in action.params.iter().filter(|param| used.contains(param)) {
-        let Var { name, ty } = Var::of(control, *param);
-        let copy = local(control, &format!("{}_{name}", action.name), ty.clone());
+        let Var { name, ty, .. } = control.vars[param.index()].clone();
+        let copy = local(control, &format!("{}_{name}", action.name), &ty);
         kept.push(build::assign(build::var(copy, &ty), build::var(*param, &ty)));
         rename(&mut rest, *param, copy);
     }
     // Variables of the action that the rest uses become those of the control.
-    let old = control.vars.clone();
     let mut declared = vec![];
     for stmts in [&mut kept, &mut rest] {
-        let mut change = |stmt: &mut Stmt| {
-            if let StmtKind::Declare(var, init) = &mut stmt.kind
-                && used.contains(var)
-            {
-                let ty = &old[var.index()].ty;
-                let zero = || match ty {
-                    Type::Bool => build::bool(false),
-                    ty => build::cast(build::bits(1, 0), ty.clone()),
-                };
-                let value = init.take().unwrap_or_else(zero);
-                declared.push(*var);
-                *stmt = build::assign(build::var(*var, ty), value).at(stmt.span);
-            }
-        };
+        let mut change = |stmt: &mut Stmt| declared.extend(undeclare(stmt, &control.vars, &used));
         for stmt in stmts.iter_mut() {
             change(stmt);
             visit::blocks_mut(stmt, &mut |block| visit::stmts_mut(block, &mut change));
@@ -301,7 +286,7 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
         control.vars[var.index()].name = name.as_str().into();
         control.locals.push(build::declare(var, None));
     }
-    let flag = local(control, &format!("{}_goes_on", action.name), Type::Bit(1));
+    let flag = local(control, &format!("{}_goes_on", action.name), &Type::Bit(1));
     let flag = build::var(flag, &Type::Bit(1));
     kept.push(build::assign(flag.clone(), build::bits(1, 1)));
     if again {
@@ -311,25 +296,11 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
     build::if_then(build::equals(flag, build::bits(1, 1)), rest)
 }
 
-struct Var {
-    name: ir::Name,
-    ty: Type,
-}
-
-impl Var {
-    fn of(control: &Control, id: VarId) -> Var {
-        let var = &control.vars[id.index()];
-        Var { name: var.name.clone(), ty: var.ty.clone() }
-    }
-}
-
-/// A variable of the control.
-fn local(control: &mut Control, name: &str, ty: Type) -> VarId {
+/// A variable of the control; a bit begins with 0.
+fn local(control: &mut Control, name: &str, ty: &Type) -> VarId {
     let name = fresh(control, name);
-    let zero = (ty == Type::Bit(1)).then(|| build::bits(1, 0));
-    let var = build::local(&mut control.vars, &name, ty, Span::NONE);
-    control.locals.push(build::declare(var, zero));
-    var
+    let zero = (*ty == Type::Bit(1)).then(|| build::bits(1, 0));
+    declare(control, &name, ty, zero)
 }
 
 fn rename(stmts: &mut [Stmt], from: VarId, to: VarId) {
