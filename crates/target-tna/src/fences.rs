@@ -8,9 +8,7 @@
 //! Variables of the control's body that such an action uses become variables of the control.
 
 use crate::original::{ORDER, PART, fresh, places, undeclare};
-use ir::{
-    ActionId, Block, Control, Expr, ExprKind, Name, Program, Stmt, StmtKind, VarId, build, visit,
-};
+use ir::{ActionId, Block, Control, Expr, ExprKind, Name, Program, Stmt, StmtKind, VarId, build, visit};
 use std::collections::BTreeSet;
 
 /// Moves the statements of all controls.

@@ -9,6 +9,8 @@
 //!
 //! Why: an action of a Tofino runs in one stage, where each ALU computes once, and all read what was there before the stage. Statements of a control may take several stages.
 //!
+//! A miss has no hash: calls of the default action of a table whose index or data are values of the packet run after it, too.
+//!
 //! An action stays as it is if a `switch` asks which action ran, or if a condition applies its table among others.
 
 use crate::original::{declare, fresh, places, undeclare};
@@ -65,6 +67,8 @@ struct Effects {
     branches: bool,
     /// The statement has to stay where it is.
     is_fixed: bool,
+    /// A call takes values of the packet.
+    hashes: bool,
 }
 
 fn overlap(some: &[Place], others: &[Place]) -> bool {
@@ -89,7 +93,8 @@ fn is_copy(value: &Expr) -> bool {
 }
 
 impl Effects {
-    fn add(&mut self, program: &Program, stmt: &Stmt) {
+    /// Adds a statement of an action with this data.
+    fn add(&mut self, program: &Program, data: &[VarId], stmt: &Stmt) {
         let read = |reads: &mut Vec<Place>, expr: &Expr| places(expr, &mut |place| reads.push(place));
         match &stmt.kind {
             StmtKind::Declare(var, init) => {
@@ -126,11 +131,13 @@ impl Effects {
                 _ => self.is_fixed = true,
             }
             for arg in call.args.iter().flatten() {
+                let is_method = matches!(call.callee, Callee::Method(..));
+                places(arg, &mut |(var, _)| self.hashes |= is_method && !data.contains(&var));
                 // It may be an `out` argument.
                 places(arg, &mut |place| self.writes.push(place));
             }
         });
-        visit::blocks(stmt, &mut |block| block.stmts.iter().for_each(|stmt| self.add(program, stmt)));
+        visit::blocks(stmt, &mut |block| block.stmts.iter().for_each(|stmt| self.add(program, data, stmt)));
     }
 
     fn write(&mut self, place: Place, is_computed: bool) {
@@ -158,10 +165,15 @@ fn moved(program: &Program, control: &Control, id: ActionId) -> Option<BTreeSet<
     let mut kept = Effects::default();
     let mut after = Effects::default();
     let mut moved = BTreeSet::new();
+    let mut keyed = control.tables.iter().filter(|table| !table.keys.is_empty());
+    let is_default = keyed.any(|table| {
+        table.actions.get(table.default_action.action as usize).is_some_and(|run| run.action == id)
+    });
     for (at, stmt) in action.body.stmts.iter().enumerate() {
         let mut own = Effects::default();
-        own.add(program, stmt);
+        own.add(program, &action.params, stmt);
         let waits = own.branches
+            || is_default && own.hashes && !own.is_fixed
             || overlap(&own.reads, &kept.computed)
             || overlap(&own.reads, &after.writes)
             || overlap(&own.writes, &after.writes)
