@@ -47,7 +47,8 @@ pub(crate) fn add_tables(
     let bits = checksums.iter().map(|checksum| 1 + checksum.updates).sum();
     let container = fields.temporary(bits, scope.half());
     for checksum in checksums {
-        let before: BTreeSet<UnitId> = (0..units.len()).filter(|at| units[*at].half == scope.half()).collect();
+        let before: BTreeSet<UnitId> =
+            (0..units.len()).filter(|at| units[*at].half == scope.half()).collect();
         let bits = 1 + checksum.conditions.len() as u32;
         // Entries match packets with the header.
         let of = Match {
@@ -100,7 +101,9 @@ impl Found<'_, '_> {
                     self.block(no, conditions);
                     conditions.truncate(outer);
                 }
-                StmtKind::Assign(place, value) if self.is_update(value) => self.update(stmt, place, conditions),
+                StmtKind::Assign(place, value) if self.is_update(value) => {
+                    self.update(stmt, place, conditions)
+                }
                 _ => {}
             }
         }

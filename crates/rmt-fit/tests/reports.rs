@@ -571,7 +571,9 @@ fn a_default_action_that_needs_a_hash() {
         fit.pipes[0].problems.iter().map(|problem| problem.what.clone()).collect::<Vec<_>>()
     };
     let table = |key: &str, default: &str| {
-        format!("table own {{ {key} actions = {{ count; first; }} default_action = {default}(); size = 16; }}")
+        format!(
+            "table own {{ {key} actions = {{ count; first; }} default_action = {default}(); size = 16; }}"
+        )
     };
     let key = "key = { h.v4.ttl: exact; }";
     assert_eq!(problems(&table(key, "count")), ["a default action that needs a hash"]);
