@@ -275,7 +275,7 @@ fn compression_takes_more_than_half_of_the_stages_of_a_router() {
     let found = rows(&["stages"]);
     let row = |name: &str| found.iter().find(|row| row["resource"] == name).expect("a row");
     let numbers = |name: &str| (number(row(name), "with"), number(row(name), "without"));
-    assert_eq!(numbers("stages"), (7.0, 3.0));
+    assert_eq!(numbers("stages"), (9.0, 4.0));
     assert_eq!(numbers("stateful ALUs"), (20.0, 0.0));
     let (with, without) = numbers("SRAM");
     assert!((600.0..1000.0).contains(&(with - without)), "{with} and {without}");

@@ -52,7 +52,7 @@ pub struct Layout {
     pub region_bits: u32,
     /// The output ports that the position of a hand-over implies, for each section that needs them. Only without a header.
     pub ports: BTreeMap<SectionId, Vec<u64>>,
-    /// For each section entered over a cut: its live values.
+    /// For each section entered over a cut: its live values, those of whole bytes first.
     pub sections: BTreeMap<SectionId, Vec<LiveField>>,
     /// The value of `region` that names no section.
     pub unknown_region: u64,
@@ -127,6 +127,9 @@ impl Layout {
                     None => refused.push(NotCarried { leaf, section: id }),
                 }
             }
+            // Fields of whole bytes first: one that begins within a byte would share containers with its neighbours, and an action of a Tofino
+            // writes a container from two others at most.
+            fields.sort_by_key(|field| !field.width.is_multiple_of(8));
             live.insert(id, fields);
         }
         if !refused.is_empty() {

@@ -23,7 +23,7 @@
 //! `UPDATE_EXPECT=1` writes both.
 
 use base_diag::{Diagnostic, Severity, SourceMap, Span, Style, render};
-use ir::Program;
+use ir::{Program, Type, TypeKind};
 use ir_split::{DeviceIndex, Order, Placement, Policy, RuntimeName, Site, StepText};
 use p4_arch::Texts;
 use p4_syntax::Options;
@@ -291,6 +291,34 @@ fn what_is_refused_is_refused_at_its_place() {
 fn what_is_split_is_cut_as_expected() {
     let wrong = differences("split", false);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A field of whole bytes that begins within a byte is refused by the compiler for Tofino.
+#[test]
+fn fields_of_whole_bytes_begin_at_a_byte() {
+    let (mut mixed, mut wrong) = (0, vec![]);
+    for path in programs("split") {
+        let source = bare(&std::fs::read_to_string(&path).expect("a program"));
+        let program = compile(&path.to_string_lossy(), &source, &mut SourceMap::new());
+        let split = ir_split::split(&program, &placement(&source)).expect("it is split");
+        let types = split.devices.iter().flatten().flat_map(|device| &device.program.types);
+        // The fields of `p4rack_t` itself are those of every program: constants, and bits.
+        for ty in types.filter(|ty| ty.name.starts_with("p4rack_") && ty.name != "p4rack_t") {
+            let TypeKind::Header(fields) = &ty.kind else { continue };
+            let (mut at, mut odd) = (0, 0);
+            for field in fields {
+                let Type::Bit(bits) = field.ty else { continue };
+                if bits % 8 == 0 && at % 8 != 0 {
+                    wrong.push(format!("{}: {} of {}", path.display(), field.name, ty.name));
+                }
+                at += bits;
+                odd += usize::from(bits % 8 != 0 && field.name != "padding");
+            }
+            mixed += usize::from(odd > 0 && odd < fields.len() - 1);
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(mixed > 0, "no section has fields of both kinds");
 }
 
 /// Every step is shown by some program.

@@ -148,34 +148,40 @@ parser IngressParser(packet_in packet, out headers_t hdr, out ingress_t meta, ou
             default: accept;
         }
     }
-    state p0  { transition select(hdr.compressed.present[0:0]) { 1: e0; default: p2; } }
+    state p0  { transition select(hdr.compressed.present) { 0x0001 &&& 0x0001: e0; default: p2; } }
     state e0  { packet.extract(hdr.tos); transition p2; }
-    state p2  { transition select(hdr.compressed.present[2:2]) { 1: e2; default: p3; } }
+    state p2  { transition select(hdr.compressed.present) { 0x0004 &&& 0x0004: e2; default: p3; } }
     state e2  { packet.extract(hdr.ttl); transition p3; }
-    state p3  { transition select(hdr.compressed.present[3:3]) { 1: e3; default: p4; } }
+    state p3  { transition select(hdr.compressed.present) { 0x0008 &&& 0x0008: e3; default: p4; } }
     state e3  { packet.extract(hdr.id); transition p4; }
-    state p4  { transition select(hdr.compressed.present[4:4]) { 1: e4; default: p5; } }
+    state p4  { transition select(hdr.compressed.present) { 0x0010 &&& 0x0010: e4; default: p5; } }
     state e4  { packet.extract(hdr.sequence); transition p5; }
-    state p5  { transition select(hdr.compressed.present[5:5]) { 1: e5; default: p6; } }
+    state p5  { transition select(hdr.compressed.present) { 0x0020 &&& 0x0020: e5; default: p6; } }
     state e5  { packet.extract(hdr.acknowledgement); transition p6; }
-    state p6  { transition select(hdr.compressed.present[6:6]) { 1: e6; default: p7; } }
+    state p6  { transition select(hdr.compressed.present) { 0x0040 &&& 0x0040: e6; default: p7; } }
     state e6  { packet.extract(hdr.flags); transition p7; }
-    state p7  { transition select(hdr.compressed.present[7:7]) { 1: e7; default: p8; } }
+    state p7  { transition select(hdr.compressed.present) { 0x0080 &&& 0x0080: e7; default: p8; } }
     state e7  { packet.extract(hdr.window); transition p8; }
-    state p8  { transition select(hdr.compressed.present[8:8]) { 1: e8; default: p10; } }
+    state p8  { transition select(hdr.compressed.present) { 0x0100 &&& 0x0100: e8; default: p10; } }
     state e8  { packet.extract(hdr.urgent); transition p10; }
-    state p10 { transition select(hdr.compressed.present[10:10]) { 1: e10; default: p12; } }
+    state p10 { transition select(hdr.compressed.present) { 0x0400 &&& 0x0400: e10; default: p12; } }
     state e10 { packet.extract(hdr.checksum); transition p12; }
     state p12 {
         packet.extract(hdr.payload_length);
-        transition select(hdr.compressed.present[13:13]) { 1: reference; default: whole; }
+        transition select(hdr.compressed.present) { 0x2000 &&& 0x2000: reference; default: whole; }
     }
     state reference {
         packet.extract(hdr.reference);
         packet.extract(hdr.inner);
+        transition select(hdr.inner.type) {
+            TYPE_IPV4: reference_ipv4;
+            default: accept;
+        }
+    }
+    state reference_ipv4 {
         packet.extract(hdr.ipv4);
-        transition select(hdr.inner.type, hdr.ipv4.version_ihl, hdr.ipv4.id_fragment[13:0], hdr.ipv4.protocol) {
-            (TYPE_IPV4, 0x45, 0, PROTO_TCP): tcp;
+        transition select(hdr.ipv4.version_ihl, hdr.ipv4.id_fragment[13:0], hdr.ipv4.protocol) {
+            (0x45, 0, PROTO_TCP): tcp;
             default: accept;
         }
     }
@@ -362,9 +368,11 @@ control Ingress(inout headers_t hdr, inout ingress_t meta, in ingress_intrinsic_
         }
 #endif
         permitted.apply();
-        if (!mac_forwarding.apply().hit && hdr.ipv4.isValid()) {
-            ipv4_forwarding.apply();
-            neighbours.apply();
+        if (!mac_forwarding.apply().hit) {
+            if (hdr.ipv4.isValid()) {
+                ipv4_forwarding.apply();
+                neighbours.apply();
+            }
         }
     }
 }
@@ -466,10 +474,10 @@ parser EgressParser(packet_in packet, out headers_t hdr, out egress_t meta, out 
     action NAME##_repeat() { FIELD = NAME##_read.execute(meta.context); } \
     action NAME##_compare() { DIFFERS = NAME##_differs.execute(meta.context); } \
     table NAME##_changed { \
-        key = { meta.frame: exact; } \
-        actions = { NAME##_keep; NAME##_repeat; NAME##_compare; } \
-        const entries = { 1: NAME##_keep(); 2: NAME##_repeat(); 3: NAME##_repeat(); } \
-        const default_action = NAME##_compare(); \
+        key = { meta.frame: ternary; } \
+        actions = { NAME##_keep; NAME##_repeat; NAME##_compare; @defaultonly NoAction; } \
+        const entries = { 1: NAME##_keep(); 2: NAME##_repeat(); 3: NAME##_repeat(); _: NAME##_compare(); } \
+        const default_action = NoAction(); \
         size = 4; \
     }
 
@@ -502,10 +510,10 @@ control Compress(inout headers_t hdr, inout egress_t meta) {
     action begin() { meta.frame = start.execute(meta.context); }
     action go_on() { meta.frame = next.execute(meta.context); }
     table flows {
-        key = { meta.other_source: exact; meta.other_destination: exact; meta.other_ports: exact; }
-        actions = { begin; go_on; }
-        const entries = { (0, 0, 0): go_on(); }
-        const default_action = begin();
+        key = { meta.other_source: ternary; meta.other_destination: ternary; meta.other_ports: ternary; }
+        actions = { begin; go_on; @defaultonly NoAction; }
+        const entries = { (0, 0, 0): go_on(); (_, _, _): begin(); }
+        const default_action = NoAction();
         size = 2;
     }
 
@@ -522,10 +530,10 @@ control Compress(inout headers_t hdr, inout egress_t meta) {
     action new_generation() { hdr.compressed.generation = increase.execute(meta.context); }
     action old_generation() { hdr.compressed.generation = read.execute(meta.context); }
     table references {
-        key = { meta.frame: exact; }
-        actions = { new_generation; old_generation; }
-        const entries = { 1: new_generation(); }
-        const default_action = old_generation();
+        key = { meta.frame: ternary; }
+        actions = { new_generation; old_generation; @defaultonly NoAction; }
+        const entries = { 1: new_generation(); _: old_generation(); }
+        const default_action = NoAction();
         size = 2;
     }
 
@@ -608,14 +616,23 @@ control Egress(inout headers_t hdr, inout egress_t meta, in egress_intrinsic_met
     Hash<bit<10>>(HashAlgorithm_t.CRC32) flow;
     Hash<bit<16>>(HashAlgorithm_t.CRC16) check;
     Compress() compress;
+
+    // An action, so that the condition below compares its result.
+    action measure() {
+        meta.tail = eg.pkt_length - hdr.ipv4.length;
+    }
 #endif
 
     apply {
 #ifndef NO_COMPRESS
         if (meta.fits == 1 && meta.wrong == 0) {
-            meta.tail = eg.pkt_length - hdr.ipv4.length;
+            measure();
             meta.context = 6w0 ++ flow.get({ hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.ports });
-            meta.check = check.get({ TYPE_IPV4, hdr.ipv4, hdr.tcp });
+            meta.check = check.get({
+                TYPE_IPV4, hdr.ipv4.version_ihl, hdr.ipv4.tos, hdr.ipv4.length, hdr.ipv4.id_fragment, hdr.ipv4.ttl,
+                hdr.ipv4.protocol, hdr.ipv4.checksum, hdr.ipv4.src, hdr.ipv4.dst, hdr.tcp.ports, hdr.tcp.sequence, hdr.tcp.acknowledgement,
+                hdr.tcp.offset_flags_window, hdr.tcp.checksum_urgent
+            });
             meta.kind = 8w0 ++ hdr.ipv4.tos ++ hdr.ipv4.ttl ++ hdr.tcp.offset_flags_window[23:16];
             if (meta.tail == 14) {
                 compress.apply(hdr, meta);

@@ -1,6 +1,7 @@
 //! Fits a program to a device: units, dependencies, placement, containers.
 
 use crate::amount::{Amounts, Resource};
+use crate::checksums;
 use crate::device::Device;
 use crate::field::{FieldId, Fields, Half, Scope};
 use crate::graph::{self, Dependency};
@@ -170,11 +171,8 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
                     let scope =
                         Scope::new(program, &parser.name, &parser.vars, &parser.params, &stage.roles, *half);
                     pardes[*half as usize].parser(device, parser, &scope, &mut fields);
-                    for problem in parde::far_reads(device, parser, &scope) {
-                        if !problems.contains(&problem) {
-                            problems.push(problem);
-                        }
-                    }
+                    let far = parde::far_reads(device, parser, &scope).into_iter();
+                    far.for_each(|problem| problem.add_to(&mut problems));
                 }
             }
             StageKind::Deparse(id) => {
@@ -189,6 +187,7 @@ fn pipe(program: &Program, device: &Device, name: &str) -> Pipe {
                         *half,
                     );
                     pardes[*half as usize].deparser(control, &scope, &mut fields);
+                    checksums::add_tables(program, control, &scope, &mut fields, &mut units);
                 }
             }
             StageKind::Control(id) => {

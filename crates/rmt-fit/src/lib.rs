@@ -11,6 +11,7 @@
 
 mod advice;
 mod amount;
+mod checksums;
 mod device;
 mod field;
 mod fit;

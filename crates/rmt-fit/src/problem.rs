@@ -17,4 +17,11 @@ impl Problem {
     pub(crate) fn new(span: Span, what: &str, help: &str) -> Problem {
         Problem { span, what: what.to_string(), help: help.to_string() }
     }
+
+    /// Adds the problem to a list, if it is not there yet.
+    pub(crate) fn add_to(self, problems: &mut Vec<Problem>) {
+        if !problems.contains(&self) {
+            problems.push(self);
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::field::Access;
 use crate::object::{self, Use};
+use crate::problem::Problem;
 use crate::unit::{Kind, Match, Side, SideKind, Unit, bits_of, data_per_word};
 use crate::walk::Walk;
 use ir::{
@@ -87,7 +88,7 @@ fn stage(annotations: &Annotations) -> Option<u32> {
 fn actions(walk: &mut Walk<'_>, table: &Table, unit: &mut Unit, found: &mut Match) {
     let control = walk.control;
     let mut instructions = 0;
-    for run in &table.actions {
+    for (run, at) in table.actions.iter().zip(0..) {
         let action = &control.actions[run.action.index()];
         if !run.annotations.iter().any(|a| a.name == "defaultonly") {
             found.actions += 1;
@@ -97,9 +98,17 @@ fn actions(walk: &mut Walk<'_>, table: &Table, unit: &mut Unit, found: &mut Matc
             continue;
         }
         instructions += 1;
+        let others = std::mem::take(&mut unit.hashes);
         action.body.stmts.iter().for_each(|stmt| {
             walk.effect(stmt, unit);
         });
+        let own = std::mem::replace(&mut unit.hashes, others);
+        if at == table.default_action.action && !table.keys.is_empty() && !own.is_empty() {
+            let what = "a default action that needs a hash";
+            let help = "hashes and indices of registers come with entries alone: make the key ternary and the action that of an entry `_`";
+            Problem::new(table.span, what, help).add_to(walk.problems);
+        }
+        own.into_iter().for_each(|hash| unit.hash(hash));
     }
     unit.instructions = instructions;
 }

@@ -308,11 +308,8 @@ impl<'a> Walk<'a> {
             self.problems.push(Problem::new(call.span, &what, &help));
         }
         if let Some((id, _)) = object {
-            for problem in stateful::problems(self.program, id, call.span) {
-                if !self.problems.contains(&problem) {
-                    self.problems.push(problem);
-                }
-            }
+            let found = stateful::problems(self.program, id, call.span).into_iter();
+            found.for_each(|problem| problem.add_to(self.problems));
         }
         // They reach the ALU over the crossbar of exact matches.
         for value in captured.iter().flatten() {

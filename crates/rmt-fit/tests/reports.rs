@@ -559,6 +559,28 @@ fn register_actions_that_no_alu_does() {
     assert_eq!(cells, ["a register with cells of 40 bits"]);
 }
 
+/// The index of a register comes from a hash unit, which a miss does not have.
+#[test]
+fn a_default_action_that_needs_a_hash() {
+    let problems = |table: &str| {
+        let declared = "Register<bit<32>, bit<16>>(1024) r;
+            RegisterAction<bit<32>, bit<16>, bit<32>>(r) more = { void apply(inout bit<32> value) { value = value + 1; } };
+            action count() { more.execute(h.v4.len); }
+            action first() { more.execute(0); }";
+        let fit = with_ingress("", &format!("{declared}\n{table}\n    apply {{ own.apply(); }}"));
+        fit.pipes[0].problems.iter().map(|problem| problem.what.clone()).collect::<Vec<_>>()
+    };
+    let table = |key: &str, default: &str| {
+        format!(
+            "table own {{ {key} actions = {{ count; first; }} default_action = {default}(); size = 16; }}"
+        )
+    };
+    let key = "key = { h.v4.ttl: exact; }";
+    assert_eq!(problems(&table(key, "count")), ["a default action that needs a hash"]);
+    assert_eq!(problems(&table(key, "first")), [""; 0]);
+    assert_eq!(problems(&table("", "count")), [""; 0]);
+}
+
 /// The last byte of a `bit<272>` is the 34th, and a state sees 32.
 #[test]
 fn a_parser_that_looks_too_far_ahead() {
@@ -613,6 +635,30 @@ fn tables_that_hash_the_same_share_a_distribution_unit() {
     // Four stateful ALUs in a stage, and one unit for all of them.
     assert_eq!(registers(&|_| "h.v4.len"), (2, 2));
     assert_eq!(registers(&|at| if at % 2 == 0 { "h.v4.len" } else { "h.v4.src[15:0]" }), (2, 4));
+}
+
+/// Stages of a table that writes `m.x`, and of the checksum of IPv4 in the deparser.
+fn with_checksum(update: &str) -> usize {
+    let whole = families::program("chain_1").expect("it is a family");
+    let deparser = format!("Checksum() sum; apply {{ {update} p.emit(h); }}");
+    let source = whole.replacen("apply { p.emit(h); }", &deparser, 1);
+    let source = source.replacen("tm.ucast_egress_port = (bit<9>)m.x;", "", 1);
+    let fit = fit_on(&source, &Device::built_in("tofino1").expect("it is built in"), &mut SourceMap::new());
+    fit.pipes[0].placement.stages.len()
+}
+
+#[test]
+fn the_condition_of_a_checksum_is_a_table_of_the_last_stage() {
+    let sum = "h.v4.sum = sum.update({ h.v4.src, h.v4.dst });";
+    assert_eq!(with_checksum(sum), 1);
+    assert_eq!(with_checksum(&format!("if (h.v4.isValid()) {{ {sum} }}")), 1);
+    assert_eq!(with_checksum(&format!("if (m.x[0:0] == 1) {{ {sum} }}")), 2);
+    assert_eq!(with_checksum(&format!("if (m.x[0:0] == 1 && h.v4.isValid()) {{ {sum} }}")), 2);
+    // Each of several takes a stage.
+    let second = "h.v4.id = sum.update({ h.v4.src });";
+    assert_eq!(with_checksum(&format!("if (m.x[0:0] == 1) {{ {sum} {second} }}")), 3);
+    // A statement without a condition makes those with one superfluous.
+    assert_eq!(with_checksum(&format!("if (m.x[0:0] == 1) {{ {sum} }} {sum}")), 1);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Egress as a pipeline of its own, for programs whose copies have to pass egress: a header takes the metadata through the traffic manager.
 //!
 //! ```text
-//! ingress: ... bridge.valid0 = ethernet.isValid(); bridge.user0 = meta.user.port;   deparser: bridge, ethernet, ipv4
+//! ingress: ... valid0.apply();       a table of all validities: bridge.valid0 = 1 if ethernet is valid, plus 2 if ipv4 is valid
+//!          bridge.user0 = meta.user.port;   deparser: bridge, ethernet, ipv4
 //! egress:  parser: bridge, then each header whose bit is set;   meta.user.port = bridge.user0; egress; deparser: ethernet, ipv4
 //! ```
 //!
@@ -17,6 +18,8 @@ use ir::{
 use std::collections::BTreeSet;
 
 const BYTE_BITS: u64 = 8;
+/// Headers whose validities share a byte: the parser of egress keeps three of them at most.
+const PARSED_BITS: usize = 8;
 const EGRESS: &str = "egress";
 const LENGTH: &str = "packet_length";
 
@@ -25,6 +28,8 @@ const LENGTH: &str = "packet_length";
 pub(crate) struct Bridge {
     /// Fields of the header.
     pub fields: String,
+    /// Tables of ingress that write the validities.
+    pub tables: String,
     /// Assignments to the header, in ingress.
     pub keep: String,
     /// Assignments from the header, in egress.
@@ -164,11 +169,22 @@ impl Bridge {
 
     fn text(headers: Vec<String>, values: &[(String, Type)], has_time: bool) -> Bridge {
         let (mut fields, mut keep, mut restore, mut bits) = (String::new(), String::new(), String::new(), 0);
-        for (at, path) in headers.iter().enumerate() {
-            // A byte for each: an action writes a container from two others at most.
-            let zeros = pad(&mut bits, 1);
-            fields += &format!("    @padding bit<{zeros}> zeros{at};\n    bit<1> valid{at};\n");
-            keep += &format!("        hdr.bridge.valid{at} = (bit<1>)hdr.inner.{path}.isValid();\n");
+        // Each field ends with a byte of its own, after zeros: an action writes a container from two others at most.
+        let mut field = |name: &str, ty: &str, width: u32| {
+            let end = (bits + u64::from(width)).next_multiple_of(BYTE_BITS);
+            let zeros = end - bits - u64::from(width);
+            if zeros > 0 {
+                fields += &format!("    @padding bit<{zeros}> {name}_zeros;\n");
+            }
+            fields += &format!("    {ty} {name};\n");
+            bits = end;
+        };
+        let mut tables = String::new();
+        // A byte for each, and a table: an assignment for each bit would write a byte from many others.
+        for (at, paths) in headers.chunks(PARSED_BITS).enumerate() {
+            field(&format!("valid{at}"), "bit<8>", 8);
+            keep += &format!("        valid{at}.apply();\n");
+            tables += &validities(at, paths);
         }
         let standard = [("ingress_port", 9), ("mcast_grp", 16), ("checksum_error", 1)];
         let time = has_time.then_some((times::ARRIVAL, 48));
@@ -184,25 +200,51 @@ impl Bridge {
                 Type::Bit(width) => (format!("bit<{width}>"), width, "", ""),
                 _ => continue,
             };
-            // Each ends with a byte, after zeros.
-            let zeros = pad(&mut bits, u64::from(width));
-            if zeros > 0 {
-                fields += &format!("    @padding bit<{zeros}> pad{at};\n");
-            }
-            fields += &format!("    {ty} value{at};\n");
+            field(&format!("value{at}"), &ty, width);
             keep += &format!("        hdr.bridge.value{at} = {out}meta.{path};\n");
             restore += &format!("        meta.{path} = hdr.bridge.value{at}{back};\n");
         }
-        Bridge { fields, keep, restore, headers, bytes: bits / BYTE_BITS }
+        Bridge { fields, tables, keep, restore, headers, bytes: bits / BYTE_BITS }
     }
 }
 
-/// Adds a value that ends with a byte. Returns the zeros before it.
-fn pad(bits: &mut u64, width: u64) -> u64 {
-    let end = (*bits + width).next_multiple_of(BYTE_BITS);
-    let zeros = end - *bits - width;
-    *bits = end;
-    zeros
+/// The byte with the bit of a header, and the bit.
+pub(crate) fn bit_of(header: usize) -> (usize, u32) {
+    (header / PARSED_BITS, 1 << (header % PARSED_BITS))
+}
+
+/// The table that writes a byte of validities.
+fn validities(at: usize, headers: &[String]) -> String {
+    let keys: String =
+        headers.iter().map(|path| format!("            hdr.inner.{path}.isValid(): exact;\n")).collect();
+    let entry = |bits: u32| {
+        let key: Vec<&str> =
+            (0..headers.len()).map(|n| if bits >> n & 1 == 1 { "true" } else { "false" }).collect();
+        let key = if let [one] = key[..] { one.to_string() } else { format!("({})", key.join(", ")) };
+        format!("            {key}: valid{at}_is({bits});\n")
+    };
+    let entries: String = (1..1 << headers.len()).map(entry).collect();
+    let size = 1 << headers.len();
+    format!(
+        "
+    action valid{at}_is(bit<8> bits) {{
+        hdr.bridge.valid{at} = bits;
+    }}
+
+    @hidden
+    table valid{at} {{
+        key = {{
+{keys}        }}
+        actions = {{
+            valid{at}_is;
+        }}
+        const default_action = valid{at}_is(0);
+        const entries = {{
+{entries}        }}
+        size = {size};
+    }}
+"
+    )
 }
 
 /// Adds the paths of emitted headers; the place of anything else is an error.

@@ -5,8 +5,8 @@ use crate::externs::replace_externs;
 use crate::frame::{Parts, frame};
 use crate::original::{METADATA, has_code};
 use crate::{
-    accesses, bridge, carries, checksums, digests, direct_counters, hashes, lengths, parser_errors,
-    parser_masks, parser_writes, selectors, times, verified,
+    accesses, bridge, carries, checksums, digests, direct_counters, hashes, lengths, parser_bits,
+    parser_errors, parser_masks, parser_writes, selectors, times, verified,
 };
 use crate::{conditions, fences, steps, sums};
 use base_diag::Diagnostic;
@@ -67,6 +67,7 @@ pub fn convert(program: &Program, options: Options) -> Result<Converted, Vec<Dia
     direct_counters::replace(&mut program);
     accesses::replace(&mut program);
     parser_masks::replace(&mut program);
+    parser_bits::join(&mut program);
     parser_writes::move_assignments(&mut program);
     replace_externs(&mut program);
     carries::replace(&mut program);

@@ -7,10 +7,8 @@
 //!
 //! Variables of the control's body that such an action uses become variables of the control.
 
-use crate::original::{ORDER, PART, fresh, places};
-use ir::{
-    ActionId, Block, Control, Expr, ExprKind, Name, Program, Stmt, StmtKind, Type, VarId, build, visit,
-};
+use crate::original::{ORDER, PART, fresh, places, undeclare};
+use ir::{ActionId, Block, Control, Expr, ExprKind, Name, Program, Stmt, StmtKind, VarId, build, visit};
 use std::collections::BTreeSet;
 
 /// Moves the statements of all controls.
@@ -63,22 +61,7 @@ fn declare_outside(
     objects: &BTreeSet<Name>,
 ) {
     let mut declared = vec![];
-    let vars = control.vars.clone();
-    visit::stmts_mut(body, &mut |stmt| {
-        let StmtKind::Declare(var, init) = &mut stmt.kind else { return };
-        let ty = &vars[var.index()].ty;
-        let zero = match ty {
-            Type::Bit(_) | Type::Int(_) => Some(build::cast(build::bits(1, 0), ty.clone())),
-            Type::Bool => Some(build::bool(false)),
-            _ => None,
-        };
-        if !used.contains(var) {
-            return;
-        }
-        let Some(value) = init.take().or(zero) else { return };
-        declared.push(*var);
-        *stmt = build::assign(build::var(*var, ty), value).at(stmt.span);
-    });
+    visit::stmts_mut(body, &mut |stmt| declared.extend(undeclare(stmt, &control.vars, used)));
     for var in declared {
         let name = control.vars[var.index()].name.clone();
         let others = control.vars.iter().filter(|other| other.name == name).count();

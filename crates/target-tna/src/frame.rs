@@ -1,6 +1,6 @@
 //! The blocks of TNA around those of the program.
 
-use crate::bridge::Bridge;
+use crate::bridge::{Bridge, bit_of};
 use target_p4::Apart;
 
 /// Blocks of the program that do anything.
@@ -130,10 +130,7 @@ struct {ht} {{
         }
         None => ("        tm.bypass_egress = 1;\n", String::new(), ""),
     };
-    // The open compiler would put a validity into the place of the bit that reports it, and cannot.
-    let apart: String = (0..bridge.map_or(0, |bridge| bridge.headers.len()))
-        .map(|at| format!("@pa_no_overlay(\"ingress\", \"hdr.bridge.valid{at}\")\n"))
-        .collect();
+    let tables = bridge.map_or("", |bridge| bridge.tables.as_str());
     let added = format!(
         "
 struct {all} {{
@@ -153,12 +150,12 @@ struct {all} {{
     }}
 }}
 
-{apart}control {ig}(inout {ht} hdr, inout {all} meta, in ingress_intrinsic_metadata_t ig,
+control {ig}(inout {ht} hdr, inout {all} meta, in ingress_intrinsic_metadata_t ig,
         in ingress_intrinsic_metadata_from_parser_t prsr,
         inout ingress_intrinsic_metadata_for_deparser_t dprsr,
         inout ingress_intrinsic_metadata_for_tm_t tm) {{
 {verify_part}    @name(\".{ingress}\") {ingress}() ingress_part;
-{egress_part}{conditions_part}
+{egress_part}{conditions_part}{tables}
     apply {{
 {time_code}{verify_code}        ingress_part.apply({inner}, meta.user, meta.standard);
 {bypass_code}        if (meta.standard.mcast_grp != 0) {{
@@ -241,11 +238,12 @@ fn bridged_egress(
     let (mut states, mut emits) = (String::new(), String::new());
     for (at, path) in bridge.headers.iter().enumerate() {
         let next = at + 1;
+        let (byte, bit) = bit_of(at);
         states += &format!(
             "
     state next{at} {{
-        transition select(hdr.bridge.valid{at}) {{
-            1: take{at};
+        transition select(hdr.bridge.valid{byte}) {{
+            {bit} &&& {bit}: take{at};
             default: next{next};
         }}
     }}

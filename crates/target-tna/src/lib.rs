@@ -26,6 +26,7 @@ mod frame;
 mod hashes;
 mod lengths;
 mod original;
+mod parser_bits;
 mod parser_errors;
 mod parser_masks;
 mod parser_writes;

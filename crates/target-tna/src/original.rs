@@ -6,6 +6,7 @@ use ir::{
     Call, Callee, Control, Expr, ExprKind, Program, Stage, StageKind, Stmt, StmtKind, Type, TypeId, TypeKind,
     Var, VarId, build, visit,
 };
+use std::collections::BTreeSet;
 
 /// The metadata of v1model, which becomes metadata of the program.
 pub(crate) const METADATA: &str = "standard_metadata_t";
@@ -69,9 +70,33 @@ pub(crate) const ORDER: &str = "order";
 pub(crate) fn local(control: &mut Control, word: &str, ty: &Type) -> Expr {
     let all = (0..).map(|number| format!("{word}{number}"));
     let name = all.into_iter().find(|name| !has_name(control, name)).unwrap_or_default();
-    let var = build::local(&mut control.vars, &name, ty.clone(), Span::NONE);
-    control.locals.push(build::declare(var, None));
-    build::var(var, ty)
+    build::var(declare(control, &name, ty, None), ty)
+}
+
+/// Declares a variable of a control.
+pub(crate) fn declare(control: &mut Control, name: &str, ty: &Type, value: Option<Expr>) -> VarId {
+    let var = build::local(&mut control.vars, name, ty.clone(), Span::NONE);
+    control.locals.push(build::declare(var, value));
+    var
+}
+
+/// Makes the declaration of a number among `used` in a body an assignment of its initial value, or of zero. Returns the variable, which the control
+/// has to declare.
+pub(crate) fn undeclare(stmt: &mut Stmt, vars: &[Var], used: &BTreeSet<VarId>) -> Option<VarId> {
+    let StmtKind::Declare(var, value) = &mut stmt.kind else { return None };
+    let var = *var;
+    let ty = &vars[var.index()].ty;
+    if !used.contains(&var) {
+        return None;
+    }
+    let zero = match ty {
+        Type::Bit(_) | Type::Int(_) => Some(build::cast(build::bits(1, 0), ty.clone())),
+        Type::Bool => Some(build::bool(false)),
+        _ => None,
+    };
+    let value = value.take().or(zero)?;
+    *stmt = build::assign(build::var(var, ty), value).at(stmt.span);
+    Some(var)
 }
 
 /// A name that no variable, action or table of the control has.

@@ -9,13 +9,14 @@
 //!
 //! Why: an action of a Tofino runs in one stage, where each ALU computes once, and all read what was there before the stage. Statements of a control may take several stages.
 //!
+//! A miss has no hash: calls of the default action of a table whose index or data are values of the packet run after it, too.
+//!
 //! An action stays as it is if a `switch` asks which action ran, or if a condition applies its table among others.
 
-use crate::original::{fresh, places};
-use base_diag::Span;
+use crate::original::{declare, fresh, places, undeclare};
 use ir::{
     ActionId, Block, Callee, Control, Direction, Expr, ExprKind, Program, Stmt, StmtKind, SwitchOn, TableId,
-    Type, UnaryOp, VarId, VarKind, build, visit,
+    Type, UnaryOp, Var, VarId, VarKind, build, visit,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +67,8 @@ struct Effects {
     branches: bool,
     /// The statement has to stay where it is.
     is_fixed: bool,
+    /// A call takes values of the packet.
+    hashes: bool,
 }
 
 fn overlap(some: &[Place], others: &[Place]) -> bool {
@@ -90,7 +93,8 @@ fn is_copy(value: &Expr) -> bool {
 }
 
 impl Effects {
-    fn add(&mut self, program: &Program, stmt: &Stmt) {
+    /// Adds a statement of an action with this data.
+    fn add(&mut self, program: &Program, data: &[VarId], stmt: &Stmt) {
         let read = |reads: &mut Vec<Place>, expr: &Expr| places(expr, &mut |place| reads.push(place));
         match &stmt.kind {
             StmtKind::Declare(var, init) => {
@@ -127,11 +131,13 @@ impl Effects {
                 _ => self.is_fixed = true,
             }
             for arg in call.args.iter().flatten() {
+                let is_method = matches!(call.callee, Callee::Method(..));
+                places(arg, &mut |(var, _)| self.hashes |= is_method && !data.contains(&var));
                 // It may be an `out` argument.
                 places(arg, &mut |place| self.writes.push(place));
             }
         });
-        visit::blocks(stmt, &mut |block| block.stmts.iter().for_each(|stmt| self.add(program, stmt)));
+        visit::blocks(stmt, &mut |block| block.stmts.iter().for_each(|stmt| self.add(program, data, stmt)));
     }
 
     fn write(&mut self, place: Place, is_computed: bool) {
@@ -159,10 +165,15 @@ fn moved(program: &Program, control: &Control, id: ActionId) -> Option<BTreeSet<
     let mut kept = Effects::default();
     let mut after = Effects::default();
     let mut moved = BTreeSet::new();
+    let mut keyed = control.tables.iter().filter(|table| !table.keys.is_empty());
+    let is_default = keyed.any(|table| {
+        table.actions.get(table.default_action.action as usize).is_some_and(|run| run.action == id)
+    });
     for (at, stmt) in action.body.stmts.iter().enumerate() {
         let mut own = Effects::default();
-        own.add(program, stmt);
+        own.add(program, &action.params, stmt);
         let waits = own.branches
+            || is_default && own.hashes && !own.is_fixed
             || overlap(&own.reads, &kept.computed)
             || overlap(&own.reads, &after.writes)
             || overlap(&own.writes, &after.writes)
@@ -268,29 +279,15 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
     }
     // Data of the entry, for the rest.
     for param in action.params.iter().filter(|param| used.contains(param)) {
-        let Var { name, ty } = Var::of(control, *param);
-        let copy = local(control, &format!("{}_{name}", action.name), ty.clone());
+        let Var { name, ty, .. } = control.vars[param.index()].clone();
+        let copy = local(control, &format!("{}_{name}", action.name), &ty);
         kept.push(build::assign(build::var(copy, &ty), build::var(*param, &ty)));
         rename(&mut rest, *param, copy);
     }
     // Variables of the action that the rest uses become those of the control.
-    let old = control.vars.clone();
     let mut declared = vec![];
     for stmts in [&mut kept, &mut rest] {
-        let mut change = |stmt: &mut Stmt| {
-            if let StmtKind::Declare(var, init) = &mut stmt.kind
-                && used.contains(var)
-            {
-                let ty = &old[var.index()].ty;
-                let zero = || match ty {
-                    Type::Bool => build::bool(false),
-                    ty => build::cast(build::bits(1, 0), ty.clone()),
-                };
-                let value = init.take().unwrap_or_else(zero);
-                declared.push(*var);
-                *stmt = build::assign(build::var(*var, ty), value).at(stmt.span);
-            }
-        };
+        let mut change = |stmt: &mut Stmt| declared.extend(undeclare(stmt, &control.vars, &used));
         for stmt in stmts.iter_mut() {
             change(stmt);
             visit::blocks_mut(stmt, &mut |block| visit::stmts_mut(block, &mut change));
@@ -301,7 +298,7 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
         control.vars[var.index()].name = name.as_str().into();
         control.locals.push(build::declare(var, None));
     }
-    let flag = local(control, &format!("{}_goes_on", action.name), Type::Bit(1));
+    let flag = local(control, &format!("{}_goes_on", action.name), &Type::Bit(1));
     let flag = build::var(flag, &Type::Bit(1));
     kept.push(build::assign(flag.clone(), build::bits(1, 1)));
     if again {
@@ -311,25 +308,11 @@ fn split(control: &mut Control, id: ActionId, moved: &BTreeSet<usize>, again: bo
     build::if_then(build::equals(flag, build::bits(1, 1)), rest)
 }
 
-struct Var {
-    name: ir::Name,
-    ty: Type,
-}
-
-impl Var {
-    fn of(control: &Control, id: VarId) -> Var {
-        let var = &control.vars[id.index()];
-        Var { name: var.name.clone(), ty: var.ty.clone() }
-    }
-}
-
-/// A variable of the control.
-fn local(control: &mut Control, name: &str, ty: Type) -> VarId {
+/// A variable of the control; a bit begins with 0.
+fn local(control: &mut Control, name: &str, ty: &Type) -> VarId {
     let name = fresh(control, name);
-    let zero = (ty == Type::Bit(1)).then(|| build::bits(1, 0));
-    let var = build::local(&mut control.vars, &name, ty, Span::NONE);
-    control.locals.push(build::declare(var, zero));
-    var
+    let zero = (*ty == Type::Bit(1)).then(|| build::bits(1, 0));
+    declare(control, &name, ty, zero)
 }
 
 fn rename(stmts: &mut [Stmt], from: VarId, to: VarId) {

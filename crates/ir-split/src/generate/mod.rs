@@ -43,7 +43,8 @@ use crate::split::{DeviceProgram, Linkage};
 use crate::state::{Idle, idle};
 use base_diag::Diagnostic;
 pub use externs::Drop;
-use ir::{ControlId, Expr, Name, ParserId, Program, Role, Tick, Type, VarId, build};
+use ir::build::struct_field;
+use ir::{ControlId, Expr, Field, Name, ParserId, Program, Role, Tick, Type, VarId, build};
 pub use moved::Moved;
 use p4_arch::{Duty, Meaning};
 pub use rename::shift_types;
@@ -376,6 +377,19 @@ impl<'a> Generator<'a> {
     pub fn varbit_length(&self, stage: Duty, header: HeaderIndex) -> Option<Expr> {
         let field = self.cut.lengths.get(&self.cut.places.header(header).path)?;
         Some(build::field(self.metadata(stage), *field, Type::Bit(32)))
+    }
+
+    /// Declares the metadata of all runtimes, `region`, `leaving` and the fields of drops, and then `more`. Returns the number of the first
+    /// field of `more`.
+    pub fn declare_metadata(&mut self, more: Vec<Field>) -> usize {
+        let own = [("region", self.cut.layout.region_bits), ("leaving", 1)];
+        let mut fields = own.map(|(name, bits)| struct_field(&self.own(name), Type::Bit(bits))).to_vec();
+        fields.extend(self.drop_metadata());
+        let count = fields.len();
+        fields.extend(more);
+        let base = self.append_fields(&self.metadata_type.clone(), fields);
+        (self.region, self.leaving, self.dropped) = (base, base + 1, base + 2);
+        base + count
     }
 
     /// `meta.p4rack_region` as seen in a stage.

@@ -6,8 +6,8 @@ use base_time::{Duration, Time};
 use control_writes::Match;
 use device::Switch;
 
-/// The packets of the original are those of the converted program, which contains `parts` and none of `gone`.
-fn same(text: &str, parts: &[&str], gone: &[&str], fill: impl Fn(&mut Switch)) {
+/// The packets of the original are those of the converted program, which contains `parts` and none of `gone`. Returns both afterwards.
+fn same(text: &str, parts: &[&str], gone: &[&str], fill: impl Fn(&mut Switch)) -> [Switch; 2] {
     let (converted, mut first, mut second) = both(text);
     parts.iter().for_each(|part| assert!(converted.contains(part), "{part}\n{converted}"));
     gone.iter().for_each(|part| assert!(!converted.contains(part), "{part}\n{converted}"));
@@ -23,6 +23,7 @@ fn same(text: &str, parts: &[&str], gone: &[&str], fill: impl Fn(&mut Switch)) {
     sent.sort_unstable();
     sent.dedup();
     assert!(sent.len() > 1, "{sent:?}");
+    [first, second]
 }
 
 fn with_compute(text: &str, body: &str) -> String {
@@ -82,6 +83,25 @@ fn masks_of_a_parser_stand_beside_the_values() {
     // The values are not known.
     let text = text.replace("(1, 4): next;", "(1, 4 .. 5): next;");
     same(&text, &["(hdr.first.op, 6 & hdr.first.at)"], &[], |_| {});
+}
+
+#[test]
+fn bits_that_states_select_on_are_one_key() {
+    let select = "transition select(hdr.first.op) { 7: next; default: accept; } }";
+    let text =
+        whole(SEND, "apply { }").replace("bit<16> value;", "bit<14> value; bit<1> one; bit<1> two;").replace(
+            select,
+            "meta.mark = hdr.first.op; transition select(hdr.first.two) { 1: next; default: other; } }
+    state other { transition select(hdr.first.one) { 0: accept; default: next; } }",
+        );
+    assert!(text.contains("state other"));
+    let key = "select(hdr.first.one, hdr.first.two) {";
+    same(
+        &text,
+        &[&format!("{key}\n            (_, 1): next;"), &format!("{key}\n            (0, _): accept;")],
+        &["select(hdr.first.one)"],
+        |_| (),
+    );
 }
 
 #[test]
@@ -172,6 +192,29 @@ fn dependent_statements_run_after_the_action() {
         &["goes_on"],
         fill,
     );
+}
+
+/// A miss has no hash, which gives the index of an object.
+#[test]
+fn default_actions_use_objects_after_the_table() {
+    let text = |default: &str| {
+        let ingress = format!(
+            "register<bit<32>>(16) cells;
+    counter(16, CounterType.packets) seen;
+    action send() {{ std.egress_spec = (bit<9>)hdr.first.at[2:0]; meta.mark = 1; seen.count((bit<32>)hdr.first.at & 15); }}
+    action known() {{ std.egress_spec = std.ingress_port; seen.count(2); }}
+    action add(bit<8> more) {{ seen.count((bit<32>)more); cells.read(meta.sum, (bit<32>)more); }}
+    table sums {{ key = {{ hdr.first.at : exact; }} actions = {{ send; known; add; }} default_action = {default}; }}
+    apply {{ sums.apply(); hdr.added.setValid(); hdr.added.more = (bit<16>)meta.mark; }}"
+        );
+        whole(&ingress, "apply { }")
+    };
+    let both = same(&text("send()"), &["if (send_goes_on == 1) {"], &["known_goes_on", "add_goes_on"], fill);
+    for cell in 0..16 {
+        let [first, second] = [0, 1].map(|at| both[at].counter_read("MyIngress.seen", cell).expect("a cell"));
+        assert_eq!(first, second, "{cell}");
+    }
+    same(&text("known()"), &[], &["goes_on"], |_| ());
 }
 
 #[test]

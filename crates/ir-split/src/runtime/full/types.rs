@@ -68,10 +68,7 @@ impl Generator<'_> {
     }
 
     fn add_metadata(&mut self) {
-        let region = Type::Bit(self.cut.layout.region_bits);
-        let mut fields =
-            vec![struct_field(&self.own("region"), region), struct_field(&self.own("leaving"), Type::Bit(1))];
-        fields.extend(self.drop_metadata());
+        let mut fields = vec![];
         let packed = (self.recirculates() && self.sends_around()).then(|| {
             // A recirculated packet keeps only the fields of a field list: this one is for the mark alone.
             let list = unused_list(&self.out, &self.metadata_type);
@@ -111,10 +108,7 @@ impl Generator<'_> {
                 fields.push(struct_field(&name, Type::Bit(32)));
             }
         }
-        let base = self.append_fields(&self.metadata_type.clone(), fields);
-        self.region = base;
-        self.leaving = base + 1;
-        self.dropped = base + 2;
+        let base = self.declare_metadata(fields);
         self.packed = packed.map(|(n, list)| (base + n, list));
         self.kept = kept.into_iter().map(|(name, n)| (name, base + n)).collect();
         self.short = short.map(|n| base + n);

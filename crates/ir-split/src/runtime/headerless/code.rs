@@ -34,16 +34,6 @@ const CAME: &str = "came";
 const FOR_PORT: &str = "for_port";
 
 impl Generator<'_> {
-    /// Declares `region`, `leaving` and the fields of drops, as a runtime with a header does, too.
-    pub fn add_region_metadata(&mut self) {
-        let region = Type::Bit(self.cut.layout.region_bits);
-        let fields = [("region", region), ("leaving", Type::Bit(1))];
-        let named = fields.map(|(name, ty)| struct_field(&self.own(name), ty));
-        let named = named.into_iter().chain(self.drop_metadata()).collect();
-        let base = self.append_fields(&self.metadata_type.clone(), named);
-        (self.region, self.leaving, self.dropped) = (base, base + 1, base + 2);
-    }
-
     /// Declares the metadata for positions, and `more` of one bit each.
     pub fn add_position_metadata(&mut self, more: &[&'static str]) {
         let mut fields = vec![(CAME, 1)];

@@ -133,7 +133,7 @@ impl Runtime for Headerless {
 
     fn declare(&self, g: &mut Generator<'_>) {
         g.insert_types(vec![]);
-        g.add_region_metadata();
+        g.declare_metadata(vec![]);
         g.add_position_metadata(&[]);
     }
 
