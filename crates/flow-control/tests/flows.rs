@@ -15,6 +15,7 @@ use flow_control::popularity::{Costs, Window};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Flow = u32;
+type Reads = Vec<Read<Option<Version>>>;
 /// A flow's own entry, or that of its tenant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Key {
@@ -140,9 +141,9 @@ struct World {
     /// All writes of each entry, those that are not acknowledged, and what packets of each flow found.
     writes: BTreeMap<Key, Writes<Option<Version>>>,
     open: BTreeMap<WriteId, (Key, Written)>,
-    reads: BTreeMap<(Flow, Key), Vec<Read<Option<Version>>>>,
-    /// What packets found before a restart of the switch that came while the entry was written.
-    before: Vec<((Flow, Key), Vec<Read<Option<Version>>>)>,
+    reads: BTreeMap<(Flow, Key), Reads>,
+    /// Reads before a restart of the switch that came while the entry was written.
+    before: Vec<((Flow, Key), Reads)>,
     /// When packets that wait have arrived.
     arrived: BTreeMap<u64, Time>,
     versions: u64,

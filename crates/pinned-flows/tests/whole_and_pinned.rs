@@ -3,6 +3,8 @@
 //!
 //! A write in progress may or may not be seen: the result is that before it or that after it. There is one at a time, of one entry, of a default
 //! entry, or of several entries of which no packet sees a part.
+//!
+//! Packets pass one at a time. A seed is a trace of 400 events for each app; `P4RACK_SEEDS=0..10000` takes about 35 minutes of one core (0.21 s a seed).
 
 use base_bits::Bits;
 use base_time::{Duration, Rng, Time};
