@@ -7,8 +7,13 @@
 //!         if (holds0 == 1 || holds1 == 1 && holds2 == 1) { ... }
 //! ```
 //!
+//! ```text
+//! Before: meta.class = count <= budget ? class : 7;
+//! After:  if (count <= budget) { meta.class = class; } else { meta.class = 7; }, with the condition as above
+//! ```
+//!
 //! Why: a condition of a Tofino compares values with constants, or two values for equality, and takes at most 44 bits of a packet, or 12 for a range. Differences that end at 0 say which
-//! of two values is larger.
+//! of two values is larger. An instruction has no condition.
 
 use crate::original::{ORDER, local, path};
 use ir::{
@@ -45,6 +50,7 @@ impl Divide<'_> {
     fn block(&mut self, block: &mut Block) {
         let stmts = std::mem::take(&mut block.stmts);
         for mut stmt in stmts {
+            choose(&mut stmt);
             visit::blocks_mut(&mut stmt, &mut |inner| self.block(inner));
             if let StmtKind::If(condition, ..) = &mut stmt.kind {
                 block.stmts.append(&mut self.condition(condition));
@@ -146,6 +152,14 @@ impl Divide<'_> {
             None => visit::parts(expr, &mut |part| self.values(part, found)),
         }
     }
+}
+
+/// Makes the assignment of a value that depends on a condition two, one in each branch.
+fn choose(stmt: &mut Stmt) {
+    let StmtKind::Assign(place, value) = &stmt.kind else { return };
+    let ExprKind::Ternary(condition, yes, no) = &value.kind else { return };
+    let assign = |value: &Expr| vec![build::assign(place.clone(), value.clone()).at(stmt.span)];
+    *stmt = build::if_else(Expr::clone(condition), assign(yes), assign(no)).at(stmt.span);
 }
 
 fn constant(expr: &Expr) -> Option<u64> {

@@ -314,6 +314,18 @@ fn conditions_are_divided() {
 }
 
 #[test]
+fn a_condition_chooses_a_value_by_branches() {
+    let choice = "meta.mark <= hdr.first.at ? (meta.mark == 0 ? 8w1 : hdr.first.op) : 7";
+    let text = whole(
+        &format!(
+            "apply {{ std.egress_spec = (bit<9>)hdr.first.at[2:0]; meta.mark = hdr.first.op; meta.mark = {choice}; hdr.first.op = meta.mark; }}"
+        ),
+        "apply { }",
+    );
+    same(&text, &["= meta.mark |-| hdr.first.at", "meta.mark = 1;", "meta.mark = 7;"], &[" ? "], |_| {});
+}
+
+#[test]
 fn sums_are_added_in_pairs() {
     let text = |sum: &str| {
         whole(
