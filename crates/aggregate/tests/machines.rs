@@ -46,15 +46,21 @@ fn results_are_exact_whatever_full_queues_cut_off() {
     assert!(trimmed > 1000, "{trimmed}");
 }
 
-#[test]
-fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
-    let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+/// The switch restarts once, at each event in turn. Returns the number of events without a restart.
+fn restarts_cost_only_time(world: impl Fn() -> World) -> usize {
     let calm = world().run(Disturbance::default()).expect("nothing happens");
-    assert!(calm > 60, "{calm} events");
     for at in 0..calm {
         let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
         world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
     }
+    calm
+}
+
+#[test]
+fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
+    let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+    let calm = restarts_cost_only_time(world);
+    assert!(calm > 60, "{calm} events");
 }
 
 /// With one bank, generations are the rounds and those that were thrown away.
@@ -175,11 +181,7 @@ fn a_restart_in_a_tree_at_any_event_costs_nothing_but_time() {
         world.model_tree(2);
         world
     };
-    let calm = world().run(Disturbance::default()).expect("nothing happens");
-    for at in 0..calm {
-        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
-        world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
-    }
+    restarts_cost_only_time(world);
 }
 
 #[test]
@@ -269,11 +271,7 @@ fn arrays_are_reduced_again_and_again() {
 #[test]
 fn a_restart_while_arrays_are_reduced_costs_nothing_but_time() {
     let world = || World::new(ARRAYS, Op::Add, 2, 30, 2, &mut Rng::new(7));
-    let calm = world().run(Disturbance::default()).expect("nothing happens");
-    for at in 0..calm {
-        let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
-        world().run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
-    }
+    restarts_cost_only_time(world);
 }
 
 #[test]
