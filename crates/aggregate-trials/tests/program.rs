@@ -43,7 +43,7 @@ fn senders(is_parent: bool) -> Vec<(Kind, u16)> {
 }
 
 fn length(packets: u32) -> u32 {
-    if features::is_long() { 10 * packets } else { packets }
+    if features::is_long() { 10 * packets } else { packets / 2 }
 }
 
 /// A packet of small numbers that grow with time, and who sends it: the reducer or a channel's mapper.

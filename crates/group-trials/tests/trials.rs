@@ -27,7 +27,7 @@ fn all(churn: Churn) -> Counts {
 }
 
 fn with(setting: Setting) -> Churn {
-    let ticks = if features::is_long() { 1200 } else { 500 };
+    let ticks = if features::is_long() { 1200 } else { 300 };
     Churn { ticks, gaps: (3, 120), setting }
 }
 
@@ -50,7 +50,7 @@ fn changes_faster_than_servers_retire_break_no_flow() {
 
 #[test]
 fn pins_save_hops() {
-    let ticks = if features::is_long() { 1200 } else { 300 };
+    let ticks = if features::is_long() { 1200 } else { 200 };
     let run = |pins: usize| all(Churn { ticks, ..with(Setting { pins, ..Setting::default() }) });
     let (without, with) = (run(0), run(1024));
     is_exact(&with);
@@ -87,7 +87,7 @@ fn without_holds_packets_overtake_each_other() {
 fn the_papers_filters_break_flows() {
     let rows = configurations();
     let seeds = if features::is_long() { 2 } else { 1 };
-    let shown = if features::is_long() { rows.len() } else { 3 };
+    let shown = if features::is_long() { rows.len() } else { 2 };
     for (what, run, expected) in rows.into_iter().take(shown) {
         let all: Vec<_> = (0..seeds).map(|seed| broken(seed, &run)).collect();
         let flows = all.iter().map(|broken| broken.flows).sum::<u64>() / seeds;

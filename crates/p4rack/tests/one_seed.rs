@@ -1,4 +1,5 @@
 //! One seed, one result: every rack in `examples`, loaded and run twice, has the same log of events byte for byte; another seed has another.
+//! Without `P4RACK_ALL`, one rack of three.
 
 use crate::support;
 
@@ -103,13 +104,15 @@ fn every_example_is_the_same_for_one_seed_and_another_for_another() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut paths = vec![];
     racks(&examples, &mut paths);
-    assert!(!paths.is_empty());
+    assert!(paths.len() > 30);
+    let name = |path: &Path| path.strip_prefix(&examples).unwrap().display().to_string();
+    let paths: Vec<PathBuf> = paths.into_iter().step_by(if features::is_long() { 1 } else { 3 }).collect();
     let mut without_chance = vec![];
-    for path in paths {
-        let name = path.strip_prefix(&examples).unwrap().display().to_string();
-        let (once, frames) = log(&load(&path));
+    for path in &paths {
+        let name = name(path);
+        let (once, frames) = log(&load(path));
         assert!(frames >= 50, "{name}: links carry {frames} frames only");
-        let mut racked = load(&path);
+        let mut racked = load(path);
         let (again, _) = log(&racked);
         let line = once.lines().zip(again.lines()).position(|(one, other)| one != other);
         assert!(line.is_none() && once == again, "{name}: two runs differ, from line {line:?} on");
@@ -118,6 +121,7 @@ fn every_example_is_the_same_for_one_seed_and_another_for_another() {
             without_chance.push(name.clone());
         }
     }
-    let reported: Vec<&str> = WITHOUT_CHANCE.iter().map(|(name, _)| *name).collect();
+    let is_tried = |known: &&str| paths.iter().any(|path| name(path) == *known);
+    let reported: Vec<&str> = WITHOUT_CHANCE.iter().map(|(name, _)| *name).filter(is_tried).collect();
     assert_eq!(without_chance, reported, "on the left, what is the same for another seed");
 }

@@ -11,10 +11,13 @@ const REGIONS: [&str; 4] = ["Sample", "Acl", "Mark", "Out"];
 fn every_combination_of_cuts_is_equal() {
     for mask in 0..1 << REGIONS.len() {
         let on_nic: Vec<&str> = (0..4).filter(|i| mask & (1 << i) != 0).map(|i| REGIONS[i]).collect();
-        match prove(&case(slice(), placement(&on_nic)), &Effort::default()) {
-            // 1,000 packets in each of the two proofs, and enough of them come through to say something.
+        let effort = Effort { packets: if features::is_long() { 1000 } else { 300 }, ..Effort::default() };
+        match prove(&case(slice(), placement(&on_nic)), &effort) {
+            // So many packets in each of the two proofs, and enough of them come through to say something.
             Ok(tried) => {
-                assert!(tried.packets == 2000 && tried.outputs > 200 && tried.timers > 20, "{tried:?}")
+                let all = 2 * effort.packets;
+                assert_eq!(tried.packets, all);
+                assert!(tried.outputs > all / 10 && tried.timers > all / 100, "{tried:?}")
             }
             Err(failure) => panic!("{on_nic:?}: {}", failure.describe()),
         }

@@ -114,6 +114,8 @@ fn is_cause(code: i32) -> bool {
 
 /// The details, shortened until they fit.
 fn fewer(all: &[Error]) -> Vec<Error> {
+    // One more than fit without messages: a request may have very many.
+    let all = &all[..all.len().min(DETAILS / one(&Error::default()) + 1)];
     if size(all) <= DETAILS {
         return all.to_vec();
     }

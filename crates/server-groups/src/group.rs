@@ -213,9 +213,9 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Every bucket is where it is wanted, and no previous server is left.
     pub fn is_steady(&self) -> bool {
-        let pins_are = self.pins.values().all(|pin| pin.state.phase == Phase::Steady);
+        let pins_are = self.pins.values().all(|pin| pin.state.is_steady());
         let is_there = |(state, wish): (&RowState<F>, &Member)| {
-            state.phase == Phase::Steady && state.row.current == *wish && state.row.previous.is_none()
+            state.is_steady() && state.row.current == *wish && state.row.previous.is_none()
         };
         let leases_are = self.leases.as_ref().is_none_or(Leases::is_steady);
         self.unreported.is_empty()
@@ -383,7 +383,7 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         // Most rows are steady, and have nothing to do.
-        let is_moving = |state: &RowState<F>| state.phase != Phase::Steady;
+        let is_moving = |state: &RowState<F>| !state.is_steady();
         let rows = (0..).zip(&self.rows).filter(|(_, state)| is_moving(state));
         let pinned = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
         let pinned =
@@ -515,14 +515,14 @@ impl<F: Clone + Ord> Group<F> {
             return self.turn(now);
         }
         let mut busy: BTreeSet<u32> =
-            self.pins.values().filter(|pin| pin.state.phase != Phase::Steady).map(|pin| pin.bucket).collect();
+            self.pins.values().filter(|pin| !pin.state.is_steady()).map(|pin| pin.bucket).collect();
         let mut writes = vec![];
         let ended: Vec<F> =
             self.pins.iter().filter(|(_, pin)| pin.ended).map(|(flow, _)| flow.clone()).collect();
         for flow in ended {
             let Some(pin) = self.pins.get_mut(&flow) else { continue };
             let bucket = &self.rows[pin.bucket as usize];
-            if bucket.phase != Phase::Steady || pin.state.phase != Phase::Steady {
+            if !bucket.is_steady() || !pin.state.is_steady() {
                 continue;
             }
             if bucket.row.current == pin.state.row.current {
@@ -536,7 +536,7 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         for (bucket, (state, wish)) in self.rows.iter_mut().zip(&self.wishes).enumerate() {
-            let may_move = state.row.current != *wish && state.phase == Phase::Steady;
+            let may_move = state.row.current != *wish && state.is_steady();
             if may_move && !busy.contains(&(bucket as u32)) && self.members.contains_key(wish) {
                 let is_alive = self.members.contains_key(&state.row.current);
                 let keeps = is_alive && !self.is_stateless;
@@ -565,7 +565,7 @@ impl<F: Clone + Ord> Group<F> {
                 let old = rows.iter_mut().filter(|state| state.row.previous.is_some());
                 old.for_each(|state| state.phase = Phase::Moved { since });
             }
-            if rows.iter().all(|state| state.phase == Phase::Steady) && roles.change(now) {
+            if rows.iter().all(|state| state.is_steady()) && roles.change(now) {
                 for (bucket, (state, wish)) in (0..).zip(rows.iter_mut().zip(&self.wishes)) {
                     let is_there = self.members.contains_key(wish);
                     let row = state.turn(if is_there { *wish } else { state.row.current });
@@ -581,7 +581,7 @@ impl<F: Clone + Ord> Group<F> {
     /// Members leave of which nothing is left.
     fn let_go(&mut self, now: u64) {
         let states = || self.rows.iter().chain(self.pins.values().map(|pin| &pin.state));
-        let is_used = |member: Member| states().any(|state| state.members().any(|used| used == member));
+        let is_used = |member: Member| states().any(|state| state.involves(member));
         let leaving = self.members.iter().filter(|(_, standing)| standing.leaving);
         let gone: Vec<Member> =
             leaving.map(|(member, _)| *member).filter(|member| !is_used(*member)).collect();
@@ -602,8 +602,7 @@ impl<F: Clone + Ord> Group<F> {
     /// Asks for pinned flows that have ended: reports may have been lost.
     fn check_pins(&mut self) {
         let mut flows: BTreeMap<Member, Vec<(u32, F)>> = BTreeMap::new();
-        for (flow, pin) in self.pins.iter().filter(|(_, pin)| pin.state.phase == Phase::Steady && !pin.ended)
-        {
+        for (flow, pin) in self.pins.iter().filter(|(_, pin)| pin.state.is_steady() && !pin.ended) {
             flows.entry(pin.state.row.current).or_default().push((pin.bucket, flow.clone()));
         }
         let instructions = flows

@@ -107,12 +107,16 @@ impl<F: Clone> RowState<F> {
         }
     }
 
-    /// The servers that have to do with the row.
-    pub fn members(&self) -> impl Iterator<Item = Member> + use<F> {
-        let closing = match self.phase {
-            Phase::Closing { at, previous, .. } => [Some(at), Some(previous)],
-            _ => [None, None],
-        };
-        [Some(self.row.current), self.row.previous].into_iter().chain(closing).flatten()
+    /// True if the server has to do with the row.
+    pub fn involves(&self, member: Member) -> bool {
+        let Row { current, previous, .. } = self.row;
+        let is_closing =
+            matches!(self.phase, Phase::Closing { at, previous, .. } if at == member || previous == member);
+        current == member || previous == Some(member) || is_closing
+    }
+
+    /// True if the row does not move. A pattern, not a comparison of phases: it is asked of all rows again and again.
+    pub fn is_steady(&self) -> bool {
+        matches!(self.phase, Phase::Steady)
     }
 }

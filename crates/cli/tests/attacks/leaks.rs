@@ -143,17 +143,17 @@ fn attacks_leave_nothing_behind() {
     leave_nothing_behind(Victim::start, WARM_UP);
 }
 
-/// Only connections differ, so the short form has a quarter of the rounds: files, threads and addresses are checked, and memory, which they say
+/// Only connections differ, so the short form has a tenth of the rounds: files, threads and addresses are checked, and memory, which they say
 /// nothing about, by the long form.
 #[test]
 fn attacks_over_tls_leave_nothing_behind() {
-    leave_nothing_behind(Victim::encrypted, if at_length() { WARM_UP } else { WARM_UP / 4 });
+    leave_nothing_behind(Victim::encrypted, if at_length() { WARM_UP } else { WARM_UP / 10 });
 }
 
 /// Memory is checked after [`WARM_UP`] rounds only.
 fn leave_nothing_behind(start: impl Fn(&str, &[&str]) -> Victim, warm_up: u64) {
     let _alone = alone();
-    let seconds = features::setting("P4RACK_LEAK_SECONDS", if at_length() { 300 } else { 3 });
+    let seconds = features::setting("P4RACK_LEAK_SECONDS", if at_length() { 300 } else { 1 });
     let others = Others::new();
     let mut victim = start(GIGABYTE, &others.args().each_ref().map(String::as_str));
     let (files, threads) = (victim.files(), victim.threads());

@@ -9,9 +9,7 @@ use plan_search::{Objective, Problem, Scopes, Settings, Tiers};
 
 /// More of them with `P4_PLAN_CASES`.
 pub fn cases() -> u64 {
-    #[allow(clippy::disallowed_methods)]
-    let asked = std::env::var("P4_PLAN_CASES").ok();
-    asked.and_then(|n| n.parse().ok()).unwrap_or(2000)
+    features::setting("P4_PLAN_CASES", if features::is_long() { 2000 } else { 700 })
 }
 
 fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
