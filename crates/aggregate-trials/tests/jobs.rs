@@ -29,7 +29,7 @@ struct Device {
 }
 
 impl Node for Device {
-    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Vec<(Direction, Packet)> {
         let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
         let (source, destination) = match from {
             From::Mapper(channel) => (MAPPERS + u32::from(channel), REDUCER),
@@ -45,12 +45,15 @@ impl Node for Device {
         let ecn = if is_marked { 3 } else { 2 };
         let payload = packet.bytes(&self.layout);
         let datagram = Datagram { source, destination, port: 42606, ecn, payload };
-        let (is_back, reached) = match self.pipeline.handle(from, &datagram)? {
-            Reached::Reducer(datagram) => (from.is_none(), datagram),
-            Reached::Mapper(channel, datagram) => (from == Some(channel), datagram),
-        };
-        let direction = if is_back { Direction::Back } else { Direction::On };
-        Some((direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet")))
+        let out = self.pipeline.outputs(from, &datagram).into_iter().map(|reached| {
+            let (is_back, reached) = match reached {
+                Reached::Reducer(datagram) => (from.is_none(), datagram),
+                Reached::Mapper(channel, datagram) => (from == Some(channel), datagram),
+            };
+            let direction = if is_back { Direction::Back } else { Direction::On };
+            (direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet"))
+        });
+        out.collect()
     }
 
     fn restart(&mut self, boot: u16) {

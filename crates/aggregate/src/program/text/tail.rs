@@ -24,6 +24,12 @@ control AggEgress(inout headers_t hdr,
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {{
             hdr.ipv4.ecn = 3;
         }}
+        // The copy of a request for several answers: it goes on with the rows after those of the first one.
+        if (standard_metadata.instance_type == 1) {{
+            hdr.agg.seq = hdr.agg.seq + hdr.agg.valid;
+            hdr.agg.aux = hdr.agg.aux - hdr.agg.valid;
+            meta.again = 1;
+        }}
         if (meta.again == 1) {{
             recirculate_preserving_field_list(0);
         }}
