@@ -242,7 +242,7 @@ fn a_parent_does_what_the_model_does() {
 }
 
 /// Changes of the program, each a mistake.
-const MUTANTS: [(&str, &str); 23] = [
+const MUTANTS: [(&str, &str); 24] = [
     ("hdr.agg.seq < cell", "hdr.agg.seq <= cell"),
     ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
     ("cells.write(task.cell, hdr.agg.seq);", "cells.write(task.cell, cell + 1);"),
@@ -260,9 +260,10 @@ const MUTANTS: [(&str, &str); 23] = [
     ("hdr.ipv4.ecn == 3 ? 32w1 : 0", "0"),
     ("!is_again && standard_metadata.ingress_port != meta.reducer_port", "false"),
     ("hdr.agg.generation < generation", "false"),
-    ("hdr.agg.seq = hdr.agg.seq + hdr.agg.valid;", ""),
+    ("hdr.agg.seq = hdr.agg.seq + hdr.agg.aux;", ""),
+    ("hdr.agg.valid = hdr.agg.aux;", ""),
     ("hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid", "false"),
-    ("hdr.agg.aux > hdr.agg.valid", "true"),
+    ("if (meta.rest == 0) {", "if (true) {"),
     ("                            hdr.agg.aux = hdr.agg.valid;", ""),
     ("|| hdr.agg.valid[31:16] != 0", ""),
     ("hdr.agg.type == CLEAR && hdr.agg.valid != 0", "false"),

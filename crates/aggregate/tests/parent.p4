@@ -136,6 +136,9 @@ struct metadata_t {
     bit<16> pairs;
     // The packet has another row to read or to empty.
     bit<1>  again;
+    // Rows of a request for several answers that its copy goes on with.
+    @field_list(1)
+    bit<32> rest;
 }
 
 // The request of a packet to all lanes.
@@ -482,12 +485,14 @@ control AggIngress(inout headers_t hdr,
                     if (hdr.agg.aux[31:16] == 0) {
                         // Nothing is read yet. `valid`: rows of an answer; a copy of the request goes on with the others.
                         if (hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid) {
-                            clone(CloneType.I2E, COPIES);
+                            meta.rest = hdr.agg.aux - hdr.agg.valid;
                             hdr.agg.aux = hdr.agg.valid;
                         }
                         hdr.agg.valid = 0;
                     }
-                    task.what = FETCH;
+                    if (meta.rest == 0) {
+                        task.what = FETCH;
+                    }
                 } else {
                     task.what = EMPTY;
                 }
@@ -528,6 +533,10 @@ control AggIngress(inout headers_t hdr,
             quad_0.apply(hdr.lane_0, hdr.lane_1, hdr.lane_2, hdr.lane_3, meta.map[3:0], meta.pairs);
             set_length(length);
             if (is_asked) {
+                if (meta.rest != 0) {
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }
                 if (task.what != NOTHING) {
                     hdr.agg.aux = hdr.agg.aux + 0x10000;
                     if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
@@ -577,10 +586,15 @@ control AggEgress(inout headers_t hdr,
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {
             hdr.ipv4.ecn = 3;
         }
-        // The copy of a request for several answers: it goes on with the rows after those of the first one.
-        if (standard_metadata.instance_type == 1) {
-            hdr.agg.seq = hdr.agg.seq + hdr.agg.valid;
-            hdr.agg.aux = hdr.agg.aux - hdr.agg.valid;
+        // A request for several answers comes back for the first one, and its copy for the rows after those.
+        if (meta.rest != 0) {
+            if (standard_metadata.instance_type == 2) {
+                hdr.agg.valid = hdr.agg.aux;
+                hdr.agg.seq = hdr.agg.seq + hdr.agg.aux;
+                hdr.agg.aux = meta.rest;
+            } else {
+                clone_preserving_field_list(CloneType.E2E, COPIES, 1);
+            }
             meta.again = 1;
         }
         if (meta.again == 1) {

@@ -111,6 +111,9 @@ struct metadata_t {{
     bit<16> pairs;
     // The packet has another row to read or to empty.
     bit<1>  again;
+    // Rows of a request for several answers that its copy goes on with.
+    @field_list(1)
+    bit<32> rest;
 }}
 
 // The request of a packet to all lanes.

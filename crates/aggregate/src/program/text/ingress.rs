@@ -261,12 +261,14 @@ pub(super) fn ingress(program: &Program) -> String {
                     if (hdr.agg.aux[31:16] == 0) {{
                         // Nothing is read yet. `valid`: rows of an answer; a copy of the request goes on with the others.
                         if (hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid) {{
-                            clone(CloneType.I2E, COPIES);
+                            meta.rest = hdr.agg.aux - hdr.agg.valid;
                             hdr.agg.aux = hdr.agg.valid;
                         }}
                         hdr.agg.valid = 0;
                     }}
-                    task.what = FETCH;
+                    if (meta.rest == 0) {{
+                        task.what = FETCH;
+                    }}
                 }} else {{
                     task.what = EMPTY;
                 }}
@@ -298,6 +300,10 @@ pub(super) fn ingress(program: &Program) -> String {
             bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
             {leave}{kept}set_length(length);
             if (is_asked) {{
+                if (meta.rest != 0) {{
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }}
                 if (task.what != NOTHING) {{
                     hdr.agg.aux = hdr.agg.aux + 0x10000;
                     if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {{
