@@ -112,7 +112,7 @@ impl Mapper {
     pub fn extend(&mut self, rounds: Arc<[Round]>, op: Op) {
         self.first += self.rounds.len() as u32;
         (self.rounds, self.config.op) = (rounds, op);
-        // What still waits for an answer needs none any more.
+        // Packets without an answer need none any more.
         self.attempts.iter_mut().for_each(Attempt::finish);
     }
 

@@ -44,7 +44,7 @@ pub struct Flight {
     pub at: Time,
     pub order: u64,
     pub is_repeated: bool,
-    /// It ends the generation.
+    /// The packet ends the generation.
     pub is_last: bool,
     pub overtaken: u32,
 }

@@ -429,15 +429,11 @@ impl State {
             }
             Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..) => {
                 let answer = self.switch.control(message, model);
-                let copy = match (*message, &answer) {
-                    (Read(generation, boot, row), Some(Content(..)))
-                        if model.copies && row + 1 < model.rows =>
-                    {
-                        Some(Read(generation, boot, row + 1))
-                    }
-                    _ => None,
+                let Some(Content(generation, boot, row, _)) = answer else {
+                    return answer.into_iter().collect();
                 };
-                answer.into_iter().chain(copy).collect()
+                let has_next = model.copies && row + 1 < model.rows;
+                answer.into_iter().chain(has_next.then_some(Read(generation, boot, row + 1))).collect()
             }
             Ack { generation, mapper, seq, left } => {
                 let at = usize::from(*mapper);
@@ -808,7 +804,7 @@ impl Reducer {
         }
     }
 
-    /// What follows if all packets of a mapper are here.
+    /// Messages that follow if all packets of a mapper are here.
     fn ended(&mut self, at: usize, mapper: u8, model: &Model) -> Vec<Message> {
         let attempt = &mut self.attempts[at];
         if !attempt.has_ended(mapper, model) {
