@@ -116,6 +116,22 @@ fn results_are_exact_whatever_happens_to_packets() {
     }
 }
 
+/// A request for 16 or 32 rows of 24 lanes has several answers.
+#[test]
+fn results_are_exact_whatever_happens_to_the_answers_of_a_request() {
+    let mut programs = BTreeMap::new();
+    for seed in features::seeds(20, 10_000) {
+        let mut rng = Rng::new(seed);
+        let layout = Layout { lanes: 24, index_bits: rng.between(4, 5) as u8, window: 16, ..SMALL };
+        let mut world =
+            World::new(layout, Op::Add, MAPPERS_OF_A_JOB, rng.between(200, 1200) as u32, 2, &mut rng);
+        let own: &mut Programs = programs.entry(layout.index_bits).or_default();
+        world.nodes(vec![own.device(layout)]);
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
 #[test]
 fn a_restart_of_the_switch_at_any_event_costs_nothing_but_time() {
     let mut programs = Programs::default();

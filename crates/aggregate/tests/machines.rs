@@ -25,6 +25,20 @@ fn results_are_exact_whatever_happens_to_packets() {
     }
 }
 
+/// Full rows of 24 lanes: an answer has room for five, so that a request for 32 rows has several answers, some of which are lost, overtaken, or come without their pairs.
+#[test]
+fn results_are_exact_whatever_happens_to_the_answers_of_a_request() {
+    for seed in features::seeds(40, 1500) {
+        let mut rng = Rng::new(seed);
+        let evict = rng.next_bool();
+        let layout = Layout { lanes: 24, index_bits: rng.between(3, 5) as u8, window: 16, evict, ..SMALL };
+        let mut world = World::new(layout, Op::Add, 3, rng.between(200, 1200) as u32, 3, &mut rng);
+        world.banks(rng.between(1, 2) as u8);
+        let disturbance = Disturbance { trimming: 50_000, ..Disturbance::some(&mut rng) };
+        world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
 /// Headers of packets whose pairs a full queue has cut off lead to repetitions, and to nothing else.
 #[test]
 fn results_are_exact_whatever_full_queues_cut_off() {
