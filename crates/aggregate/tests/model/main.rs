@@ -211,8 +211,11 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
     holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
     if features::is_long() {
-        holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..lossy(singles()) }));
-        holds_at_all(&answered(Model { restarts: 1, ..lossy(two_by_two()) }));
+        holds_at_all(&answered(Model { restarts: 1, ..lossy(singles()) }));
+        holds_at_all(&answered(Model { aborts: 1, ..lossy(singles()) }));
+        holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..singles() }));
+        holds_at_all(&answered(Model { restarts: 1, ..two_by_two() }));
+        holds_at_all(&answered(lossy(two_by_two())));
         holds(&answered(Model { banks: 2, ..lossy(rounds()) }), 23_020);
     }
 }
