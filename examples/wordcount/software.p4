@@ -8,7 +8,7 @@
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8>  PROTO_UDP = 17;
 const bit<16> AGG_PORT = 42606;
-const bit<4>  VERSION = 1;
+const bit<4>  VERSION = 2;
 const bit<4>  FORMAT = 4;
 
 const bit<4>  DATA = 1;
@@ -35,9 +35,11 @@ const bit<32> ROWS = 64;
 const bit<32> CELLS = 768;
 const bit<32> WINDOW = 256;
 const bit<32> BANKS = 2;
+// Clone session of the copies of requests; its port may be any.
+const bit<32> COPIES = 1;
 // Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.
 const bit<32> MOST_ROWS = 256;
-const bit<16> MOST_LENGTH = 56;
+const bit<16> MOST_LENGTH = 64;
 // Packets in a queue from which on packets are marked (ECN).
 const bit<19> MARK_AT = 64;
 
@@ -109,7 +111,7 @@ header lane_h {
 // The map of a row that was read before; its pairs follow.
 header row_h {
     bit<32> valid;
-    bit<96> more;
+    bit<32> more;
 }
 
 struct headers_t {
@@ -200,6 +202,9 @@ struct metadata_t {
     bit<16> pairs;
     // The packet has another row to read or to empty.
     bit<1>  again;
+    // Rows of a request for several answers that its copy goes on with.
+    @field_list(1)
+    bit<32> rest;
 }
 
 // The request of a packet to all lanes.
@@ -749,7 +754,7 @@ control AggIngress(inout headers_t hdr,
         // Ordinary traffic, packets between hosts, and requests to other switches of the job only pass.
         bool is_ours = false;
         if ((is_asked || is_data) && jobs.apply().hit) {
-            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.more.valid[95:32] != 0) {
+            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || is_data && hdr.more.valid[95:32] != 0) {
                 refuse();
                 return;
             }
@@ -819,11 +824,21 @@ control AggIngress(inout headers_t hdr,
                 } else if (is_open == 1) {
                     drop();
                     return;
-                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.more.valid ++ hdr.agg.valid != 0)) {
+                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.more.valid != 0 || hdr.agg.valid[31:16] != 0 || hdr.agg.type == CLEAR && hdr.agg.valid != 0)) {
                     drop();
                     return;
                 } else if (hdr.agg.type == READ) {
-                    task.what = FETCH;
+                    if (hdr.agg.aux[31:16] == 0) {
+                        // Nothing is read yet. `valid`: rows of an answer; a copy of the request goes on with the others.
+                        if (hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid) {
+                            meta.rest = hdr.agg.aux - hdr.agg.valid;
+                            hdr.agg.aux = hdr.agg.valid;
+                        }
+                        hdr.agg.valid = 0;
+                    }
+                    if (meta.rest == 0) {
+                        task.what = FETCH;
+                    }
                 } else {
                     task.what = EMPTY;
                 }
@@ -909,8 +924,8 @@ control AggIngress(inout headers_t hdr,
                 if (meta.map != 0) {
                     if (hdr.more.valid ++ hdr.agg.valid != 0) {
                         hdr.row.setValid();
-                        hdr.row = { hdr.agg.valid, hdr.more.valid };
-                        length = length + 16;
+                        hdr.row = { hdr.agg.valid, hdr.more.valid[31:0] };
+                        length = length + 8;
                     }
                     hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];
                 }
@@ -938,6 +953,10 @@ control AggIngress(inout headers_t hdr,
             quad_15.apply(hdr.lane_60, hdr.lane_61, hdr.lane_62, hdr.lane_63, meta.map[63:60], meta.pairs);
             set_length(length);
             if (is_asked) {
+                if (meta.rest != 0) {
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }
                 if (task.what != NOTHING) {
                     hdr.agg.aux = hdr.agg.aux + 0x10000;
                     if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
@@ -986,6 +1005,17 @@ control AggEgress(inout headers_t hdr,
     apply {
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {
             hdr.ipv4.ecn = 3;
+        }
+        // A request for several answers comes back for the first one, and its copy for the rows after those.
+        if (meta.rest != 0) {
+            if (standard_metadata.instance_type == 2) {
+                hdr.agg.valid = hdr.agg.aux;
+                hdr.agg.seq = hdr.agg.seq + hdr.agg.aux;
+                hdr.agg.aux = meta.rest;
+            } else {
+                clone_preserving_field_list(CloneType.E2E, COPIES, 1);
+            }
+            meta.again = 1;
         }
         if (meta.again == 1) {
             recirculate_preserving_field_list(0);

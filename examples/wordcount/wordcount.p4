@@ -8,7 +8,7 @@
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8>  PROTO_UDP = 17;
 const bit<16> AGG_PORT = 42606;
-const bit<4>  VERSION = 1;
+const bit<4>  VERSION = 2;
 const bit<4>  FORMAT = 5;
 
 const bit<4>  DATA = 1;
@@ -35,9 +35,11 @@ const bit<32> ROWS = 256;
 const bit<32> CELLS = 768;
 const bit<32> WINDOW = 256;
 const bit<32> BANKS = 2;
+// Clone session of the copies of requests; its port may be any.
+const bit<32> COPIES = 1;
 // Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.
 const bit<32> MOST_ROWS = 256;
-const bit<16> MOST_LENGTH = 1236;
+const bit<16> MOST_LENGTH = 1237;
 // Packets in a queue from which on packets are marked (ECN).
 const bit<19> MARK_AT = 64;
 
@@ -104,7 +106,7 @@ header lane_h {
 
 // The map of a row that was read before; its pairs follow.
 header row_h {
-    bit<32> valid;
+    bit<24> valid;
 }
 
 struct headers_t {
@@ -154,6 +156,9 @@ struct metadata_t {
     bit<16> pairs;
     // The packet has another row to read or to empty.
     bit<1>  again;
+    // Rows of a request for several answers that its copy goes on with.
+    @field_list(1)
+    bit<32> rest;
 }
 
 // The request of a packet to all lanes.
@@ -502,7 +507,7 @@ control AggIngress(inout headers_t hdr,
         // Ordinary traffic, packets between hosts, and requests to other switches of the job only pass.
         bool is_ours = false;
         if ((is_asked || is_data) && jobs.apply().hit) {
-            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || hdr.agg.valid[31:24] != 0) {
+            if (hdr.agg.version != VERSION || hdr.agg.format != FORMAT || hdr.agg.op != ADD || is_data && hdr.agg.valid[31:24] != 0) {
                 refuse();
                 return;
             }
@@ -572,11 +577,21 @@ control AggIngress(inout headers_t hdr,
                 } else if (is_open == 1) {
                     drop();
                     return;
-                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.agg.valid != 0)) {
+                } else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || hdr.agg.valid[31:16] != 0 || hdr.agg.type == CLEAR && hdr.agg.valid != 0)) {
                     drop();
                     return;
                 } else if (hdr.agg.type == READ) {
-                    task.what = FETCH;
+                    if (hdr.agg.aux[31:16] == 0) {
+                        // Nothing is read yet. `valid`: rows of an answer; a copy of the request goes on with the others.
+                        if (hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid) {
+                            meta.rest = hdr.agg.aux - hdr.agg.valid;
+                            hdr.agg.aux = hdr.agg.valid;
+                        }
+                        hdr.agg.valid = 0;
+                    }
+                    if (meta.rest == 0) {
+                        task.what = FETCH;
+                    }
                 } else {
                     task.what = EMPTY;
                 }
@@ -620,8 +635,8 @@ control AggIngress(inout headers_t hdr,
                 if (meta.map != 0) {
                     if (hdr.agg.valid != 0) {
                         hdr.row.setValid();
-                        hdr.row = { hdr.agg.valid };
-                        length = length + 4;
+                        hdr.row = { hdr.agg.valid[23:0] };
+                        length = length + 3;
                     }
                     hdr.agg.valid = meta.map;
                 }
@@ -643,6 +658,10 @@ control AggIngress(inout headers_t hdr,
             quad_5.apply(hdr.lane_20, hdr.lane_21, hdr.lane_22, hdr.lane_23, meta.map[23:20], meta.pairs);
             set_length(length);
             if (is_asked) {
+                if (meta.rest != 0) {
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }
                 if (task.what != NOTHING) {
                     hdr.agg.aux = hdr.agg.aux + 0x10000;
                     if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {
@@ -691,6 +710,17 @@ control AggEgress(inout headers_t hdr,
     apply {
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {
             hdr.ipv4.ecn = 3;
+        }
+        // A request for several answers comes back for the first one, and its copy for the rows after those.
+        if (meta.rest != 0) {
+            if (standard_metadata.instance_type == 2) {
+                hdr.agg.valid = hdr.agg.aux;
+                hdr.agg.seq = hdr.agg.seq + hdr.agg.aux;
+                hdr.agg.aux = meta.rest;
+            } else {
+                clone_preserving_field_list(CloneType.E2E, COPIES, 1);
+            }
+            meta.again = 1;
         }
         if (meta.again == 1) {
             recirculate_preserving_field_list(0);

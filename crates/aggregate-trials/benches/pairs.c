@@ -79,7 +79,7 @@ static inline void put_map(uint8_t *agg, map_t map) {
 static unsigned process(uint8_t *frame, unsigned length, unsigned port) {
     uint8_t *ip = frame + 14, *agg = frame + 42;
     if (length < 42 + HEADER || be16(frame + 12) != 0x0800 || ip[0] != 0x45 || (be16(ip + 6) & 0x3fff) != 0 || ip[9] != 17) return 0;
-    if (checksum(ip) != 0 || be16(ip + 22) != PORT || be16(agg + 2) != JOB || agg[0] >> 4 != 1 || agg[1] != FORMAT) return 0;
+    if (checksum(ip) != 0 || be16(ip + 22) != PORT || be16(agg + 2) != JOB || agg[0] >> 4 != 2 || agg[1] != FORMAT) return 0;
     uint32_t generation = be32(agg + 4), seq = be32(agg + 12);
     unsigned bank = generation & 1, type = agg[0] & 15;
     if (type == OPEN) {

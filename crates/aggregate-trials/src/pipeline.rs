@@ -9,8 +9,8 @@ use base_bits::Bits;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Time;
 use control_writes::Match;
-use dataplane_api::Device as _;
-use device::{Options, Switch};
+use dataplane_api::{Device as _, Output};
+use device::{Options, Session, Switch};
 use std::sync::Arc;
 
 /// The reducer's port; that of channel `n` is `n + 1`.
@@ -96,17 +96,24 @@ impl<'a> Pipeline<'a> {
         fill(&mut self.switch, &self.program, &self.seat)
     }
 
-    /// A datagram of the reducer (none), or of the mapper of a channel; see [`CHILDREN`].
+    /// A datagram of the reducer (none), or of the mapper of a channel; see [`CHILDREN`]. Gives the last one that comes out.
     pub fn handle(&mut self, from: Option<u16>, datagram: &Datagram) -> Option<Reached> {
+        self.outputs(from, datagram).pop()
+    }
+
+    /// The same; gives all that come out.
+    pub fn outputs(&mut self, from: Option<u16>, datagram: &Datagram) -> Vec<Reached> {
         let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
         let queued = self.switch.ingress(port, frame(datagram), Time::ZERO);
-        let output = self.switch.drain(queued, Time::ZERO).pop()?;
-        let datagram = Datagram::parse(&output.frame)?;
-        (output.frame[..6] == mac(datagram.destination)).then_some(())?;
-        Some(match output.port {
-            REDUCER_PORT => Reached::Reducer(datagram),
-            port => Reached::Mapper((port - 1) as u16, datagram),
-        })
+        let reached = |output: Output| {
+            let datagram = Datagram::parse(&output.frame)?;
+            (output.frame[..6] == mac(datagram.destination)).then_some(())?;
+            Some(match output.port {
+                REDUCER_PORT => Reached::Reducer(datagram),
+                port => Reached::Mapper((port - 1) as u16, datagram),
+            })
+        };
+        self.switch.drain(queued, Time::ZERO).into_iter().filter_map(reached).collect()
     }
 
     /// Frames of the mapper of a channel; gives those that come out.
@@ -167,6 +174,10 @@ fn fill(switch: &mut Switch, program: &Program, seat: &Seat) -> Result<(), Strin
             .table_add(table, &keys, action, &args, None)
             .map_err(|problem| format!("{table}: {problem:?}"))?;
     }
+    switch.clone_session_set(
+        Program::COPIES.into(),
+        Some(Session { port: Some(REDUCER_PORT), ..Session::default() }),
+    );
     let hosts = (0..program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
     let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));
     for (address, port) in hosts.chain(children).chain([(REDUCER, REDUCER_PORT)]) {

@@ -29,7 +29,7 @@ struct Device {
 }
 
 impl Node for Device {
-    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Vec<(Direction, Packet)> {
         let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
         let (source, destination) = match from {
             From::Mapper(channel) => (MAPPERS + u32::from(channel), REDUCER),
@@ -45,12 +45,15 @@ impl Node for Device {
         let ecn = if is_marked { 3 } else { 2 };
         let payload = packet.bytes(&self.layout);
         let datagram = Datagram { source, destination, port: 42606, ecn, payload };
-        let (is_back, reached) = match self.pipeline.handle(from, &datagram)? {
-            Reached::Reducer(datagram) => (from.is_none(), datagram),
-            Reached::Mapper(channel, datagram) => (from == Some(channel), datagram),
-        };
-        let direction = if is_back { Direction::Back } else { Direction::On };
-        Some((direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet")))
+        let out = self.pipeline.outputs(from, &datagram).into_iter().map(|reached| {
+            let (is_back, reached) = match reached {
+                Reached::Reducer(datagram) => (from.is_none(), datagram),
+                Reached::Mapper(channel, datagram) => (from == Some(channel), datagram),
+            };
+            let direction = if is_back { Direction::Back } else { Direction::On };
+            (direction, Packet::parse(&reached.payload, &self.layout).expect("it is a packet"))
+        });
+        out.collect()
     }
 
     fn restart(&mut self, boot: u16) {
@@ -108,6 +111,22 @@ fn results_are_exact_whatever_happens_to_packets() {
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, op, MAPPERS_OF_A_JOB, 120, rng.between(1, 3) as u32, &mut rng);
         world.nodes(vec![programs.device(layout)]);
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+/// A request for 16 or 32 rows of 24 lanes has several answers.
+#[test]
+fn results_are_exact_whatever_happens_to_the_answers_of_a_request() {
+    let mut programs = BTreeMap::new();
+    for seed in features::seeds(20, 10_000) {
+        let mut rng = Rng::new(seed);
+        let layout = Layout { lanes: 24, index_bits: rng.between(4, 5) as u8, window: 16, ..SMALL };
+        let mut world =
+            World::new(layout, Op::Add, MAPPERS_OF_A_JOB, rng.between(200, 1200) as u32, 2, &mut rng);
+        let own: &mut Programs = programs.entry(layout.index_bits).or_default();
+        world.nodes(vec![own.device(layout)]);
         world.banks(rng.between(1, 2) as u8);
         world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }

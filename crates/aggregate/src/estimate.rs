@@ -3,7 +3,7 @@
 use crate::layout::Layout;
 use crate::mapper::LEAST_MOVED;
 use crate::pack::MOST_PARCELS;
-use crate::packet::HEADER;
+use crate::packet::{HEADER, MOST_ROWS};
 
 /// A job, as far as it is known.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -16,16 +16,36 @@ pub struct Estimate {
     pub distinct: u64,
 }
 
-/// Packets of a round that carry no pairs: for each mapper START, its answer, END and ENDACK, and an acknowledgement of what it sends past
-/// the switch; OPEN, CLOSE and CLEAR with their answers.
-const OF_A_MAPPER: f64 = 4.5;
+/// Packets of a round that carry no pairs: for each mapper START and ENDACK, and half a packet past the switches, which its last one is not full by; OPEN, CLOSE and
+/// CLEAR with their answers.
+const OF_A_MAPPER: f64 = 2.5;
 const OF_A_SWITCH: f64 = 6.0;
+
+/// Answers to a READ: half of what a request may have, because a round has few rows.
+const OF_A_REQUEST: f64 = 8.0;
 
 /// The fewest rounds of a mapper with so many pairs. A round has at most [`MOST_PARCELS`] packets, two thirds of which are counted, because lanes have not quite the same number
 /// of pairs, and rounds with eviction have spare packets.
 pub fn fewest_rounds(pairs: u64, layout: &Layout) -> u32 {
     let room = u64::from(layout.lanes) * MOST_PARCELS as u64 * 2 / 3;
     pairs.div_ceil(room).clamp(1, u32::MAX.into()) as u32
+}
+
+/// Rows for an answer to READ, if `rows` rows had `pairs` pairs: as many as nearly always have room, since each pair is in its slot by chance. A row is read as long as
+/// there is room for a full one. Without rows that are known: as many full ones as have room.
+pub fn rows_of_answer(layout: &Layout, (pairs, rows): (u64, u64)) -> u32 {
+    let (pair, block) = (layout.pair_bytes() as f64, layout.block_bytes() as f64);
+    let lanes = f64::from(layout.lanes);
+    let share = if rows == 0 { 1.0 } else { (pairs as f64 / rows as f64 / lanes).min(1.0) };
+    // The first map is in the header.
+    let room = (layout.most_bytes() - layout.header_bytes()) as f64 - lanes * pair;
+    // Two standard deviations more than the mean.
+    let has_room = |before: &u32| {
+        let slots = f64::from(*before) * lanes;
+        let pairs = slots * share + 2.0 * (slots * share * (1.0 - share)).sqrt();
+        pairs * pair + f64::from(*before) * block <= room
+    };
+    (1..=MOST_ROWS).take_while(has_room).last().unwrap_or(0) + 1
 }
 
 impl Estimate {
@@ -52,9 +72,9 @@ impl Estimate {
         let header = crate::datagram::AROUND as f64 + HEADER as f64;
         let body = (layout.most_bytes() - layout.header_bytes()) as f64;
         let most = f64::from(layout.lanes) * pair;
-        // A map for each row that is not empty, and a request for each packet, which has no room for the last row.
+        // A map for each row that is not empty, and a request for several packets, which have no room for the last row.
         let row = layout.block_bytes() as f64 / (most / pair * held / rounds / slots).max(1.0);
-        let read = (pair + row) * (1.0 + 2.0 * header / (body - most / 2.0).max(most));
+        let read = (pair + row) * (1.0 + (1.0 + 1.0 / OF_A_REQUEST) * header / (body - most / 2.0).max(most));
         let empty = rounds * (OF_A_MAPPER * mappers + OF_A_SWITCH) * header;
         let past = left * pair * (1.0 + header / body);
         let reducer = held * read + past + empty;
@@ -84,6 +104,23 @@ mod tests {
         assert!(rounds(job, 10) < few);
         assert!(rounds(Estimate { distinct: 4_000_000, pairs: 8_000_000, ..job }, 8) > few);
         assert_eq!(rounds(Estimate { distinct: 100, pairs: 300, ..job }, 8), 1);
+    }
+
+    /// A full row has 244 bytes of a packet's 1,448 for pairs, and half a row 124 on average.
+    #[test]
+    fn an_answer_has_rows_that_nearly_always_have_room() {
+        let layout = Layout::PIPELINE;
+        assert_eq!(rows_of_answer(&layout, (0, 0)), 5);
+        assert_eq!(rows_of_answer(&layout, (24_000, 1_000)), 5);
+        let half = rows_of_answer(&layout, (12_000, 1_000));
+        assert!((8..=10).contains(&half), "{half}");
+        assert!(rows_of_answer(&layout, (0, 1_000)) > 200);
+        assert_eq!(rows_of_answer(&Layout::DENSE, (128_000, 1_000)), 2);
+        assert_eq!(rows_of_answer(&Layout::SOFTWARE, (64_000, 1_000)), 1);
+        // The switch has room for them.
+        let room = layout.most_bytes() - 24 * layout.pair_bytes();
+        let before = layout.header_bytes() + 4 * (24 * layout.pair_bytes() + layout.block_bytes());
+        assert!(before <= room);
     }
 
     #[test]
@@ -130,6 +167,6 @@ mod tests {
             job.cost(&layout, 1) / job.cost(&Layout { evict: true, ..layout }, 1) - 1.0
         };
         let (few, many) = (more(slots / 5), more(slots));
-        assert!(few.abs() < 0.002 && many > 0.005, "{few}, {many}");
+        assert!(few.abs() < 0.0001 && many > 0.001, "{few}, {many}");
     }
 }

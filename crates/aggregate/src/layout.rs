@@ -146,9 +146,9 @@ impl Layout {
         crate::packet::HEADER + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
     }
 
-    /// Bytes before the pairs of each further block of a packet: its map.
+    /// Bytes before the pairs of each further block of a packet: its map, a bit for each lane.
     pub fn block_bytes(&self) -> usize {
-        4 + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
+        usize::from(self.lanes.div_ceil(8))
     }
 
     /// Bytes of the longest packet, the payload of a UDP datagram: one with all lanes, or one with several blocks.

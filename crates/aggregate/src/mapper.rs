@@ -8,7 +8,8 @@
 //! different queues, that of the reducer's link or none, and are acknowledged by the reducer or a switch: each has a congestion window of its own.
 //! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
 //!
-//! When all are acknowledged it sends END. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
+//! When switches have answered all that they fold, the last packet past them, or an END, says how many of those there are, and is repeated until the reducer has them
+//! all. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out (`numbers.rs`).
 //!
 //! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
@@ -26,7 +27,6 @@ use crate::timer::Timer;
 use attempt::{Attempt, Flight};
 use base_time::{Duration, Time};
 use numbers::Numbers;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Sort of the packets that switches fold.
@@ -112,8 +112,8 @@ impl Mapper {
     pub fn extend(&mut self, rounds: Arc<[Round]>, op: Op) {
         self.first += self.rounds.len() as u32;
         (self.rounds, self.config.op) = (rounds, op);
-        // Its END may still wait for an answer that nobody needs any more.
-        self.attempts.iter_mut().for_each(|attempt| attempt.is_over = true);
+        // Packets without an answer need none any more.
+        self.attempts.iter_mut().for_each(Attempt::finish);
     }
 
     fn round(&self, number: u32) -> Option<&Round> {
@@ -142,23 +142,14 @@ impl Mapper {
             return;
         }
         match packet.kind {
-            Kind::Start => self.start(packet),
+            Kind::Start => self.start(now, packet),
             Kind::Ack => self.acknowledged(now, packet),
-            Kind::EndAck => {
-                let is_it = |a: &&mut Attempt| a.generation == packet.generation && a.end.is_some();
-                if let Some(attempt) = self.attempts.iter_mut().find(is_it) {
-                    attempt.is_over = true;
-                }
-                // The last one stays: its generation is the largest one known.
-                while self.attempts.len() > 1 && self.attempts[0].is_over {
-                    self.attempts.remove(0);
-                }
-            }
+            Kind::EndAck => self.ended(now, packet),
             _ => {}
         }
     }
 
-    fn start(&mut self, packet: &Packet) {
+    fn start(&mut self, now: Time, packet: &Packet) {
         let known = self.attempts.last().map_or(0, |attempt| attempt.generation);
         let round = self.round(packet.seq);
         let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
@@ -184,8 +175,34 @@ impl Mapper {
         if before != 0 && self.attempts.iter().all(|attempt| attempt.generation != before) {
             return;
         }
+        for ended in
+            self.attempts.iter().filter(|attempt| attempt.generation != before && attempt.end.is_some())
+        {
+            // It is acknowledged by this START. When is not known, since that has waited for a bank.
+            let flights = ended.flights[PAST].values();
+            flights.for_each(|_| self.congestion[PAST].acknowledged(now, None, false, true));
+        }
         self.attempts.retain(|attempt| attempt.generation == before && !attempt.is_over);
         self.attempts.push(Attempt::new(packet.generation, packet.seq, numbers));
+    }
+
+    /// The reducer has all of a generation.
+    fn ended(&mut self, now: Time, packet: &Packet) {
+        let is_it = |a: &&mut Attempt| a.generation == packet.generation && a.end.is_some();
+        if let Some(attempt) = self.attempts.iter_mut().find(is_it) {
+            // It acknowledges what has no answer yet.
+            let is_marked = packet.aux & CONGESTED != 0;
+            for flight in attempt.flights[PAST].values() {
+                self.counts.marked += u64::from(is_marked);
+                let sent = (!flight.is_repeated).then_some(flight.at);
+                self.congestion[PAST].acknowledged(now, sent, is_marked, true);
+            }
+            attempt.finish();
+        }
+        // The last one stays: its generation is the largest one known.
+        while self.attempts.len() > 1 && self.attempts[0].is_over {
+            self.attempts.remove(0);
+        }
     }
 
     fn acknowledged(&mut self, now: Time, packet: &Packet) {
@@ -245,7 +262,8 @@ impl Mapper {
         for (order, sort) in orders {
             let others = self.attempts.iter_mut().flat_map(|attempt| attempt.flights[sort].values_mut());
             for other in others.filter(|other| other.order < order) {
-                other.overtaken += 1;
+                // The answer to the last one of a generation may wait for a START.
+                other.overtaken += u32::from(!other.is_last);
                 if other.overtaken == OVERTAKEN {
                     other.timer.due = now;
                     self.congestion[sort].lost();
@@ -283,15 +301,22 @@ impl Mapper {
         // Pairs that the switches have not folded are sent again in packets of their own, whose numbers follow those of the round.
         attempt.pack_left(layout);
         let ends = [attempt.end_of(FOLDED), attempt.end_of(PAST)];
-        // Everything is acknowledged: END is sent until it is acknowledged.
-        if attempt.flights.iter().all(BTreeMap::is_empty) && attempt.next == ends {
+        // All is sent, and no switch has anything to say: END is sent until it is answered, but while packets that say the same wait for their answers.
+        let is_sent = |attempt: &Attempt| attempt.next == ends && !attempt.awaits_switches();
+        if is_sent(attempt) && (attempt.end.is_none() || attempt.flights[PAST].is_empty()) {
             let wait = self.congestion[PAST].wait();
             let end = attempt.end.get_or_insert_with(|| Timer::new(now, wait));
             if attempt.is_over || end.due > now {
                 return None;
             }
             end.sent(now, self.config.most_wait);
-            return Some(Packet { kind: Kind::End, generation, aux: *incarnation, ..header });
+            return Some(Packet {
+                kind: Kind::End,
+                generation,
+                boot: ends[PAST] as u16,
+                aux: *incarnation,
+                ..header
+            });
         }
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
@@ -330,7 +355,8 @@ impl Mapper {
             None => {
                 let mut timer = Timer::new(now, self.congestion[sort].wait());
                 timer.sent(now, self.config.most_wait);
-                let flight = Flight { timer, at: now, order, is_repeated: false, overtaken: 0 };
+                let flight =
+                    Flight { timer, at: now, order, is_repeated: false, is_last: false, overtaken: 0 };
                 attempt.flights[sort].insert(number, flight);
                 attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
@@ -346,12 +372,17 @@ impl Mapper {
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
-        let is_last = attempt.next == ends && !attempt.awaits_switches();
-        let last = if is_last { LAST } else { 0 };
+        let (mut last, mut boot) = (0, 0);
+        if is_sent(attempt) {
+            (last, boot) = (LAST, ends[PAST] as u16);
+            attempt.flights[PAST].entry(number).and_modify(|flight| flight.is_last = true);
+            let wait = self.congestion[PAST].wait();
+            attempt.end.get_or_insert_with(|| Timer::new(now, wait)).sent(now, self.config.most_wait);
+        }
         let (kind, aux) =
             if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
-        Some(Packet { kind, generation, seq, aux, pairs: parcel.pairs, ..header })
+        Some(Packet { kind, generation, boot, seq, aux, pairs: parcel.pairs, ..header })
     }
 
     /// When [`Mapper::poll`] may next have a packet, if nothing arrives.
@@ -360,8 +391,14 @@ impl Mapper {
             return Some(Time::ZERO);
         }
         let of = |attempt: &Attempt| {
-            let end = attempt.end.filter(|_| !attempt.is_over).map(|end| end.due);
-            attempt.flights.iter().flatten().map(|(_, flight)| flight.timer.due).chain(end).min()
+            let end = attempt.end.filter(|_| !attempt.is_over && attempt.flights[PAST].is_empty());
+            attempt
+                .flights
+                .iter()
+                .flatten()
+                .map(|(_, flight)| flight.timer.due)
+                .chain(end.map(|end| end.due))
+                .min()
         };
         self.attempts.iter().filter_map(of).min()
     }

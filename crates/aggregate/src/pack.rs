@@ -290,7 +290,7 @@ mod tests {
         for (parcel, number) in folded.into_iter().zip(0..) {
             let (kind, seq) = (Kind::Data, 2 << ROUND_BITS | number);
             let data = Packet { generation: 2, seq, pairs: parcel.pairs, ..Packet::new(kind, 1, Op::Add) };
-            let (_, answer) = switch.handle(data, false).expect("an answer");
+            let (_, answer) = switch.handle(data, false).pop().expect("an answer");
             assert_eq!(answer.kind, Kind::Ack);
             refused += answer.map.count_ones();
         }

@@ -1,10 +1,10 @@
-//! The packets, AGG version 1: payloads of UDP datagrams, big-endian.
+//! The packets, AGG version 2: payloads of UDP datagrams, big-endian.
 //!
 //! ```text
 //! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
 //! valid:96                                         lanes 32 to 127, in layouts with more than 32 lanes
 //! index:16  tag:32 or 128  value:32                one for each valid lane, in lane order; the index is a row of the key's bucket
-//! valid:32 or 128                                  further blocks of READREPLY and of a mapper's OVERFLOW: a map, and its pairs
+//! valid:8 to 128                                   a bit for each lane, in whole bytes: further blocks of READREPLY and of a mapper's OVERFLOW: a map, and its pairs
 //! index:16  tag:32 or 128  value:32
 //! ```
 //!
@@ -16,7 +16,7 @@ use crate::layout::Layout;
 use crate::op::Op;
 
 /// Version in every packet.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Bytes of the header.
 pub const HEADER: usize = 24;
@@ -47,7 +47,8 @@ pub const MOST_ROWS: u32 = 256;
 /// Bit of `aux` in an OVERFLOW of a mapper: its pairs are folded by no switch.
 pub const DIRECT: u32 = 1;
 
-/// In `aux` of an OVERFLOW with [`DIRECT`]: the mapper has no more packets for now, so its acknowledgement does not wait for others.
+/// In `aux` of an OVERFLOW with [`DIRECT`]: the mapper has sent every packet of the generation, and switches have answered all that they fold. It is an END, too:
+/// `boot` is the number of the generation's packets past the switches.
 pub const LAST: u32 = 2;
 
 /// Types of packets, with their numbers.
@@ -60,9 +61,9 @@ pub enum Kind {
     Ack = 2,
     /// To the reducer: pairs of packet `seq` of the channel that are not folded. A mapper's own have several blocks.
     Overflow = 3,
-    /// Mapper to reducer: every packet of the generation is acknowledged.
+    /// Mapper to reducer: every packet of the generation is sent, switches have answered all that they fold, and `boot` packets went past them.
     End = 4,
-    /// Answer.
+    /// Answer to END, or to the packet that says so ([`LAST`]), once all packets past the switches are stored: they need no other acknowledgement.
     EndAck = 5,
     /// Reducer to switch: accept data of the generation.
     Open = 6,
@@ -72,10 +73,10 @@ pub enum Kind {
     Close = 8,
     /// Answer.
     Closed = 9,
-    /// Reducer to switch: the content of `aux` rows from `seq` on.
+    /// Reducer to switch: the content of `aux` rows from `seq` on. `valid`: rows of an answer; there are as many answers as that takes. 0: there is one.
     Read = 10,
-    /// Answer: a block for each row that is not empty, the last row first. The upper half of `aux` is the number of rows read; they
-    /// may be fewer than asked for, since the packet is full.
+    /// Answer: a block for each row that is not empty, the last row first. The lower half of `aux` is the number of rows that it was to have, the upper half that
+    /// of rows read; they may be fewer, since the packet is full.
     ReadReply = 11,
     /// Reducer to switch: empty `aux` rows from `seq` on.
     Clear = 12,
@@ -145,7 +146,7 @@ pub struct Packet {
     pub seq: u32,
     /// Depends on the type.
     pub aux: u32,
-    /// In an ACK: lanes that are not folded, or packets (see [`STORED`]).
+    /// In an ACK: lanes that are not folded, or packets (see [`STORED`]). In a READ: rows of an answer.
     pub map: u128,
     /// Block after block; in each, in the order of lanes, at most one for each.
     pub pairs: Vec<Pair>,
@@ -186,12 +187,7 @@ impl Packet {
         }
         write(first, &mut bytes, layout);
         for block in blocks {
-            // Like the header: the lowest 32 bits, then the others.
-            let map = map_of(block);
-            bytes.extend((map as u32).to_be_bytes());
-            if layout.has_extension() {
-                bytes.extend(&(map >> 32).to_be_bytes()[4..]);
-            }
+            write_map(map_of(block), &mut bytes, layout);
             write(block, &mut bytes, layout);
         }
         bytes
@@ -235,8 +231,8 @@ impl Packet {
         let header = Packet { kind, op, job, generation, boot, channel, seq, aux, map: 0, pairs: vec![] };
         let has_pairs = kind.has_pairs() || kind == Kind::Ack && layout.evict && aux & STORED == 0;
         if !has_pairs {
-            // Only an ACK has a map without pairs: the lanes that were folded.
-            let is_wrong = valid != 0 && kind != Kind::Ack;
+            // Only an ACK has a map without pairs, the lanes that were not folded, and a READ the rows of an answer.
+            let is_wrong = valid != 0 && kind != Kind::Ack && kind != Kind::Read;
             return (!is_wrong).then_some(Packet { map: valid, ..header });
         }
         let mut pairs = Vec::with_capacity(valid.count_ones() as usize);
@@ -250,11 +246,7 @@ impl Packet {
         read(valid, row, &mut rest, &mut pairs, layout)?;
         let has_blocks = kind == Kind::ReadReply || kind == Kind::Overflow && aux & DIRECT != 0;
         while has_blocks && !rest.is_empty() {
-            let mut map = u128::from(u32::from_be_bytes(take(&mut rest)?));
-            if layout.has_extension() {
-                let high: [u8; EXTENSION] = take(&mut rest)?;
-                map |= high.iter().fold(0, |map, byte| map << 8 | u128::from(*byte)) << 32;
-            }
+            let map = read_map(&mut rest, layout)?;
             (map != 0).then_some(())?;
             row = row.wrapping_add(step);
             read(map, row, &mut rest, &mut pairs, layout)?;
@@ -265,6 +257,21 @@ impl Packet {
 
 fn map_of(block: &[Pair]) -> u128 {
     block.iter().fold(0, |map, pair| map | 1 << (pair.place.slot.lane & 127))
+}
+
+/// The map of a further block. Like the header's: the lowest 32 bits, then the others; each as many bytes as there are lanes for.
+fn write_map(map: u128, bytes: &mut Vec<u8>, layout: &Layout) {
+    let low = layout.block_bytes().min(4);
+    bytes.extend(&(map as u32).to_be_bytes()[4 - low..]);
+    bytes.extend(&(map >> 32).to_be_bytes()[16 + low - layout.block_bytes()..]);
+}
+
+fn read_map(rest: &mut &[u8], layout: &Layout) -> Option<u128> {
+    let (map, after) = rest.split_at_checked(layout.block_bytes())?;
+    *rest = after;
+    let (low, high) = map.split_at(map.len().min(4));
+    let number = |bytes: &[u8]| bytes.iter().fold(0, |map, byte| map << 8 | u128::from(*byte));
+    Some(number(high) << 32 | number(low))
 }
 
 fn write(block: &[Pair], bytes: &mut Vec<u8>, layout: &Layout) {
@@ -337,9 +344,9 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_version_1() {
+    fn the_bytes_are_those_of_version_2() {
         let packet = data(&Layout::PIPELINE, &[1]);
-        let wanted = "11150004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
+        let wanted = "21150004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
         let hex: String = packet.bytes(&Layout::PIPELINE).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, wanted.replace(' ', ""));
     }

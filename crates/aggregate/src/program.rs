@@ -33,6 +33,9 @@ pub struct Program {
 }
 
 impl Program {
+    /// Clone session of the copies of requests. It needs a port, which no copy leaves by: all of them are recirculated.
+    pub const COPIES: u16 = 1;
+
     /// A register of a pipeline has four actions; one is to read.
     pub const MOST_OPERATORS: usize = 3;
 
@@ -156,6 +159,11 @@ impl Seat {
         });
         [serve].into_iter().chain(senders).collect()
     }
+}
+
+/// The clone session of a switch's program as a line of STF. `port`: any of its ports.
+pub fn copies_stf(port: u32) -> String {
+    format!("mirroring_add {} {port}", Program::COPIES)
 }
 
 impl Entry {

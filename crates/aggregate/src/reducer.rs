@@ -120,6 +120,8 @@ pub struct Reducer {
     result: Sums,
     answers: VecDeque<(To, Packet)>,
     acks: Acks,
+    /// Pairs and rows of late answers of the last switches.
+    held: (u64, u64),
     counts: Counts,
     trouble: Option<Trouble>,
 }
@@ -146,6 +148,7 @@ impl Reducer {
             result: Sums::new(),
             answers: VecDeque::new(),
             acks: Acks::new(config.least_wait),
+            held: (0, 0),
             counts: Counts::default(),
             trouble: None,
             config,
@@ -297,8 +300,9 @@ impl Reducer {
                     _ => row,
                 };
                 let aux = if matches!(requests.kind, Kind::Read | Kind::Clear) { rows } else { 0 };
-                let request =
-                    Packet { kind: requests.kind, generation, boot, channel: switch, seq, aux, ..header };
+                let of_answer = if requests.kind == Kind::Read { requests.of_answer(rows) } else { 0 };
+                let (kind, map) = (requests.kind, of_answer.into());
+                let request = Packet { kind, generation, boot, channel: switch, seq, aux, map, ..header };
                 return Some((To::Switch(switch), request));
             }
             // Mappers are started only while their pairs are collected.
@@ -310,6 +314,7 @@ impl Reducer {
                 if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now) {
                     timer.sent(now, most_wait);
                     member.heard.get_or_insert(now);
+                    self.acks.started(channel, generation, before);
                     // Generations of packets have no more bits.
                     let (boot, aux) = (before as u16, member.incarnation);
                     let start = Packet { generation, channel, seq: attempt.round, boot, aux, ..header };

@@ -1,5 +1,5 @@
-//! Requests of the reducer to its switches, each for some rows: a bounded number at a time, each repeated until it is answered. Rows for
-//! which an answer had no room are requested again.
+//! Requests of the reducer to its switches, each for some rows: a bounded number at a time, each repeated until it is answered. A READ of many rows has
+//! several answers, each for some of them. Rows for which an answer had no room, or whose answer was lost, are requested again.
 //!
 //! A row is asked for only if the one a window before it is answered: a switch that folds the answers on their way has a cell for each
 //! number modulo the window.
@@ -10,8 +10,11 @@ use base_time::{Duration, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Requests without answers at a time.
-const AT_ONCE: usize = 32;
+/// Answers that are expected at a time.
+const AT_ONCE: u32 = 32;
+
+/// Answers to a request, at most.
+pub(crate) const OF_A_REQUEST: u32 = 16;
 
 /// Requests of one type for a generation.
 #[derive(Clone, Debug)]
@@ -20,8 +23,9 @@ pub(crate) struct Requests {
     /// Requests go to the switches before this one.
     end: u16,
     rows: u32,
-    /// Rows of a request.
+    /// Rows of a request, and of an answer.
     each: u32,
+    of_answer: u32,
     window: u32,
     /// The first one that was not sent.
     next: (u16, u32),
@@ -47,13 +51,19 @@ pub(crate) struct Asked {
 }
 
 impl Requests {
-    /// Requests for all of `rows` rows of some switches, `each` at a time.
-    pub fn new(kind: Kind, switches: Range<u16>, (rows, each): (u32, u32), window: u32) -> Requests {
+    /// Requests for all of `rows` rows of some switches, `each` at a time, in answers of `of_answer`.
+    pub fn new(
+        kind: Kind,
+        switches: Range<u16>,
+        (rows, each, of_answer): (u32, u32, u32),
+        window: u32,
+    ) -> Requests {
         Requests {
             kind,
             end: switches.end,
             rows,
             each,
+            of_answer: of_answer.max(1),
             // Only rows that are asked for one by one are folded on their way.
             window: if each == 1 { window } else { rows },
             next: (switches.start, 0),
@@ -65,7 +75,9 @@ impl Requests {
     fn is_room(&self) -> bool {
         let (switch, row) = self.next;
         let first = self.pending.range((switch, 0)..).next().filter(|((of, _), _)| *of == switch);
-        self.pending.len() < AT_ONCE
+        let answers =
+            self.pending.iter().map(|((_, row), request)| (request.end - row).div_ceil(self.of_answer));
+        answers.sum::<u32>() < AT_ONCE
             && switch < self.end
             && first.is_none_or(|((_, first), _)| row - first < self.window)
     }
@@ -75,16 +87,34 @@ impl Requests {
         self.pending.retain(|(of, _), _| *of != switch);
     }
 
-    /// The switch has answered for so many rows; false if they were not asked for.
-    pub fn answered(&mut self, switch: u16, row: u32, rows: u32, now: Time, wait: Duration) -> bool {
-        let fits = |request: &Request| rows > 0 && rows <= request.end - row;
-        let Some(request) = self.pending.get(&(switch, row)).filter(|request| fits(request)).cloned() else {
+    /// The switch has answered for `rows` of the `wanted` rows that this answer was to have; false if some of them are answered already, or were not asked for.
+    pub fn answered(
+        &mut self,
+        switch: u16,
+        row: u32,
+        (rows, wanted): (u32, u32),
+        now: Time,
+        wait: Duration,
+    ) -> bool {
+        if rows == 0 || rows > wanted {
             return false;
-        };
-        self.pending.remove(&(switch, row));
-        if row + rows < request.end {
-            let rest = Request { timer: Timer::new(now, wait), ..request };
-            self.pending.insert((switch, row + rows), rest);
+        }
+        self.take(switch, row, row + rows, row + wanted, now, wait)
+    }
+
+    /// Takes the rows before `answered` out of the request that has them. Those from there to `wanted` are requested at once; the others have answers of their own,
+    /// which are under way. False if no request has all the answered rows.
+    fn take(&mut self, switch: u16, row: u32, answered: u32, wanted: u32, now: Time, wait: Duration) -> bool {
+        let before = self.pending.range(..=(switch, row)).next_back();
+        let Some((at, end)) = before.map(|(at, request)| (*at, request.end)) else { return false };
+        if at.0 != switch || answered > end {
+            return false;
+        }
+        self.pending.remove(&at);
+        let wanted = wanted.min(end);
+        let parts = [(at.1, row, now + wait), (answered, wanted, now), (wanted, end, now + wait)];
+        for (first, end, due) in parts.into_iter().filter(|(first, end, _)| first < end) {
+            self.pending.insert((switch, first), Request { timer: Timer::new(due, wait), end });
         }
         true
     }
@@ -100,11 +130,14 @@ impl Requests {
         of_it.for_each(|(_, request)| request.timer.due = now);
     }
 
-    /// The answer for these rows came without its pairs: they are requested again at once.
-    pub fn trimmed(&mut self, switch: u16, row: u32, now: Time) {
-        if let Some(request) = self.pending.get_mut(&(switch, row)) {
-            request.timer.due = now;
-        }
+    /// The answer for so many rows came without its pairs: they are requested again at once.
+    pub fn trimmed(&mut self, switch: u16, row: u32, wanted: u32, now: Time, wait: Duration) {
+        self.take(switch, row, row, row + wanted, now, wait);
+    }
+
+    /// Rows of an answer to a request for so many: 0 if one answer is to have them all.
+    pub fn of_answer(&self, rows: u32) -> u32 {
+        if rows > self.of_answer { self.of_answer } else { 0 }
     }
 
     /// True if all switches but those in `lost` have answered.
@@ -140,5 +173,69 @@ impl Requests {
             return Some(Time::ZERO);
         }
         self.pending.values().map(|request| request.timer.due).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAIT: Duration = Duration::from_us(100);
+    const LATER: Time = Time::ZERO;
+
+    /// Rows of each request that is sent now: the first one, how many, and how many an answer is to have.
+    fn sent(requests: &mut Requests, now: Time) -> Vec<(u32, u32, u32)> {
+        let asked = std::iter::from_fn(|| requests.poll(&[false], now, (WAIT, WAIT * 4)));
+        let asked: Vec<Asked> = asked.collect();
+        asked.iter().map(|asked| (asked.row, asked.rows, requests.of_answer(asked.rows))).collect()
+    }
+
+    #[test]
+    fn a_request_has_several_answers_in_any_order() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
+        assert_eq!(sent(&mut requests, LATER), [(0, 64, 10)]);
+        let mut answered = |row, rows, wanted| requests.answered(0, row, (rows, wanted), LATER, WAIT);
+        assert!(answered(60, 4, 4) && answered(20, 10, 10) && answered(0, 10, 10));
+        // Again, in part again, of none, and beyond the end.
+        assert!(
+            !answered(20, 10, 10) && !answered(15, 10, 10) && !answered(30, 0, 10) && !answered(50, 11, 11)
+        );
+        assert!(answered(10, 10, 10) && answered(40, 10, 10) && answered(30, 10, 10));
+        assert!(!requests.is_over(&[false]));
+        assert!(requests.answered(0, 50, (10, 10), LATER, WAIT));
+        assert!(requests.is_over(&[false]));
+    }
+
+    #[test]
+    fn rows_without_room_are_requested_at_once_and_those_of_lost_answers_after_a_while() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
+        sent(&mut requests, LATER);
+        assert!(requests.answered(0, 10, (7, 10), LATER, WAIT));
+        assert_eq!(sent(&mut requests, LATER), [(17, 3, 0)]);
+        // The others are under way.
+        assert_eq!(requests.deadline(), Some(LATER + WAIT));
+        assert_eq!(sent(&mut requests, LATER + WAIT), [(0, 10, 0), (17, 3, 0), (20, 44, 10)]);
+    }
+
+    #[test]
+    fn rows_that_came_without_their_pairs_are_requested_at_once() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
+        sent(&mut requests, LATER);
+        requests.trimmed(0, 10, 10, LATER, WAIT);
+        assert_eq!(sent(&mut requests, LATER), [(10, 10, 0)]);
+        // An answer that has come is not requested again.
+        assert!(requests.answered(0, 20, (10, 10), LATER, WAIT));
+        requests.trimmed(0, 20, 10, LATER, WAIT);
+        requests.trimmed(1, 30, 10, LATER, WAIT);
+        assert_eq!(sent(&mut requests, LATER), []);
+    }
+
+    /// 32 answers: two requests of 16, and another one as soon as there are fewer.
+    #[test]
+    fn a_bounded_number_of_answers_is_expected_at_a_time() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (1000, 160, 10), 256);
+        assert_eq!(sent(&mut requests, LATER), [(0, 160, 10), (160, 160, 10)]);
+        assert!(requests.answered(0, 0, (10, 10), LATER, WAIT));
+        assert_eq!(sent(&mut requests, LATER), [(320, 160, 10)]);
     }
 }

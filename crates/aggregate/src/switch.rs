@@ -86,26 +86,28 @@ impl Switch {
         self.slots.fill((0, 0));
     }
 
-    /// A packet of mapper or reducer, and whether it was marked by ECN. None: it is dropped.
-    pub fn handle(&mut self, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    /// A packet of mapper or reducer, and whether it was marked by ECN. Gives what leaves: one packet, none if it is dropped, or the answers to a READ.
+    pub fn handle(&mut self, packet: Packet, is_marked: bool) -> Vec<(Direction, Packet)> {
         if packet.job != self.job {
-            return Some((Direction::On, packet));
+            return vec![(Direction::On, packet)];
         }
         if self.boot == 0 {
-            return None;
+            return vec![];
         }
         match packet.kind {
-            Kind::Data | Kind::Overflow | Kind::ReadReply => self.data(packet, is_marked),
-            Kind::Open | Kind::Close | Kind::Read | Kind::Clear if packet.channel == self.number => {
-                self.control(packet).map(|answer| (Direction::Back, answer))
+            Kind::Data | Kind::Overflow | Kind::ReadReply => {
+                self.data(packet, is_marked).into_iter().collect()
             }
-            _ => Some((Direction::On, packet)),
+            Kind::Open | Kind::Close | Kind::Read | Kind::Clear if packet.channel == self.number => {
+                self.control(packet).into_iter().map(|answer| (Direction::Back, answer)).collect()
+            }
+            _ => vec![(Direction::On, packet)],
         }
     }
 
     fn boot_of(&self, packet: Packet) -> Packet {
         let (boot, channel) = (self.boot, self.number);
-        Packet { kind: Kind::Boot, boot, channel, pairs: vec![], ..packet }
+        Packet { kind: Kind::Boot, boot, channel, map: 0, pairs: vec![], ..packet }
     }
 
     fn data(&mut self, mut packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
@@ -193,33 +195,45 @@ impl Switch {
         end.is_none().then_some(Pair { place: Place { slot, tag: left }, value })
     }
 
-    fn control(&mut self, packet: Packet) -> Option<Packet> {
+    fn control(&mut self, packet: Packet) -> Vec<Packet> {
         if packet.boot != self.boot {
-            return Some(self.boot_of(packet));
+            return vec![self.boot_of(packet)];
         }
         let bank = &mut self.banks[(packet.generation & 1) as usize];
         if packet.kind == Kind::Open {
             if packet.generation < bank.generation {
-                return None;
+                return vec![];
             }
             if packet.generation > bank.generation {
                 *bank = Bank { generation: packet.generation, is_open: true };
             }
-            return Some(Packet { kind: Kind::Opened, ..packet });
+            return vec![Packet { kind: Kind::Opened, map: 0, ..packet }];
         }
         if bank.generation != packet.generation {
-            return Some(self.boot_of(packet));
+            return vec![self.boot_of(packet)];
         }
         if packet.kind == Kind::Close {
             bank.is_open = false;
-            return Some(Packet { kind: Kind::Closed, ..packet });
+            return vec![Packet { kind: Kind::Closed, map: 0, ..packet }];
         }
         if bank.is_open {
-            return None;
+            return vec![];
         }
-        if !(1..=MOST_ROWS).contains(&packet.aux) {
-            return None;
+        let is_read = packet.kind == Kind::Read;
+        let has_room = if is_read { packet.map >> 16 == 0 } else { packet.map == 0 };
+        if !(1..=MOST_ROWS).contains(&packet.aux) || !has_room {
+            return vec![];
         }
+        let each = if packet.map == 0 { packet.aux } else { packet.map as u32 };
+        let part = |first| {
+            let (seq, aux) = (packet.seq.wrapping_add(first), each.min(packet.aux - first));
+            Packet { seq, aux, map: 0, ..packet.clone() }
+        };
+        (0..packet.aux).step_by(each as usize).map(|first| self.rows(part(first))).collect()
+    }
+
+    /// The answer to a request for some rows.
+    fn rows(&mut self, packet: Packet) -> Packet {
         let layout = self.layout;
         let mut rows: Vec<Vec<Pair>> = vec![];
         let (mut read, mut bytes) = (0, layout.header_bytes());
@@ -235,7 +249,7 @@ impl Switch {
         }
         rows.reverse();
         let kind = if packet.kind == Kind::Clear { Kind::Cleared } else { Kind::ReadReply };
-        Some(Packet { kind, aux: read << 16 | packet.aux, pairs: rows.concat(), ..packet })
+        Packet { kind, aux: read << 16 | packet.aux, pairs: rows.concat(), ..packet }
     }
 
     /// The pairs of a row, or none if it is emptied.

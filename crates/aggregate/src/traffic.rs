@@ -128,11 +128,8 @@ impl World<'_> {
         match to {
             To::Mapper(channel) => self.mappers[usize::from(channel)].handle(self.now, &packet),
             To::Switch(_) => {
-                if let Some((_, answer)) =
-                    self.switch.as_mut().and_then(|switch| switch.handle(packet, false))
-                {
-                    self.arrive(&answer);
-                }
+                let answers = self.switch.as_mut().map(|switch| switch.handle(packet, false));
+                answers.into_iter().flatten().for_each(|(_, answer)| self.arrive(&answer));
             }
         }
         true
@@ -159,7 +156,7 @@ impl World<'_> {
             let Some(packet) = self.mappers[at].poll(self.now) else { continue };
             self.now += Duration::from_ns(100);
             let passed = match &mut self.switch {
-                Some(switch) => switch.handle(packet, false),
+                Some(switch) => switch.handle(packet, false).pop(),
                 None => Some((Direction::On, packet)),
             };
             match passed {

@@ -161,7 +161,9 @@ fn a_pair_that_finds_no_slot_goes_to_the_next_place_and_then_past_the_switches()
     let third = poll(&mut mapper);
     assert_eq!((third.kind, third.seq, third.pairs.len()), (Kind::Overflow, 4 << 16 | 1, 1));
     assert_eq!(third.pairs[0].place.first(&layout), place);
-    assert_eq!(hear(&mut mapper, Packet { aux: STORED, ..ack(4, 1) }), [(Kind::End, 4, 0)]);
+    // It is the last one, and says that it is the only one past the switches.
+    assert_eq!((third.aux, third.boot), (DIRECT | LAST, 1));
+    assert_eq!(hear(&mut mapper, Packet { aux: STORED, ..ack(4, 1) }), []);
     let counts = mapper.counts();
     assert_eq!((counts.pairs, counts.moved, counts.left), (1, 1, 1));
 }
@@ -251,7 +253,7 @@ fn pairs_past_the_switches_are_sent_once_they_fill_four_packets() {
         refused += 1;
         sent = answered(&mut mapper, &[left(&sent[0])]);
     }
-    assert_eq!((refused, sent[0].kind, sent[0].pairs.len()), (144, Kind::Overflow, 132));
+    assert_eq!((refused, sent[0].kind, sent[0].pairs.len()), (144, Kind::Overflow, 141));
 }
 
 /// No answer to the rest of the round is needed first.
@@ -293,6 +295,80 @@ fn the_last_packet_past_the_switches_says_that_it_is_the_last_one() {
     assert_eq!(shown(sent.clone()), [early, early, (Kind::Data, 0)]);
     assert_eq!(shown(answered(&mut mapper, &[stored(1), stored(2)])), [early]);
     assert_eq!(shown(answered(&mut mapper, &[left(&sent[2])])), [last]);
+}
+
+/// An answer to the end acknowledges what has no answer yet; without one, an END follows once everything is acknowledged.
+#[test]
+fn the_end_is_said_by_the_last_packet_and_repeated_until_it_is_answered() {
+    let layout = Layout { window: 256, ..SMALL };
+    let parcel = |number| Parcel { is_direct: true, pairs: vec![pair(number, &layout)] };
+    let mapper = || {
+        let mut mapper = Mapper::new(config(layout), vec![(0..3).map(parcel).collect::<Round>()].into());
+        let sent = answered(&mut mapper, &[start(4, 0, 0)]);
+        assert_eq!(
+            sent.iter().map(|one| (one.aux, one.boot)).collect::<Vec<_>>()[1..],
+            [(DIRECT, 0), (DIRECT | LAST, 3)]
+        );
+        mapper
+    };
+    let end_ack = |aux| Packet { generation: 4, aux, ..Packet::new(Kind::EndAck, 1, Op::Add) };
+    let later = Time::ZERO + Duration::from_ms(2);
+
+    let mut over = mapper();
+    assert_eq!(answered(&mut over, &[end_ack(1)]), []);
+    assert!(!over.is_busy() && over.deadline().is_none());
+    assert_eq!((over.poll(later), over.counts().marked), (None, 3));
+
+    let mut acknowledged = mapper();
+    let stored: Vec<Packet> = (0..3).map(|number| Packet { aux: STORED, ..ack(4, number) }).collect();
+    assert_eq!(answered(&mut acknowledged, &stored), []);
+    assert!(acknowledged.is_busy() && acknowledged.deadline().is_some());
+    let end = acknowledged.poll(later).expect("it is time to ask");
+    assert_eq!((end.kind, end.boot, end.aux), (Kind::End, 3, 7));
+    assert_eq!(acknowledged.poll(later), None);
+
+    // Packets that are repeated say the same, and no END goes beside them.
+    let mut repeating = mapper();
+    let again: Vec<Packet> = std::iter::from_fn(|| repeating.poll(later)).collect();
+    assert_eq!(
+        again.iter().map(|one| (one.kind, one.aux, one.boot)).collect::<Vec<_>>(),
+        [(Kind::Overflow, DIRECT | LAST, 3); 3]
+    );
+}
+
+/// Packets of the next round are acknowledged before the end of this one: its answer waits for a START.
+#[test]
+fn the_last_packet_of_a_round_is_not_lost_because_later_ones_are_acknowledged() {
+    let layout = Layout { window: 256, ..SMALL };
+    let parcel = |number| Parcel { is_direct: true, pairs: vec![pair(number, &layout)] };
+    let round = |numbers: std::ops::Range<u64>| numbers.map(parcel).collect::<Round>();
+    let mut mapper = Mapper::new(config(layout), vec![round(0..2), round(2..6), round(6..7)].into());
+    answered(&mut mapper, &[start(4, 0, 0), start(5, 1, 4)]);
+    let stored = |number| Packet { aux: STORED, ..ack(5, number) };
+    // The first packet is lost, and the second one is the last of its round.
+    let again = answered(&mut mapper, &[stored(0), stored(1), stored(2)]);
+    assert_eq!(again.iter().map(|one| one.seq).collect::<Vec<_>>(), [4 << 16]);
+    // The START of the round after the next one ends the first one.
+    let next = answered(&mut mapper, &[start(6, 2, 5)]);
+    assert_eq!(next.iter().map(|one| one.seq).collect::<Vec<_>>(), [6 << 16]);
+    let late: Vec<Packet> = std::iter::from_fn(|| mapper.poll(Time::ZERO + Duration::from_ms(2))).collect();
+    assert_eq!(late.iter().map(|one| one.seq).collect::<Vec<_>>(), [5 << 16 | 3, 6 << 16]);
+}
+
+/// The packet past the switches did not know that nothing would come back.
+#[test]
+fn an_end_does_not_wait_for_packets_past_the_switches() {
+    let layout = Layout { window: 256, ..SMALL };
+    let parcel = |number, is_direct| Parcel { is_direct, pairs: vec![pair(number, &layout)] };
+    let round: Round = vec![parcel(0, false), parcel(1, true)];
+    let mut mapper = Mapper::new(config(layout), vec![round].into());
+    let sent = answered(&mut mapper, &[start(4, 0, 0)]);
+    assert_eq!(
+        sent.iter().map(|one| (one.kind, one.aux, one.boot)).collect::<Vec<_>>(),
+        [(Kind::Overflow, DIRECT, 0), (Kind::Data, 0, 0)]
+    );
+    let end = answered(&mut mapper, &[ack(4, 0)]);
+    assert_eq!(end.iter().map(|one| (one.kind, one.boot)).collect::<Vec<_>>(), [(Kind::End, 1)]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The printed program of four lanes, to be read, and what is refused.
 
-use aggregate::program::{Program, Seat, Sender};
+use aggregate::program::{Program, Seat, Sender, copies_stf};
 use aggregate::{Kind, Layout, Op};
 use expect_test::expect_file;
 
@@ -64,7 +64,8 @@ fn entries(layout: &Layout) -> String {
     };
     let hosts = [(1, 0x0a00_0101), (2, 0x0a00_0102), (3, 0x0a00_0103), (4, 0x0a00_0001)];
     let own = seat.entries(layout);
-    let lines: Vec<String> = own.iter().map(|entry| entry.stf()).chain(hosts.map(route)).collect();
+    let lines: Vec<String> =
+        own.iter().map(|entry| entry.stf()).chain(hosts.map(route)).chain([copies_stf(4)]).collect();
     format!("# Job 1: mapper n is at port n, the master at port 4.\n{}\n", lines.join("\n"))
 }
 

@@ -213,14 +213,12 @@ impl System for Agg {
     ) -> Vec<(Node, Node, Packet)> {
         let (from, to) = ends;
         let Some(model) = self.switches.get_mut(usize::from(switch)) else { return vec![(from, to, packet)] };
-        match model.handle(packet, is_marked) {
-            Some((Direction::On, packet)) if to == Node::Switch(switch) => {
-                vec![(from, Node::Reducer, packet)]
-            }
-            Some((Direction::On, packet)) => vec![(from, to, packet)],
-            Some((Direction::Back, packet)) => vec![(to, from, packet)],
-            None => vec![],
-        }
+        let out = model.handle(packet, is_marked).into_iter().map(|(direction, packet)| match direction {
+            Direction::On if to == Node::Switch(switch) => (from, Node::Reducer, packet),
+            Direction::On => (from, to, packet),
+            Direction::Back => (to, from, packet),
+        });
+        out.collect()
     }
 
     fn arrive(&mut self, at: Node, now: Time, packet: &Packet, is_marked: bool) {

@@ -125,6 +125,7 @@ fn entries_are_those_of_the_paths() {
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000005/32 AggIngress.forward(port:0x2, next_hop:0x2000a000005)
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000006/32 AggIngress.forward(port:0x2, next_hop:0x2000a000006)
         add AggIngress.routes hdr.ipv4.dst_addr:0xa000007/32 AggIngress.forward(port:0x7, next_hop:0x2000a000007)
+        mirroring_add 1 7
     "#]].assert_eq(&text);
 }
 

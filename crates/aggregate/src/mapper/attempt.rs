@@ -44,6 +44,8 @@ pub struct Flight {
     pub at: Time,
     pub order: u64,
     pub is_repeated: bool,
+    /// The packet ends the generation.
+    pub is_last: bool,
     pub overtaken: u32,
 }
 
@@ -64,6 +66,13 @@ impl Attempt {
             end: None,
             is_over: false,
         }
+    }
+
+    /// The reducer has everything.
+    pub fn finish(&mut self) {
+        self.is_over = true;
+        self.flights.iter_mut().for_each(BTreeMap::clear);
+        self.trimmed.iter_mut().for_each(BTreeSet::clear);
     }
 
     /// A packet of a sort, which belongs to the round or was packed since.

@@ -59,6 +59,7 @@ fn head(program: &Program) -> String {
         "\n// Slots of each lane, in two banks for each job; rows of a bank.\nconst bit<32> SLOTS = {};\nconst bit<32> ROWS = {};\n\
          // Packets that are remembered, and packets of each channel among them.\nconst bit<32> CELLS = {};\nconst bit<32> WINDOW = {};\n\
          const bit<32> BANKS = {};\n\
+         // Clone session of the copies of requests; its port may be any.\nconst bit<32> COPIES = {};\n\
          // Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.\nconst bit<32> MOST_ROWS = {MOST_ROWS};\nconst bit<16> MOST_LENGTH = {};\n\
          // Packets in a queue from which on packets are marked (ECN).\nconst bit<19> MARK_AT = {};\n\n\
          // What the lanes do with a packet.\nconst bit<2> NOTHING = 0;\nconst bit<2> FOLD = 1;\nconst bit<2> FETCH = 2;\nconst bit<2> EMPTY = 3;\n",
@@ -67,6 +68,7 @@ fn head(program: &Program) -> String {
         program.cells(),
         layout.window,
         2 * program.jobs,
+        Program::COPIES,
         8 + layout.most_bytes() - layout.block_bytes() - usize::from(layout.lanes) * layout.pair_bytes(),
         program.mark_at,
     );

@@ -15,11 +15,19 @@ const MOST_READY: usize = 256;
 const PART: u64 = 32;
 const MOST_DELAY: Duration = Duration::from_us(200);
 
+/// The answer to the end of a generation waits for the START of a later one, which says the same, for this part of the least time before a mapper asks again, and at most so long:
+/// nobody waits for it.
+const PART_OF_ENDS: u64 = 4;
+const MOST_DELAY_OF_ENDS: Duration = Duration::from_ms(5);
+
 /// Acknowledgements that wait to be sent.
 #[derive(Debug)]
 pub(super) struct Acks {
     delay: Duration,
+    delay_of_ends: Duration,
     channels: BTreeMap<u16, Waiting>,
+    /// By channel and generation: answers to ends, and when they are sent.
+    ends: BTreeMap<(u16, u32), (Time, Packet)>,
 }
 
 #[derive(Debug)]
@@ -36,7 +44,9 @@ struct Waiting {
 impl Acks {
     /// For mappers that wait at least so long.
     pub fn new(least_wait: Duration) -> Acks {
-        Acks { delay: least_wait.scaled(1, PART).min(MOST_DELAY), channels: BTreeMap::new() }
+        let delay = |part, most| least_wait.scaled(1, part).min(most);
+        let (delay, delay_of_ends) = (delay(PART, MOST_DELAY), delay(PART_OF_ENDS, MOST_DELAY_OF_ENDS));
+        Acks { delay, delay_of_ends, channels: BTreeMap::new(), ends: BTreeMap::new() }
     }
 
     /// A packet of a channel is to be acknowledged.
@@ -62,8 +72,38 @@ impl Acks {
         }
     }
 
+    /// The packets of a channel's generation need no acknowledgement any more. True if one of them met congestion.
+    pub fn forget(&mut self, channel: u16, generation: u32) -> bool {
+        let Some(waiting) = self.channels.get_mut(&channel) else { return false };
+        let is_it = |packet: &Packet| packet.generation == generation;
+        let mut is_marked = waiting.ready.iter().any(|ack| is_it(ack) && ack.aux & CONGESTED != 0);
+        waiting.ready.retain(|ack| !is_it(ack));
+        if is_it(&waiting.packet) {
+            is_marked |= waiting.is_marked && !waiting.numbers.is_empty();
+            waiting.numbers.clear();
+        }
+        if waiting.ready.is_empty() && waiting.numbers.is_empty() {
+            self.channels.remove(&channel);
+        }
+        is_marked
+    }
+
+    /// The answer to the end of a generation may wait.
+    pub fn end(&mut self, end_ack: Packet, now: Time) {
+        self.ends.insert((end_ack.channel, end_ack.generation), (now + self.delay_of_ends, end_ack));
+    }
+
+    /// A START of a generation that follows `before` is sent to a mapper: it says that all others have ended.
+    pub fn started(&mut self, channel: u16, generation: u32, before: u32) {
+        self.ends.retain(|(of, ended), _| *of != channel || *ended >= generation || *ended == before);
+    }
+
     /// An acknowledgement to send now, and its channel.
     pub fn poll(&mut self, now: Time) -> Option<(u16, Packet)> {
+        let due = self.ends.iter().find(|(_, (due, _))| *due <= now).map(|(at, _)| *at);
+        if let Some(at) = due {
+            return self.ends.remove(&at).map(|(_, end_ack)| (at.0, end_ack));
+        }
         let is_due = |waiting: &Waiting| !waiting.ready.is_empty() || waiting.due <= now;
         let (channel, waiting) = self.channels.iter_mut().find(|(_, waiting)| is_due(waiting))?;
         if waiting.ready.is_empty() {
@@ -80,7 +120,7 @@ impl Acks {
     /// When [`Acks::poll`] next has one.
     pub fn deadline(&self) -> Option<Time> {
         let due = |waiting: &Waiting| if waiting.ready.is_empty() { waiting.due } else { Time::ZERO };
-        self.channels.values().map(due).min()
+        self.channels.values().map(due).chain(self.ends.values().map(|(due, _)| *due)).min()
     }
 }
 
@@ -144,6 +184,23 @@ mod tests {
         acks.add(&Packet { aux: DIRECT | LAST, ..overflow(5) }, false, Time::ZERO);
         let (_, all) = acks.poll(Time::ZERO).expect("it is due");
         assert_eq!((all.seq, all.map), (5, 3));
+    }
+
+    #[test]
+    fn packets_of_a_generation_that_is_over_are_forgotten() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        assert!(!acks.forget(2, 1));
+        acks.add(&overflow(1), true, Time::ZERO);
+        acks.add(&overflow(2), false, Time::ZERO);
+        acks.add(&Packet { generation: 2, ..overflow(3) }, false, Time::ZERO);
+        assert!(!acks.forget(3, 1) && !acks.forget(2, 5));
+        assert!(acks.forget(2, 1));
+        let due = acks.deadline().expect("the next generation waits");
+        let sent: Vec<u32> = std::iter::from_fn(|| acks.poll(due)).map(|(_, packet)| packet.seq).collect();
+        assert_eq!(sent, [3]);
+        acks.add(&overflow(4), false, Time::ZERO);
+        assert!(!acks.forget(2, 1));
+        assert_eq!(acks.deadline(), None);
     }
 
     /// Earlier packets are acknowledged first, also by acknowledgements of one moment.

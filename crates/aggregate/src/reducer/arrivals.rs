@@ -6,8 +6,11 @@ use crate::key::{Place, Slot};
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
-use crate::packet::{Kind, Packet, Pair, TRIMMED};
+use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, TRIMMED};
 use base_time::Time;
+
+/// Rows of which the number of pairs is known; older ones count less.
+const MOST_KNOWN: u64 = 1024;
 
 impl Reducer {
     /// A switch has another boot number: what it held is lost.
@@ -53,20 +56,37 @@ impl Reducer {
 
     pub(super) fn overflowed(&mut self, packet: &Packet, is_marked: bool, now: Time) {
         let (op, layout, array) = (self.config.op, self.config.layout, self.array);
-        let Some(attempt) = self.collecting(packet.generation) else { return };
-        let Some(seen) = attempt.seen.get_mut(usize::from(packet.channel)) else { return };
-        if packet.seq >> ROUND_BITS != packet.generation {
+        let (channel, last) = (usize::from(packet.channel), self.last);
+        if packet.seq >> ROUND_BITS != packet.generation || channel >= self.members.len() {
             return;
         }
+        let is_last = packet.aux & (DIRECT | LAST) == DIRECT | LAST;
+        let Some(attempt) = self.collecting(packet.generation) else {
+            // The answer to the end of an earlier generation was lost.
+            if is_last && packet.generation <= last {
+                self.end(packet, is_marked, now);
+            }
+            return;
+        };
+        let (Some(seen), Some(past)) = (attempt.seen.get_mut(channel), attempt.past.get_mut(channel)) else {
+            return;
+        };
         let number = packet.seq & ((1 << ROUND_BITS) - 1);
         let (word, bit) = (seen.entry(number / 64).or_default(), 1 << (number % 64));
         if *word & bit == 0 {
             *word |= bit;
+            past.0 += u32::from(packet.aux & DIRECT != 0);
             for pair in &packet.pairs {
                 let Some(pair) = in_round(*pair, attempt.round, &layout, array) else { continue };
                 attempt.overflowed += 1;
                 add(&mut attempt.sums, pair, op);
             }
+        }
+        if is_last {
+            attempt.past[channel].1 = Some(packet.boot.into());
+        }
+        if attempt.has_all(channel) {
+            return self.end(packet, is_marked, now);
         }
         self.acks.add(packet, is_marked, now);
     }
@@ -96,10 +116,12 @@ impl Reducer {
         if self.boots.get(usize::from(packet.channel)) != Some(&packet.boot) {
             return;
         }
+        let wait = self.config.least_wait;
         let attempt = self.attempts.iter_mut().find(|attempt| attempt.generation == packet.generation);
         let requests = attempt.and_then(|attempt| attempt.requests.as_mut());
         if let Some(requests) = requests.filter(|requests| requests.kind == Kind::Read) {
-            requests.trimmed(packet.channel, packet.seq & ((1 << ROUND_BITS) - 1), now);
+            let row = packet.seq & ((1 << ROUND_BITS) - 1);
+            requests.trimmed(packet.channel, row, packet.aux & 0xffff, now, wait);
         }
     }
 
@@ -114,13 +136,36 @@ impl Reducer {
         if member.incarnation != packet.aux || packet.generation > self.last {
             return;
         }
-        let end_ack = Packet { kind: Kind::EndAck, pairs: vec![], ..packet.clone() };
-        self.answer(To::Mapper(packet.channel), end_ack);
-        if let Some(attempt) = self.collecting(packet.generation)
-            && let Some(start) = attempt.starts.get_mut(usize::from(packet.channel))
-        {
-            *start = None;
+        let channel = usize::from(packet.channel);
+        if let Some(attempt) = self.collecting(packet.generation) {
+            attempt.past[channel].1 = Some(packet.boot.into());
+            // Mappers repeat the packets that are missing.
+            if !attempt.has_all(channel) {
+                return;
+            }
+        }
+        self.end(packet, false, now);
+    }
+
+    /// Every packet of a mapper in the generation is here, or nobody waits for them any more.
+    fn end(&mut self, packet: &Packet, is_marked: bool, now: Time) {
+        let Packet { channel, generation, .. } = *packet;
+        let is_marked = self.acks.forget(channel, generation) || is_marked;
+        let aux = if is_marked { CONGESTED } else { 0 };
+        let end_ack = Packet { kind: Kind::EndAck, boot: 0, aux, map: 0, pairs: vec![], ..packet.clone() };
+        let rounds = self.config.rounds;
+        let Some(attempt) = self.collecting(generation) else {
+            return self.answer(To::Mapper(channel), end_ack);
+        };
+        let start = attempt.starts.get_mut(usize::from(channel)).and_then(Option::take);
+        // The START of the round after the next one comes when a bank is free, which this one's is then. A mapper that asks again has waited for it.
+        let may_wait = start.is_some() && attempt.round + 2 < rounds;
+        if start.is_some() {
             self.progress = Some(now);
+        }
+        match may_wait {
+            true => self.acks.end(end_ack, now),
+            false => self.answer(To::Mapper(channel), end_ack),
         }
     }
 
@@ -172,13 +217,23 @@ impl Reducer {
             Kind::Clear => packet.seq,
             _ => 0,
         };
-        let rows = if matches!(asked, Kind::Read | Kind::Clear) { packet.aux >> 16 } else { 1 };
-        if !requests.answered(switch, row, rows, now, wait) {
+        let (rows, wanted) = match asked {
+            Kind::Read | Kind::Clear => (packet.aux >> 16, packet.aux & 0xffff),
+            _ => (1, 1),
+        };
+        if !requests.answered(switch, row, (rows, wanted), now, wait) {
             return;
         }
         self.progress = Some(now);
         if asked == Kind::Read {
             self.counts.read_packets += 1;
+            if attempt.closed.end == self.config.switches {
+                self.held = (self.held.0 + packet.pairs.len() as u64, self.held.1 + u64::from(rows));
+                // Later rounds may be fuller or emptier.
+                if self.held.1 > MOST_KNOWN {
+                    self.held = (self.held.0 / 2, self.held.1 / 2);
+                }
+            }
             for pair in &packet.pairs {
                 let Some(pair) = in_round(*pair, attempt.round, &layout, array) else { continue };
                 attempt.read += 1;

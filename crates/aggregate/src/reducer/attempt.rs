@@ -1,8 +1,9 @@
 //! Attempts at rounds, and their phases.
 
 use super::{MOST_GENERATIONS, Reducer, Sums, Trouble, add_wide};
+use crate::estimate::rows_of_answer;
 use crate::packet::{Kind, MOST_ROWS};
-use crate::requests::Requests;
+use crate::requests::{OF_A_REQUEST, Requests};
 use crate::timer::Timer;
 use base_time::Time;
 use std::collections::BTreeMap;
@@ -37,8 +38,17 @@ pub(super) struct Attempt {
     pub read: u64,
     /// For each channel: packets that have arrived here, in words of 64.
     pub seen: Vec<BTreeMap<u32, u64>>,
+    /// For each channel: packets past the switches that have arrived, and how many there are, once the mapper has said so.
+    pub past: Vec<(u32, Option<u32>)>,
     /// For each channel: when START is sent again; none after its END.
     pub starts: Vec<Option<Timer>>,
+}
+
+impl Attempt {
+    /// True if every packet of a channel past the switches has arrived, and the mapper has said how many there are.
+    pub fn has_all(&self, channel: usize) -> bool {
+        self.past.get(channel).is_some_and(|(arrived, all)| all.is_some_and(|all| *arrived >= all))
+    }
 }
 
 impl Reducer {
@@ -59,7 +69,7 @@ impl Reducer {
 
     /// The next phase of an attempt, if its time has come.
     fn step(&mut self, at: usize) -> bool {
-        let Reducer { config, attempts, committed, result, counts, array, .. } = self;
+        let Reducer { config, attempts, committed, result, counts, array, held, .. } = self;
         // Rounds are read and committed in their order: the numbers of rows grow from attempt to attempt, and a parent's cells know the last ones. An earlier
         // attempt may still be collected, if one of its ENDs was lost.
         let is_turn = attempts[..at].iter().all(|attempt| attempt.phase == Phase::Clearing);
@@ -103,13 +113,18 @@ impl Reducer {
         }
         attempt.phase = next;
         attempt.requests = match next {
-            Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), (1, 1), window)),
+            Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), (1, 1, 1), window)),
             Phase::Reading => {
                 // A parent folds a row in a packet.
-                let each = if attempt.closed.end == switches { MOST_ROWS } else { 1 };
-                Some(Requests::new(Kind::Read, attempt.closed.clone(), (rows, each), window))
+                let is_last = attempt.closed.end == switches;
+                let of_answer =
+                    if is_last { rows_of_answer(&config.layout, *held).min(MOST_ROWS) } else { 1 };
+                let each = if is_last { (OF_A_REQUEST * of_answer).min(MOST_ROWS) } else { 1 };
+                Some(Requests::new(Kind::Read, attempt.closed.clone(), (rows, each, of_answer), window))
             }
-            Phase::Clearing => Some(Requests::new(Kind::Clear, 0..switches, (rows, MOST_ROWS), window)),
+            Phase::Clearing => {
+                Some(Requests::new(Kind::Clear, 0..switches, (rows, MOST_ROWS, MOST_ROWS), window))
+            }
             _ => None,
         };
         counts.doomed += u64::from(next == Phase::Gone && attempt.is_doomed);
@@ -149,12 +164,13 @@ impl Reducer {
             is_purge: is_doomed,
             is_committed: false,
             closed: 0..0,
-            requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1), config.layout.window)),
+            requests: Some(Requests::new(Kind::Open, 0..config.switches, (1, 1, 1), config.layout.window)),
             lost: vec![false; config.switches.into()],
             sums: Sums::new(),
             overflowed: 0,
             read: 0,
             seen: vec![BTreeMap::new(); channels],
+            past: vec![(0, None); channels],
             starts: vec![Some(timer); channels],
         });
         true

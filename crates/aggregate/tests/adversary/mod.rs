@@ -59,12 +59,12 @@ pub enum From {
 
 /// A switch with the job.
 pub trait Node {
-    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)>;
+    fn handle(&mut self, from: From, packet: Packet, is_marked: bool) -> Vec<(Direction, Packet)>;
     fn restart(&mut self, boot: u16);
 }
 
 impl Node for Switch {
-    fn handle(&mut self, _from: From, packet: Packet, is_marked: bool) -> Option<(Direction, Packet)> {
+    fn handle(&mut self, _from: From, packet: Packet, is_marked: bool) -> Vec<(Direction, Packet)> {
         Switch::handle(self, packet, is_marked)
     }
 
@@ -419,17 +419,19 @@ impl World {
                 }
             }
             At::Switch(number, from) => {
-                let answer = self.switches[usize::from(number)].handle(from, packet, is_marked);
-                let Some((direction, packet)) = answer else { return };
-                let up = |from| self.parent(number).map_or(At::Reducer, |parent| At::Switch(parent, from));
-                let to = match (direction, from) {
-                    (Direction::Back, From::Mapper(channel)) => At::Mapper(channel),
-                    (Direction::Back, From::Reducer) => up(From::Switch(number)),
-                    (Direction::On, From::Mapper(_)) => up(from),
-                    (Direction::On, From::Reducer) => At::Switch(packet.channel, From::Reducer),
-                    (_, From::Switch(_)) => At::Reducer,
-                };
-                self.send(to, packet, disturbance);
+                for (direction, packet) in self.switches[usize::from(number)].handle(from, packet, is_marked)
+                {
+                    let up =
+                        |from| self.parent(number).map_or(At::Reducer, |parent| At::Switch(parent, from));
+                    let to = match (direction, from) {
+                        (Direction::Back, From::Mapper(channel)) => At::Mapper(channel),
+                        (Direction::Back, From::Reducer) => up(From::Switch(number)),
+                        (Direction::On, From::Mapper(_)) => up(from),
+                        (Direction::On, From::Reducer) => At::Switch(packet.channel, From::Reducer),
+                        (_, From::Switch(_)) => At::Reducer,
+                    };
+                    self.send(to, packet, disturbance);
+                }
             }
         }
     }

@@ -193,6 +193,16 @@ fn rows_that_are_read_by_one_request_hold() {
 }
 
 #[test]
+fn rows_that_a_copy_of_the_request_reads_hold() {
+    let rows = || Model { copies: true, ..rows() };
+    holds_at_all(&lossy(rows()));
+    holds_at_all(&Model { restarts: 1, ..rows() });
+    if features::is_long() {
+        holds_at_all(&Model { restarts: 1, aborts: 1, answers: true, ..lossy(rows()) });
+    }
+}
+
+#[test]
 fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     let answered = |model| Model { answers: true, ..model };
     holds_at_all(&answered(lossy(pairs())));
@@ -201,8 +211,11 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
     holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
     if features::is_long() {
-        holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..lossy(singles()) }));
-        holds_at_all(&answered(Model { restarts: 1, ..lossy(two_by_two()) }));
+        holds_at_all(&answered(Model { restarts: 1, ..lossy(singles()) }));
+        holds_at_all(&answered(Model { aborts: 1, ..lossy(singles()) }));
+        holds_at_all(&answered(Model { restarts: 1, aborts: 1, ..singles() }));
+        holds_at_all(&answered(Model { restarts: 1, ..two_by_two() }));
+        holds_at_all(&answered(lossy(two_by_two())));
         holds(&answered(Model { banks: 2, ..lossy(rounds()) }), 23_020);
     }
 }
@@ -287,6 +300,9 @@ fn each_mutant_is_found() {
         (Mutant::OneRowRead, rows(), "wrong"),
         (Mutant::MapForgotten, Model { answers: true, ..pairs() }, "wrong"),
         (Mutant::EndBeforeLeft, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::EndUncounted, Model { answers: true, ..pairs() }, "wrong"),
+        (Mutant::EndUncounted, Model { trims: true, answers: true, ..pairs() }, "wrong"),
+        (Mutant::OneRowRead, Model { copies: true, ..rows() }, "wrong"),
         (Mutant::ShadowForgotten, Model { answers: true, ..evicting() }, "wrong"),
         (Mutant::LeftTwice, Model { answers: true, ..pairs() }, "wrong"),
         (Mutant::PassUnchecked, Model { passes: true, restarts: 1, ..rows() }, "wrong"),
@@ -300,7 +316,7 @@ fn each_mutant_is_found() {
         (Mutant::OneRowCleared, arrays(), "wrong"),
         (Mutant::OneRowRead, array(), "wrong"),
         (Mutant::MapForgotten, array(), "wrong"),
-        (Mutant::TrimmedAcknowledged, Model { trims: true, answers: true, ..pairs() }, "wrong"),
+        (Mutant::TrimmedAcknowledged, Model { trims: true, ..pairs() }, "wrong"),
         (Mutant::TrimmedCounted, Model { trims: true, answers: true, ..pairs() }, "wrong"),
         (Mutant::TrimmedCounted, Model { trims: true, ..pairs() }, "wrong"),
         (Mutant::TrimmedRowRead, Model { trims: true, ..rows() }, "wrong"),

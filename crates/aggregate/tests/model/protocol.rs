@@ -26,6 +26,8 @@ pub struct Model {
     pub moves: bool,
     /// A request is for all rows: it passes the switch once for each.
     pub passes: bool,
+    /// A READ of a row is answered, and a copy of it goes on with the next row.
+    pub copies: bool,
     /// Packets that carry pairs to the reducer may come without them.
     pub trims: bool,
     /// Packet `n` of a round is row `n`, and slots have no keys: all packets of a row belong to the keys of the first one. Rounds have as many packets as rows.
@@ -57,8 +59,10 @@ pub enum Mutant {
     BankNotCleared,
     /// A commit after the first row.
     OneRowRead,
-    /// END before the lanes that were left are stored.
+    /// END before the lanes that were left are known.
     EndBeforeLeft,
+    /// The reducer takes an END though packets past the switch are missing.
+    EndUncounted,
     /// The lanes of a repeated answer are sent once more.
     LeftTwice,
     /// Only the first pass of a request looks at boot number and generation.
@@ -101,6 +105,7 @@ impl Model {
             answers: false,
             moves: false,
             passes: false,
+            copies: false,
             trims: false,
             dense: false,
             mutant: None,
@@ -114,6 +119,11 @@ impl Model {
     /// Requests for all rows.
     fn requests(&self) -> u8 {
         if self.passes { 1 } else { self.rows }
+    }
+
+    /// READs for all rows.
+    fn reads(&self) -> u8 {
+        if self.copies { 1 } else { self.requests() }
     }
 
     /// True for the number of a packet for the other row.
@@ -170,9 +180,11 @@ enum Message {
         mapper: u8,
         seq: u8,
     },
+    /// `past`: packets past the switch.
     End {
         generation: u8,
         mapper: u8,
+        past: u8,
     },
     /// `before`: the generation before, if the mapper has not ended it and goes on with it; or 0.
     Start {
@@ -241,7 +253,8 @@ struct Attempt {
     is_doomed: bool,
     /// Mapper, number, and how often it is counted.
     overflows: BTreeMap<(u8, u8), (Packet, u8)>,
-    ends: BTreeSet<u8>,
+    /// By mapper: packets past the switch, once it has said how many they are.
+    ends: BTreeMap<u8, u8>,
     rows: BTreeMap<u8, Packet>,
     cleared: BTreeSet<u8>,
 }
@@ -415,7 +428,12 @@ impl State {
                     .collect()
             }
             Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..) => {
-                self.switch.control(message, model).into_iter().collect()
+                let answer = self.switch.control(message, model);
+                let Some(Content(generation, boot, row, _)) = answer else {
+                    return answer.into_iter().collect();
+                };
+                let has_next = model.copies && row + 1 < model.rows;
+                answer.into_iter().chain(has_next.then_some(Read(generation, boot, row + 1))).collect()
             }
             Ack { generation, mapper, seq, left } => {
                 let at = usize::from(*mapper);
@@ -504,9 +522,11 @@ impl Mapper {
         for (seq, packet) in &self.left {
             sent.push(Message::Overflow { generation, mapper, seq: LEFT + seq, packet: *packet });
         }
-        let left = if model.is(Mutant::EndBeforeLeft) { 0 } else { self.moved.len() + self.left.len() };
-        if self.acked.len() >= model.packets(self.round, at).len() + left {
-            sent.push(Message::End { generation, mapper });
+        let folded = self.acked.iter().filter(|seq| **seq < LEFT).count();
+        let (moved, past) =
+            if model.is(Mutant::EndBeforeLeft) { (0, 0) } else { (self.moved.len(), self.left.len() as u8) };
+        if folded >= model.packets(self.round, at).len() + moved {
+            sent.push(Message::End { generation, mapper, past });
         }
         sent
     }
@@ -677,7 +697,7 @@ impl Reducer {
             phase: Phase::Opening,
             is_doomed: false,
             overflows: BTreeMap::new(),
-            ends: BTreeSet::new(),
+            ends: BTreeMap::new(),
             rows: BTreeMap::new(),
             cleared: BTreeSet::new(),
         });
@@ -743,25 +763,19 @@ impl Reducer {
             (Overflow { mapper, seq, packet, .. }, Phase::Collecting) => {
                 let (_, times) = attempt.overflows.entry((*mapper, *seq)).or_insert((*packet, 0));
                 *times = if model.is(Mutant::OverflowsCountedTwice) { (*times + 1).min(2) } else { 1 };
-                vec![Ack { generation, mapper: *mapper, seq: *seq, left: [None; 2] }]
+                let ack = Ack { generation, mapper: *mapper, seq: *seq, left: [None; 2] };
+                [vec![ack], self.ended(at, *mapper, model)].concat()
             }
-            (End { mapper, .. }, Phase::Collecting) => {
-                attempt.ends.insert(*mapper);
-                let is_last = attempt.ends.len() == model.mappers();
-                if is_last {
-                    attempt.phase = Phase::Closing;
-                }
-                let close = is_last.then_some(Close(generation, known));
-                let next =
-                    if at + 1 < self.attempts.len() { self.start(at + 1, *mapper, model) } else { None };
-                [close.into_iter().chain(next).collect(), self.begin(model)].concat()
+            (End { mapper, past, .. }, Phase::Collecting) => {
+                attempt.ends.insert(*mapper, *past);
+                self.ended(at, *mapper, model)
             }
             (Closed(_, boot), Phase::Closing) if *boot == known => {
                 if attempt.is_doomed {
                     return attempt.clear(known, model);
                 }
                 attempt.phase = Phase::Reading;
-                (0..model.requests()).map(|row| Read(generation, known, row)).collect()
+                (0..model.reads()).map(|row| Read(generation, known, row)).collect()
             }
             (Content(_, boot, row, content), Phase::Reading) if *boot == known => {
                 attempt.rows.insert(*row, *content);
@@ -788,6 +802,21 @@ impl Reducer {
             }
             _ => vec![],
         }
+    }
+
+    /// Messages that follow if all packets of a mapper are here.
+    fn ended(&mut self, at: usize, mapper: u8, model: &Model) -> Vec<Message> {
+        let attempt = &mut self.attempts[at];
+        if !attempt.has_ended(mapper, model) {
+            return vec![];
+        }
+        let is_last = (0..model.mappers() as u8).all(|mapper| attempt.has_ended(mapper, model));
+        if is_last {
+            attempt.phase = Phase::Closing;
+        }
+        let close = is_last.then_some(Message::Close(attempt.generation, self.boot));
+        let next = if at + 1 < self.attempts.len() { self.start(at + 1, mapper, model) } else { None };
+        [close.into_iter().chain(next).collect(), self.begin(model)].concat()
     }
 
     /// A message that may have lost its pairs on its way.
@@ -818,7 +847,7 @@ impl Reducer {
     fn start(&self, at: usize, mapper: u8, model: &Model) -> Option<Message> {
         let is_at_work = |earlier: &&Attempt| {
             let is_open = matches!(earlier.phase, Phase::Opening | Phase::Collecting);
-            is_open && !earlier.ends.contains(&mapper)
+            is_open && !earlier.has_ended(mapper, model)
         };
         let earlier = self.attempts[..at].iter().find(is_at_work);
         let is_free = earlier.is_none_or(|earlier| earlier.phase == Phase::Collecting);
@@ -853,6 +882,14 @@ impl Reducer {
 }
 
 impl Attempt {
+    /// True if the mapper has said how many packets went past the switch, and they are here.
+    fn has_ended(&self, mapper: u8, model: &Model) -> bool {
+        let is_past = |(of, seq): &&(u8, u8)| *of == mapper && *seq >= LEFT;
+        let arrived = self.overflows.keys().filter(is_past).count();
+        let has_all = |past: &u8| arrived >= usize::from(*past) || model.is(Mutant::EndUncounted);
+        self.ends.get(&mapper).is_some_and(has_all)
+    }
+
     fn clear(&mut self, boot: u8, model: &Model) -> Vec<Message> {
         self.phase = Phase::Clearing;
         let rows = if model.is(Mutant::OneRowCleared) { 1 } else { model.requests() };

@@ -3,7 +3,7 @@
 use super::{Device, Placed};
 use crate::job::{Job, Reducer};
 use crate::topology::{Node, Topology, Tree};
-use aggregate::program::{Entry, Program, Seat, Sender};
+use aggregate::program::{Entry, Program, Seat, Sender, copies_stf};
 use aggregate::{Kind, Op};
 use base_diag::Diagnostic;
 use base_diag::codes::job as codes;
@@ -134,7 +134,7 @@ fn port_towards(topology: &Topology, tree: &Tree, switch: usize, to: Node) -> Op
 }
 
 impl Device {
-    /// The entries as STF: parts of reducers, then routes.
+    /// The entries as STF: parts of reducers, then routes, and the session of copies.
     pub fn entries(&self, topology: &Topology) -> Vec<String> {
         let own = self.seats.iter().flat_map(|seat| seat.entries(&self.program.layout));
         let routes = self.routes.iter().map(|(host, port)| {
@@ -149,6 +149,7 @@ impl Device {
             .stf()
             .replacen(" AggIngress.forward", "/32 AggIngress.forward", 1)
         });
-        own.map(|entry| entry.stf()).chain(routes).collect()
+        let copies = self.seats.first().map(|seat| copies_stf(seat.reducer_port));
+        own.map(|entry| entry.stf()).chain(routes).chain(copies).collect()
     }
 }

@@ -8,6 +8,12 @@ fn map_bits(program: &Program) -> u32 {
     if program.layout.has_extension() { 128 } else { 32 }
 }
 
+/// Bits of the map of a row in a packet: those that stand in `agg`, and those in `more`.
+pub(super) fn row_bits(program: &Program) -> (u32, u32) {
+    let bits = 8 * program.layout.block_bytes() as u32;
+    (bits.min(32), bits.saturating_sub(32))
+}
+
 pub(super) fn headers(program: &Program) -> String {
     let layout = &program.layout;
     let (tag, place) = match layout.is_dense() {
@@ -22,11 +28,9 @@ pub(super) fn headers(program: &Program) -> String {
         ("", "")
     };
     let lanes = each(program, |lane| format!("    lane_h     lane_{lane};"));
-    let row = if layout.has_extension() {
-        "    bit<32> valid;\n    bit<96> more;\n"
-    } else {
-        "    bit<32> valid;\n"
-    };
+    let (low, high) = row_bits(program);
+    let more_of_row = if high > 0 { format!("    bit<{high}> more;\n") } else { String::new() };
+    let row = format!("    bit<{low}> valid;\n{more_of_row}");
     format!(
         "typedef bit<48>  mac_t;
 typedef bit<32>  ipv4_t;
@@ -107,6 +111,9 @@ struct metadata_t {{
     bit<16> pairs;
     // The packet has another row to read or to empty.
     bit<1>  again;
+    // Rows of a request for several answers that its copy goes on with.
+    @field_list(1)
+    bit<32> rest;
 }}
 
 // The request of a packet to all lanes.

@@ -1,5 +1,6 @@
 //! Ingress: tables, cells, banks, and the answers.
 
+use super::headers::row_bits;
 use super::{each, lanes};
 use crate::program::Program;
 
@@ -27,24 +28,27 @@ pub(super) fn ingress(program: &Program) -> String {
     let (set_map, unused) = if layout.has_extension() {
         let unused = match layout.lanes {
             128 => String::new(),
-            lanes => format!(" || hdr.more.valid[95:{}] != 0", lanes - 32),
+            lanes => format!(" || is_data && hdr.more.valid[95:{}] != 0", lanes - 32),
         };
         ("hdr.agg.valid = meta.map[31:0]; hdr.more.valid = meta.map[127:32];", unused)
     } else {
         let unused = match layout.lanes {
             32 => String::new(),
-            lanes => format!(" || hdr.agg.valid[31:{lanes}] != 0"),
+            lanes => format!(" || is_data && hdr.agg.valid[31:{lanes}] != 0"),
         };
         ("hdr.agg.valid = meta.map;", unused)
+    };
+    let too_many = match layout.has_extension() {
+        true => "hdr.more.valid != 0 || hdr.agg.valid[31:16] != 0",
+        false => "hdr.agg.valid[31:16] != 0",
     };
     let known: Vec<String> =
         program.operators.iter().map(|op| format!("hdr.agg.op != {}", op.word().to_uppercase())).collect();
     let (known, header) = (known.join(" && "), 8 + layout.header_bytes());
     let (pair, block) = (layout.pair_bytes(), layout.block_bytes());
-    let set_row = if layout.has_extension() {
-        "hdr.row = { hdr.agg.valid, hdr.more.valid };"
-    } else {
-        "hdr.row = { hdr.agg.valid };"
+    let set_row = match row_bits(program) {
+        (low, 0) => format!("hdr.row = {{ hdr.agg.valid[{}:0] }};", low - 1),
+        (_, high) => format!("hdr.row = {{ hdr.agg.valid, hdr.more.valid[{}:0] }};", high - 1),
     };
     // A pair that leaves its slot for another one is no pair of the mapper, and goes along.
     let leave = if layout.evict {
@@ -250,11 +254,21 @@ pub(super) fn ingress(program: &Program) -> String {
                 }} else if (is_open == 1) {{
                     drop();
                     return;
-                }} else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || {present} != 0)) {{
+                }} else if (!is_again && (hdr.agg.aux == 0 || hdr.agg.aux > MOST_ROWS || {too_many} || hdr.agg.type == CLEAR && hdr.agg.valid != 0)) {{
                     drop();
                     return;
                 }} else if (hdr.agg.type == READ) {{
-                    task.what = FETCH;
+                    if (hdr.agg.aux[31:16] == 0) {{
+                        // Nothing is read yet. `valid`: rows of an answer; a copy of the request goes on with the others.
+                        if (hdr.agg.valid != 0 && hdr.agg.aux > hdr.agg.valid) {{
+                            meta.rest = hdr.agg.aux - hdr.agg.valid;
+                            hdr.agg.aux = hdr.agg.valid;
+                        }}
+                        hdr.agg.valid = 0;
+                    }}
+                    if (meta.rest == 0) {{
+                        task.what = FETCH;
+                    }}
                 }} else {{
                     task.what = EMPTY;
                 }}
@@ -286,6 +300,10 @@ pub(super) fn ingress(program: &Program) -> String {
             bool is_answer = is_stream && (is_folded || meta.has_parent == 0);
             {leave}{kept}set_length(length);
             if (is_asked) {{
+                if (meta.rest != 0) {{
+                    standard_metadata.egress_spec = meta.reducer_port;
+                    return;
+                }}
                 if (task.what != NOTHING) {{
                     hdr.agg.aux = hdr.agg.aux + 0x10000;
                     if (hdr.agg.aux[31:16] < hdr.agg.aux[15:0] && hdr.udp.len <= MOST_LENGTH) {{

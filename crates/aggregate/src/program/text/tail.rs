@@ -24,6 +24,17 @@ control AggEgress(inout headers_t hdr,
         if (hdr.ipv4.isValid() && hdr.ipv4.ecn != 0 && standard_metadata.enq_qdepth >= MARK_AT) {{
             hdr.ipv4.ecn = 3;
         }}
+        // A request for several answers comes back for the first one, and its copy for the rows after those.
+        if (meta.rest != 0) {{
+            if (standard_metadata.instance_type == 2) {{
+                hdr.agg.valid = hdr.agg.aux;
+                hdr.agg.seq = hdr.agg.seq + hdr.agg.aux;
+                hdr.agg.aux = meta.rest;
+            }} else {{
+                clone_preserving_field_list(CloneType.E2E, COPIES, 1);
+            }}
+            meta.again = 1;
+        }}
         if (meta.again == 1) {{
             recirculate_preserving_field_list(0);
         }}
