@@ -81,7 +81,7 @@ impl Emulator {
             }
         };
         let Some(reason) = reason else { return Ok(()) };
-        let rest = self.hosts[host as usize].sockets.get(&Socket::Rest).copied();
+        let rest = self.hosts[host as usize].sockets.get(Socket::Rest);
         if let (Some(pair), false) = (rest, reason.is_corruption())
             && self.hand_over(host, (pair, &frame), (Mac::default(), None, None))?.is_ok()
         {
