@@ -21,7 +21,7 @@ mod sender;
 
 use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Load, Rule, Size, Wanted};
-use crate::packet::{Route, Transport, UDP, build_unsummed};
+use crate::packet::{Route, Transport, UDP, begin};
 use crate::pattern;
 use crate::program::{
     Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, StartError, Started, Taken,
@@ -153,6 +153,8 @@ struct Transfer {
     deadline: Option<Time>,
     bytes: u32,
     sender: Sender,
+    /// When the sender may have something to send: its own deadline, or earlier if it has been acknowledged since.
+    due: Option<Time>,
     /// At the receiver: the pieces that have come, and how many.
     came: Vec<bool>,
     count: u32,
@@ -221,6 +223,10 @@ impl Explicit {
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         let (route, piece) = (connected.route, connected.piece);
         for (number, transfer) in &mut connected.open {
+            // Nothing has come since it had nothing to send, and no time has run out.
+            if transfer.due.is_none_or(|due| due > now) {
+                continue;
+            }
             let bytes = transfer.bytes;
             let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
             let frame = |of: Option<u32>| u64::from(headers + length(of));
@@ -230,8 +236,9 @@ impl Explicit {
                 let frame = packet(protocol, route, ports, header, length(next.piece));
                 desk.send(pair, Side::Sender, frame);
             }
+            transfer.due = transfer.sender.deadline();
         }
-        let deadline = connected.open.values().filter_map(|transfer| transfer.sender.deadline()).min();
+        let deadline = connected.open.values().filter_map(|transfer| transfer.due).min();
         let is_news = |at: &Time| connected.planned.is_none_or(|planned| planned <= now || *at < planned);
         if let Some(at) = deadline.filter(is_news) {
             connected.planned = Some(at);
@@ -263,6 +270,7 @@ impl Explicit {
             deadline,
             bytes: flow.bytes,
             sender: Sender::new(pieces, control, desk.now),
+            due: Some(desk.now),
             came: vec![false; pieces as usize],
             count: 0,
         };
@@ -274,17 +282,22 @@ impl Explicit {
     fn close(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let (now, port, protocol) = (desk.now, self.port, self.protocol);
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
+        let is_lost = |transfer: &Transfer| now >= transfer.sender.heard() + PATIENCE;
+        let is_over = |transfer: &Transfer| transfer.sender.is_done() || is_lost(transfer);
+        // Nearly always: without the map's steps for removal.
+        if !connected.open.values().any(is_over) {
+            return;
+        }
         let (counts, given_up, open) = (&mut self.counts, &mut self.given_up, &mut self.open);
         let route = connected.route;
         connected.open.retain(|number, transfer| {
-            let is_lost = now >= transfer.sender.heard() + PATIENCE;
-            let is_over = transfer.sender.is_done() || is_lost;
+            let is_over = is_over(transfer);
             if is_over {
                 let of = transfer.sender.counts;
                 counts.resent += of.resent;
                 counts.timeouts += of.timeouts;
                 counts.requests += of.requests;
-                *given_up += u64::from(is_lost);
+                *given_up += u64::from(is_lost(transfer));
                 *open -= 1;
                 if let Some(end) = transfer.sender.end(now) {
                     let header = Header { transfer: *number, ..header_of(end) };
@@ -358,6 +371,7 @@ impl HostProgram for Explicit {
                 let open = self.pairs.get_mut(pair as usize).map(|connected| &mut connected.open);
                 if let Some(transfer) = open.and_then(|open| open.get_mut(&header.transfer)) {
                     transfer.sender.acknowledged(header.transmission, header.words, desk.now);
+                    transfer.due = Some(desk.now);
                 }
                 self.close(pair, desk);
                 self.run(pair, desk);
@@ -409,14 +423,14 @@ fn source_port(transfer: u32) -> u16 {
 
 /// A frame without a UDP checksum, as switches change the header.
 fn packet(protocol: Protocol, route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
-    let length = header::length(protocol);
-    let payload = length + data as usize;
-    build_unsummed(route, ports, header.transmission as u16, payload, |payload| {
-        header.write(protocol, payload);
-        // Byte `at` is `(at ^ piece) + transfer`.
-        let data = payload.get_mut(length..).unwrap_or_default();
-        pattern::fill(data, 0, header.transfer as u8, |_| header.piece as u8);
-    })
+    let (length, data) = (header::length(protocol), data as usize);
+    let mut frame = begin(route, ports, header.transmission as u16, length + data);
+    let mut head = [0; header::MOST];
+    header.write(protocol, &mut head);
+    frame.extend_from_slice(&head[..length]);
+    // Byte `at` is `(at ^ piece) + transfer`.
+    pattern::append(&mut frame, data, 0, header.transfer as u8, |_| header.piece as u8);
+    frame
 }
 
 fn is_content(header: &Header, data: &[u8]) -> bool {
