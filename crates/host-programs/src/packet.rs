@@ -99,7 +99,7 @@ pub fn build(
     payload: usize,
     fill: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
-    let mut frame = begin(route, transport, identification, payload);
+    let mut frame = begin(vec![], route, transport, identification, payload);
     frame.resize(HEADERS + payload, 0);
     fill(&mut frame[HEADERS..]);
     // Place of the checksum in the frame: ICMP's third byte, UDP's seventh.
@@ -111,9 +111,15 @@ pub fn build(
     frame
 }
 
-/// The headers of a frame, with room for the payload: so many bytes have to be appended. The checksum of UDP or ICMP is 0, which for UDP stands for
-/// none.
-pub fn begin(route: Route, transport: Transport, identification: u16, payload: usize) -> Vec<u8> {
+/// The headers of a frame in empty `memory`, with room for the payload: so many bytes have to be appended. The checksum of UDP or ICMP is 0, which for
+/// UDP stands for none.
+pub fn begin(
+    memory: Vec<u8>,
+    route: Route,
+    transport: Transport,
+    identification: u16,
+    payload: usize,
+) -> Vec<u8> {
     let mut head = [0; HEADERS];
     let (link, rest) = head.split_at_mut(14);
     let (ip, above) = rest.split_at_mut(20);
@@ -141,7 +147,8 @@ pub fn begin(route: Route, transport: Transport, identification: u16, payload: u
     }
     let sum = checksum(0, ip);
     ip[10..12].copy_from_slice(&sum.to_be_bytes());
-    let mut frame = Vec::with_capacity(HEADERS + payload);
+    let mut frame = memory;
+    frame.reserve_exact(HEADERS + payload);
     frame.extend_from_slice(&head);
     frame
 }

@@ -118,7 +118,7 @@ impl Tcp {
         let now = desk.now;
         let Some(Connected { transfers, .. }) = self.pairs.get_mut(pair as usize) else { return };
         let was_busy = transfers.is_busy();
-        transfers.run(|side, frame| desk.send(pair, side, frame), now);
+        transfers.run(pair, desk);
         self.busy -= u32::from(was_busy && !transfers.is_busy());
         let is_news = |at: &Time| transfers.planned.is_none_or(|planned| planned <= now || *at < planned);
         if let Some(at) = transfers.deadline().filter(is_news) {

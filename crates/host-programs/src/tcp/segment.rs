@@ -76,8 +76,9 @@ pub(super) fn read(packet: &[u8]) -> Option<((u16, u16), Head, &[u8])> {
     Some(((repr.src_port, repr.dst_port), head, repr.payload))
 }
 
-/// The IPv4 packet of a segment, after Ethernet's header: `append` adds its payload of `length` bytes.
+/// The frame of a segment, in empty `memory`, with Ethernet's header: `append` adds its payload of `length` bytes.
 pub(super) fn write(
+    memory: Vec<u8>,
     ethernet: &[u8; 14],
     direction: Direction,
     head: Head,
@@ -115,7 +116,8 @@ pub(super) fn write(
         hop_limit: 64,
     };
     let headers = ethernet.len() + ip.buffer_len() + tcp.buffer_len();
-    let mut frame = Vec::with_capacity(headers + length);
+    let mut frame = memory;
+    frame.reserve_exact(headers + length);
     frame.extend(ethernet);
     frame.resize(headers, 0);
     let (of_ip, of_tcp) = frame[ethernet.len()..].split_at_mut(ip.buffer_len());
@@ -158,7 +160,7 @@ mod tests {
         let ack = Head { ack: Some(3), sacks, echo: true, window: 65_535, ..Head::default() };
         let fin = Head { fin: true, ack: Some(3), sequence: 17, ecn: 3, reduced: true, ..Head::default() };
         for (head, payload) in [(syn, &[][..]), (ack, &[]), (fin, &[1, 2, 3])] {
-            let mut packet = write(&[7; 14], direction, head, payload.len(), |bytes| bytes.extend(payload));
+            let mut packet = write(vec![], &[7; 14], direction, head, payload.len(), |bytes| bytes.extend(payload));
             assert!(packet.drain(..14).all(|byte| byte == 7));
             assert_eq!(read(&packet), Some(((10_000, 5001), head, payload)));
             let ip = Ipv4Packet::new_checked(&packet).unwrap();

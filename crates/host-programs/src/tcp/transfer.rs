@@ -17,7 +17,7 @@ use super::sender::{Counts, Sender};
 use super::window::Congestion;
 use crate::packet::{Route, ethernet};
 use crate::pattern;
-use crate::program::Side;
+use crate::program::{Desk, Side};
 use crate::tally::{Came, Tally};
 use crate::unused::Unused;
 use base_time::{Duration, Rng, Time};
@@ -224,9 +224,10 @@ impl Transfers {
         }
     }
 
-    /// Lets both ends send all packets that they can send now, each as a frame.
-    pub fn run(&mut self, send: impl FnMut(Side, Vec<u8>), now: Time) {
-        let mut out = Out { ends: &self.ends, send };
+    /// Lets both ends of pair `pair` send all packets that they can send now.
+    pub fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let now = desk.now;
+        let mut out = Out { ends: &self.ends, pair, desk };
         for transfer in &mut self.open {
             transfer.client_runs(&mut out, now);
             transfer.server_runs(&mut out, now);
@@ -318,7 +319,7 @@ impl Transfer {
         }
     }
 
-    fn client_runs(&mut self, out: &mut Out<'_, impl FnMut(Side, Vec<u8>)>, now: Time) {
+    fn client_runs(&mut self, out: &mut Out<'_, '_>, now: Time) {
         let (number, client) = (self.number, &mut self.client);
         if client.syn.1.is_some_and(|at| at <= now) {
             let ecn = client.reaction.ecn;
@@ -437,7 +438,7 @@ impl Transfer {
         }
     }
 
-    fn server_runs(&mut self, out: &mut Out<'_, impl FnMut(Side, Vec<u8>)>, now: Time) {
+    fn server_runs(&mut self, out: &mut Out<'_, '_>, now: Time) {
         let (number, server) = (self.number, &mut self.server);
         for head in std::mem::take(&mut server.early) {
             out.send(Side::Receiver, number, head, NOTHING);
@@ -486,15 +487,16 @@ impl Server {
 }
 
 /// The way out for packets, and their common header fields.
-struct Out<'a, S> {
+struct Out<'a, 'd> {
     ends: &'a Ends,
-    send: S,
+    pair: u32,
+    desk: &'a mut Desk<'d>,
 }
 
 /// The data of a segment without any: its offset in the stream, and its length.
 const NOTHING: (u32, u32) = (0, 0);
 
-impl<S: FnMut(Side, Vec<u8>)> Out<'_, S> {
+impl Out<'_, '_> {
     /// The options of a SYN.
     fn syn(&self, side: Side) -> Head {
         let end = if side == Side::Sender { self.ends.client } else { self.ends.server };
@@ -510,10 +512,10 @@ impl<S: FnMut(Side, Vec<u8>)> Out<'_, S> {
         };
         let (route, length) = (end.route, length as usize);
         let direction = Direction { from: (route.source, from), to: (route.destination, to) };
-        let frame = segment::write(&ethernet(route), direction, head, length, |frame| {
+        let frame = segment::write(self.desk.memory(), &ethernet(route), direction, head, length, |frame| {
             pattern::append(frame, length, offset, number as u8, key);
         });
-        (self.send)(side, frame);
+        self.desk.send(self.pair, side, frame);
     }
 }
 
