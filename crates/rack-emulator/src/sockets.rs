@@ -53,7 +53,7 @@ fn number(socket: Socket) -> Option<u128> {
     Some(u128::from(protocol) << 66 | u128::from(address.to_bits()) << 34 | ends)
 }
 
-/// Which of its ports a socket leaves open: the source's 2, the destination's 1.
+/// Ports that a socket leaves open: 2 for the source's, 1 for the destination's.
 #[inline]
 fn kind(number: u128) -> u8 {
     let is_open = |at: u32| (number >> at & ANY != 0) as u8;

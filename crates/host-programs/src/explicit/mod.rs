@@ -388,7 +388,8 @@ impl HostProgram for Explicit {
             (Side::Receiver, false) => self.received(pair, (header, data), desk),
             (Side::Sender, true) => {
                 let connected = self.pairs.get_mut(pair as usize);
-                if let Some(open) = connected.and_then(|connected| find(&mut connected.open, header.transfer)) {
+                if let Some(open) = connected.and_then(|connected| find(&mut connected.open, header.transfer))
+                {
                     open.transfer.sender.acknowledged(header.transmission, header.words, desk.now);
                     open.heard(desk.now);
                 }

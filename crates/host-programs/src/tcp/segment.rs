@@ -160,7 +160,8 @@ mod tests {
         let ack = Head { ack: Some(3), sacks, echo: true, window: 65_535, ..Head::default() };
         let fin = Head { fin: true, ack: Some(3), sequence: 17, ecn: 3, reduced: true, ..Head::default() };
         for (head, payload) in [(syn, &[][..]), (ack, &[]), (fin, &[1, 2, 3])] {
-            let mut packet = write(vec![], &[7; 14], direction, head, payload.len(), |bytes| bytes.extend(payload));
+            let mut packet =
+                write(vec![], &[7; 14], direction, head, payload.len(), |bytes| bytes.extend(payload));
             assert!(packet.drain(..14).all(|byte| byte == 7));
             assert_eq!(read(&packet), Some(((10_000, 5001), head, payload)));
             let ip = Ipv4Packet::new_checked(&packet).unwrap();
