@@ -26,6 +26,7 @@ impl Probability {
     }
 
     /// Draws whether an event happens. A probability of zero draws nothing: a setting of zero changes no other's chance.
+    #[inline]
     pub fn happens(self, rng: &mut Rng) -> bool {
         self.0 > 0 && rng.chance(self.0.into(), ONE.into())
     }

@@ -28,7 +28,7 @@ const UNITS: Units = Units {
     known: "bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
 };
 
-const PS_PER_S: u128 = 1_000_000_000_000;
+const PS_PER_S: u64 = 1_000_000_000_000;
 
 /// Bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -47,7 +47,12 @@ impl Rate {
 
     /// Time for which `bytes` bytes keep a link of this rate busy, rounded up to a whole picosecond, so that no link
     /// is ever faster than its rate. [`Duration::MAX`] at rate 0.
+    #[inline]
     pub fn time_for(self, bytes: u64) -> Duration {
+        // Frames take this way: a division of 64 bits is several times as fast as one of 128.
+        if let (Some(work @ 1..), 1..) = (bytes.checked_mul(8 * PS_PER_S), self.0) {
+            return Duration::from_ps(work.div_ceil(self.0));
+        }
         self.time_for_bits(u128::from(bytes) * 8)
     }
 
@@ -56,7 +61,7 @@ impl Rate {
         if bits == 0 {
             return Duration::ZERO;
         }
-        let picoseconds = match (bits.checked_mul(PS_PER_S), self.0) {
+        let picoseconds = match (bits.checked_mul(u128::from(PS_PER_S)), self.0) {
             (_, 0) | (None, _) => u64::MAX,
             (Some(work), rate) => u64::try_from(work.div_ceil(u128::from(rate))).unwrap_or(u64::MAX),
         };
@@ -64,14 +69,18 @@ impl Rate {
     }
 
     /// Number of whole bytes transmitted in `span`.
+    #[inline]
     pub fn bytes_in(self, span: Duration) -> u64 {
-        let bits = u128::from(self.0) * u128::from(span.as_ps()) / PS_PER_S;
+        if let Some(work) = self.0.checked_mul(span.as_ps()) {
+            return work / (8 * PS_PER_S);
+        }
+        let bits = u128::from(self.0) * u128::from(span.as_ps()) / u128::from(PS_PER_S);
         u64::try_from(bits / 8).unwrap_or(u64::MAX)
     }
 
     /// The rate of `bytes` bytes in `span`, rounded down; none if `span` is zero.
     pub fn of(bytes: u64, span: Duration) -> Option<Rate> {
-        let work = u128::from(bytes) * 8 * PS_PER_S;
+        let work = u128::from(bytes) * 8 * u128::from(PS_PER_S);
         let rate = work.checked_div(u128::from(span.as_ps()))?;
         Some(Rate(u64::try_from(rate).unwrap_or(u64::MAX)))
     }

@@ -76,7 +76,11 @@ impl Duration {
 
     /// `self * numerator / denominator`, rounded down; [`Duration::MAX`] if it does not fit or the denominator
     /// is 0.
+    #[inline]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Duration {
+        if let Some(product) = self.0.checked_mul(numerator) {
+            return product.checked_div(denominator).map_or(Duration::MAX, Duration);
+        }
         let product = u128::from(self.0) * u128::from(numerator);
         let scaled = product.checked_div(u128::from(denominator));
         Duration(scaled.and_then(|v| u64::try_from(v).ok()).unwrap_or(u64::MAX))

@@ -79,6 +79,26 @@ fn the_time_for_bytes_is_exact_and_rounds_up() {
     assert_eq!(at(1, u64::MAX), u64::MAX);
 }
 
+/// Small numbers are divided with 64 bits, others with 128.
+#[test]
+fn numbers_of_any_size_follow_one_formula() {
+    let mut rng = Rng::new(4);
+    let most = u128::from(u64::MAX);
+    for _ in 0..10_000 {
+        let [rate, bytes, ps, other] = [(); 4].map(|()| rng.next_u64() >> rng.below(64));
+        let (rate, span) = (rate.max(1), Duration::from_ps(ps));
+        let [wide, long, picoseconds, numerator] = [rate, bytes, ps, other].map(u128::from);
+        let of = Rate::from_bits_per_s(rate);
+        let time = (long * 8).checked_mul(1_000_000_000_000).map_or(most, |work| work.div_ceil(wide));
+        assert_eq!(u128::from(of.time_for(bytes).as_ps()), time.min(most), "{bytes} bytes at {rate}");
+        let within = wide * picoseconds / 1_000_000_000_000 / 8;
+        assert_eq!(u128::from(of.bytes_in(span)), within.min(most), "{rate} for {ps}");
+        let scaled = picoseconds * numerator / wide;
+        assert_eq!(u128::from(span.scaled(other, rate).as_ps()), scaled.min(most), "{ps} * {other} / {rate}");
+        assert_eq!(span.scaled(other, 0), Duration::MAX);
+    }
+}
+
 #[test]
 fn bytes_in_the_time_for_bytes_are_those_bytes() {
     let mut rng = Rng::new(2);

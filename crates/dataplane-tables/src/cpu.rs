@@ -46,7 +46,7 @@ pub fn prefetch_lines<T>(value: &T, lines: usize) {
 /// Runs `f` with AVX2, POPCNT and BMI if the processor has them. Functions called by `f` must be inlined to benefit, so
 /// use it around a lookup and not inside of it.
 #[inline(always)]
-pub(crate) fn fast<R>(f: impl FnOnce() -> R) -> R {
+pub fn fast<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         #[target_feature(enable = "avx2,popcnt,bmi1,bmi2,lzcnt")]

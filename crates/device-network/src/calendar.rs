@@ -25,7 +25,8 @@ pub(crate) enum Event<E> {
 /// the past come now.
 ///
 /// Most are scheduled in the order in which they come, or nearly: each goes after the last of a lane that is not later,
-/// and only events that fit into no lane go into the heap. The next event is the first of a lane or of the heap. Events
+/// and only events that fit into no lane go into the heap. Timers have lanes of their own: one far ahead would keep a lane from packets until it
+/// runs out. The next event is the first of a lane or of the heap. Events
 /// for the present moment are in a queue of their own: all others for that moment were scheduled before it.
 pub(crate) struct Calendar<E> {
     lanes: [VecDeque<Planned<E>>; LANES],
@@ -41,8 +42,11 @@ pub(crate) struct Calendar<E> {
     scheduled: u64,
 }
 
-/// The usual number of different delays at a time: a few service times and links.
-const LANES: usize = 4;
+/// The usual number of different delays of packets at a time: a few service times and links.
+const PACKET_LANES: usize = 4;
+
+/// All lanes: those of packets, then those of timers.
+const LANES: usize = PACKET_LANES + 2;
 
 /// Behind all that ever comes.
 const NOTHING: u128 = u128::MAX;
@@ -100,8 +104,14 @@ impl<E: Copy> Calendar<E> {
         let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
         self.scheduled += 1;
         let planned = Planned { order, event };
-        let place = match self.lasts.iter().position(|last| *last < order) {
+        let lanes = match event {
+            Event::Timer(_) | Event::Own(_) => PACKET_LANES..LANES,
+            _ => 0..PACKET_LANES,
+        };
+        let first = lanes.start;
+        let place = match self.lasts[lanes].iter().position(|last| *last < order) {
             Some(lane) => {
+                let lane = first + lane;
                 self.lanes[lane].push_back(planned);
                 self.lasts[lane] = order;
                 lane
@@ -202,6 +212,21 @@ mod tests {
         );
     }
 
+    #[test]
+    fn timers_far_ahead_leave_the_lanes_to_packets() {
+        let mut calendar = Calendar::<()>::default();
+        for timer in 0..10 {
+            calendar.schedule(Time::from_ps(1_000_000 - u64::from(timer)), Event::Timer(timer));
+        }
+        let timers = calendar.heap.len();
+        for packet in 0..100 {
+            for delay in [50, 10, 1] {
+                calendar.schedule(Time::from_ps(u64::from(packet) + delay), Event::Arrive(packet));
+            }
+        }
+        assert_eq!(calendar.heap.len(), timers);
+    }
+
     /// Lanes and heap together equal a single heap.
     #[test]
     fn events_of_many_delays_come_in_order() {
@@ -211,18 +236,19 @@ mod tests {
         for _ in 0..20_000 {
             for _ in 0..chance.between(0, 2) {
                 let delay = [0, 3, 10, 500][chance.index(4)] + chance.between(0, 4);
-                calendar.schedule(Time::from_ps(now + delay), Event::Wake(count));
-                expected.push((now + delay, count));
+                let event = if chance.next_bool() { Event::Wake(count) } else { Event::Timer(count) };
+                calendar.schedule(Time::from_ps(now + delay), event);
+                expected.push((now + delay, count, event));
                 count += 1;
             }
             in_heap = in_heap.max(calendar.heap.len());
-            expected.sort_unstable();
+            expected.sort_unstable_by_key(|(at, count, _)| (*at, *count));
             let limit = now + 1;
-            let due = expected.first().filter(|(at, _)| *at <= limit).copied();
+            let due = expected.first().filter(|(at, ..)| *at <= limit).copied();
             let came = calendar.pop(Time::from_ps(limit));
-            assert_eq!(came, due.map(|(at, event)| (Time::from_ps(at), Event::Wake(event))));
+            assert_eq!(came, due.map(|(at, _, event)| (Time::from_ps(at), event)));
             match due {
-                Some((at, _)) => {
+                Some((at, ..)) => {
                     now = at;
                     expected.remove(0);
                 }

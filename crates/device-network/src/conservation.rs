@@ -67,15 +67,19 @@ impl<E: Copy> Network<E> {
     }
 
     /// Checks an end.
+    #[inline]
     pub fn check_end(&self, end: u32) -> Outcome {
         let node = &self.ends[end as usize];
         let counts = node.counts;
         let queued = u64::from(self.outlets[node.outlet as usize].queue.len());
         let come = counts.received + counts.created;
         let gone = counts.sent + counts.absorbed + counts.dropped;
-        if come == gone + queued {
-            return Ok(());
-        }
+        if come == gone + queued { Ok(()) } else { self.end_is_wrong(end, queued) }
+    }
+
+    #[cold]
+    fn end_is_wrong(&self, end: u32, queued: u64) -> Outcome {
+        let counts = self.ends[end as usize].counts;
         let message = format!(
             "packets are not conserved: {} received and {} created, but {} sent, {} absorbed, {} dropped, {queued} \
              queued",
@@ -84,15 +88,21 @@ impl<E: Copy> Network<E> {
         Err(self.violation(Place::End(end), message))
     }
 
+    #[inline]
     pub(crate) fn check_device(&self, id: u32) -> Outcome {
         let device = &self.devices[id as usize];
         let counts = device.counts;
         let (created, dropped) = device.created_and_dropped();
         let come = counts.arrived + created;
         let gone = counts.sent + counts.dropped + dropped;
-        if come == gone + counts.queued + device.held() {
-            return Ok(());
-        }
+        if come == gone + counts.queued + device.held() { Ok(()) } else { self.device_is_wrong(id) }
+    }
+
+    #[cold]
+    fn device_is_wrong(&self, id: u32) -> Outcome {
+        let device = &self.devices[id as usize];
+        let counts = device.counts;
+        let (created, dropped) = device.created_and_dropped();
         let message = format!(
             "packets are not conserved: {} arrived and {created} created, but {} sent, {} dropped, {} queued, {} \
              inside",
@@ -122,11 +132,14 @@ impl<E: Copy> Network<E> {
         Err(self.violation(Place::Device(id), message))
     }
 
+    #[inline]
     pub(crate) fn check_wire(&self, wire: u32) -> Outcome {
+        if self.wires[wire as usize].is_balanced() { Ok(()) } else { self.wire_is_wrong(wire) }
+    }
+
+    #[cold]
+    fn wire_is_wrong(&self, wire: u32) -> Outcome {
         let state = &self.wires[wire as usize];
-        if state.is_balanced() {
-            return Ok(());
-        }
         let counts = state.medium.counts;
         let message = format!(
             "packets are not conserved: {} taken and {} doubled, but {} lost, {} cut, {} too long, {} delivered, {} in \

@@ -72,6 +72,9 @@ impl Work {
     }
 }
 
+/// Port numbers below this have places of their own in a list.
+const MOST_NUMBERED: usize = 1024;
+
 /// The most frames that wait outside of a device that takes none in.
 const MOST_KEPT: usize = 1 << 16;
 
@@ -96,6 +99,8 @@ pub struct DeviceNode {
     chance: Rng,
     /// Ports with links, sorted, and their outlets.
     pub(crate) ports: Vec<(Port, u32)>,
+    /// The outlet of each port by its number, as far as numbers are small: asked for with each packet.
+    by_number: Vec<u32>,
     /// The outlet of all other ports.
     pub(crate) unlinked: u32,
     /// Ports with links that are down.
@@ -165,6 +170,7 @@ impl DeviceNode {
             returning: VecDeque::new(),
             chance: Rng::new(0),
             ports: vec![],
+            by_number: vec![],
             unlinked: 0,
             cut: BTreeSet::new(),
             timer: None,
@@ -233,8 +239,26 @@ impl DeviceNode {
         all
     }
 
+    /// All links are plugged in; `unlinked` is the outlet of all other ports.
+    pub(crate) fn plugged_in(&mut self, unlinked: u32) {
+        self.unlinked = unlinked;
+        self.ports.sort_unstable();
+        let small = self.ports.iter().map(|(port, _)| *port as usize).filter(|port| *port < MOST_NUMBERED);
+        let mut by_number = vec![unlinked; small.max().map_or(0, |last| last + 1)];
+        for (port, outlet) in &self.ports {
+            if let Some(known) = by_number.get_mut(*port as usize) {
+                *known = *outlet;
+            }
+        }
+        self.by_number = by_number;
+    }
+
     /// The outlet of a port.
+    #[inline]
     pub(crate) fn outlet_of(&self, port: Port) -> u32 {
+        if let Some(outlet) = self.by_number.get(port as usize) {
+            return *outlet;
+        }
         match self.ports.binary_search_by_key(&port, |(p, _)| *p) {
             Ok(at) => self.ports[at].1,
             Err(_) => self.unlinked,
@@ -524,5 +548,21 @@ impl DeviceNode {
                 false => counters.dropped.values().sum(),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Pipe;
+
+    #[test]
+    fn each_port_has_its_outlet() {
+        let device = Box::new(Pipe::default());
+        let mut node = DeviceNode::new(device, DeviceSettings::default(), Spent::default());
+        node.ports = vec![(70_000, 3), (5, 1), (1024, 2), (0, 4), (1023, 6)];
+        node.plugged_in(9);
+        let outlets = [0, 1, 5, 1022, 1023, 1024, 1025, 70_000].map(|port| node.outlet_of(port));
+        assert_eq!(outlets, [4, 9, 1, 9, 6, 2, 9, 3]);
     }
 }

@@ -135,8 +135,7 @@ impl<E: Copy> Network<E> {
             network.plug_in(number, link, chance, &mut end_outlets)?;
         }
         for (number, device) in (0..).zip(&mut network.devices) {
-            device.ports.sort_unstable();
-            device.unlinked = network.outlets.len() as u32;
+            device.plugged_in(network.outlets.len() as u32);
             device.set_chance(chance.split("recirculation").split_index(number.into()));
             network.outlets.push(Outlet::new(Node::Device(number), None, device.unlinked_queue()));
         }

@@ -68,10 +68,10 @@ impl Wire {
 
     #[inline(always)]
     fn fly(&mut self, arrival: Time, frame: Vec<u8>, owner: Owner) {
-        let later = self.flying.iter().rev().take_while(|(at, ..)| *at > arrival).count();
-        if later == 0 {
+        if self.flying.back().is_none_or(|(at, ..)| *at <= arrival) {
             return self.flying.push_back((arrival, frame, owner));
         }
+        let later = self.flying.iter().rev().take_while(|(at, ..)| *at > arrival).count();
         self.flying.insert(self.flying.len() - later, (arrival, frame, owner));
     }
 

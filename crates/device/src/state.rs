@@ -21,6 +21,8 @@ pub struct State {
     pub(crate) value_sets: ValueSets,
     /// One for each instance of the program.
     pub(crate) objects: Vec<Object>,
+    /// Indices of those that may have timers. Asked after each packet, so others are not looked at.
+    timed: Vec<usize>,
     /// Value extern of each extern function of the program; `None` for other functions.
     pub(crate) functions: Vec<Option<ValueObject>>,
     pub(crate) environment: Box<dyn Environment>,
@@ -43,10 +45,14 @@ impl State {
         environment: Box<dyn Environment>,
         rng: Rng,
     ) -> State {
+        let may_have_timers =
+            |(_, object): &(usize, &Object)| matches!(object, Object::Frame(_) | Object::Value(_));
+        let timed = objects.iter().enumerate().filter(may_have_timers).map(|(at, _)| at).collect();
         State {
             tables,
             value_sets,
             objects,
+            timed,
             functions,
             is_transparent: environment.is_transparent(),
             environment,
@@ -68,8 +74,17 @@ impl State {
         hash::compute(algorithm, data, &self.crcs, Some(call))
     }
 
+    /// The objects that may have timers.
+    pub(crate) fn timed_objects(&self) -> impl Iterator<Item = (usize, &Object)> {
+        self.timed.iter().filter_map(|at| Some((*at, self.objects.get(*at)?)))
+    }
+
     /// Reads a small number through the environment.
+    #[inline]
     pub(crate) fn read_environment(&mut self, source: &Source, value: u64) -> u64 {
+        if self.is_transparent {
+            return value;
+        }
         self.environment.read(source, u128::from(value)) as u64
     }
 

@@ -115,7 +115,7 @@ impl State {
 
     /// When the next timer of a value extern ends.
     pub(crate) fn values_deadline(&self) -> Option<Time> {
-        self.objects.iter().filter_map(deadline_of).min()
+        self.timed_objects().filter_map(|(_, object)| deadline_of(object)).min()
     }
 
     /// Leases blocks to all value externs.
@@ -129,7 +129,7 @@ impl State {
 
     /// Runs the timers that have ended, the earliest first.
     pub(crate) fn tick_values(&mut self, program: &Program, now: Time) {
-        let objects = self.objects.iter().enumerate();
+        let objects = self.timed_objects();
         let mut due: Vec<(Time, usize)> =
             objects.filter_map(|(at, o)| deadline_of(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();

@@ -1,6 +1,7 @@
 //! Frames that hosts build and take apart: Ethernet, IPv4 (RFC 791), ICMP echo (RFC 792), UDP (RFC 768).
 
 use crate::mac::Mac;
+use dataplane_tables::fast;
 use std::net::Ipv4Addr;
 
 /// IPv4's protocol numbers.
@@ -72,6 +73,8 @@ impl Transport {
 /// An IPv4 packet in a frame. Checksums are not looked at yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Ipv4<'a> {
+    /// All of it, without link padding.
+    pub bytes: &'a [u8],
     /// With its options.
     pub header: &'a [u8],
     /// Payload of the IPv4 packet, without link padding.
@@ -96,7 +99,9 @@ pub fn build(
     payload: usize,
     fill: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
-    let mut frame = build_unsummed(route, transport, identification, payload, fill);
+    let mut frame = begin(vec![], route, transport, identification, payload);
+    frame.resize(HEADERS + payload, 0);
+    fill(&mut frame[HEADERS..]);
     // Place of the checksum in the frame: ICMP's third byte, UDP's seventh.
     let (at, sum) = match transport {
         Transport::Echo { .. } => (36, checksum(0, &frame[34..])),
@@ -106,47 +111,45 @@ pub fn build(
     frame
 }
 
-/// [`build`] with 0 for the checksum of UDP or ICMP; UDP's 0 stands for none.
-pub fn build_unsummed(
+/// The headers of a frame in empty `memory`, with room for the payload: so many bytes have to be appended. The checksum of UDP or ICMP is 0, which for
+/// UDP stands for none.
+pub fn begin(
+    memory: Vec<u8>,
     route: Route,
     transport: Transport,
     identification: u16,
     payload: usize,
-    fill: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(HEADERS + payload);
-    frame.extend(route.next_hop.0);
-    frame.extend(route.source_mac.0);
-    frame.extend(IPV4.to_be_bytes());
-    let protocol = match transport {
-        Transport::Echo { .. } => ICMP,
-        Transport::Udp { .. } => UDP,
-    };
+    let mut head = [0; HEADERS];
+    let (link, rest) = head.split_at_mut(14);
+    let (ip, above) = rest.split_at_mut(20);
+    link.copy_from_slice(&ethernet(route));
     // IPv4, a header of five words without options; no DSCP.
-    frame.extend([0x45, 0]);
-    frame.extend(((20 + 8 + payload) as u16).to_be_bytes());
-    frame.extend(identification.to_be_bytes());
-    frame.extend(DONT_FRAGMENT.to_be_bytes());
-    frame.extend([TTL, protocol, 0, 0]);
-    frame.extend(route.source.octets());
-    frame.extend(route.destination.octets());
-    let checksum = checksum(0, &frame[14..34]);
-    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+    ip[0] = 0x45;
+    ip[2..4].copy_from_slice(&((20 + 8 + payload) as u16).to_be_bytes());
+    ip[4..6].copy_from_slice(&identification.to_be_bytes());
+    ip[6..8].copy_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    ip[8] = TTL;
+    ip[12..16].copy_from_slice(&route.source.octets());
+    ip[16..20].copy_from_slice(&route.destination.octets());
     match transport {
         Transport::Echo { kind, identifier, sequence } => {
-            frame.extend([kind, 0, 0, 0]);
-            frame.extend(identifier.to_be_bytes());
-            frame.extend(sequence.to_be_bytes());
+            (ip[9], above[0]) = (ICMP, kind);
+            above[4..6].copy_from_slice(&identifier.to_be_bytes());
+            above[6..8].copy_from_slice(&sequence.to_be_bytes());
         }
         Transport::Udp { source, destination } => {
-            frame.extend(source.to_be_bytes());
-            frame.extend(destination.to_be_bytes());
-            frame.extend(((8 + payload) as u16).to_be_bytes());
-            frame.extend([0, 0]);
+            ip[9] = UDP;
+            above[0..2].copy_from_slice(&source.to_be_bytes());
+            above[2..4].copy_from_slice(&destination.to_be_bytes());
+            above[4..6].copy_from_slice(&((8 + payload) as u16).to_be_bytes());
         }
     }
-    frame.resize(HEADERS + payload, 0);
-    fill(&mut frame[HEADERS..]);
+    let sum = checksum(0, ip);
+    ip[10..12].copy_from_slice(&sum.to_be_bytes());
+    let mut frame = memory;
+    frame.reserve_exact(HEADERS + payload);
+    frame.extend_from_slice(&head);
     frame
 }
 
@@ -160,14 +163,13 @@ pub fn set_ecn(frame: &mut [u8], ecn: u8) {
     }
 }
 
-/// A frame around an IPv4 packet.
-pub fn enclose(route: Route, packet: &[u8]) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(14 + packet.len());
-    frame.extend(route.next_hop.0);
-    frame.extend(route.source_mac.0);
-    frame.extend(IPV4.to_be_bytes());
-    frame.extend(packet);
-    frame
+/// Ethernet's header in front of an IPv4 packet.
+pub fn ethernet(route: Route) -> [u8; 14] {
+    let mut header = [0; 14];
+    header[..6].copy_from_slice(&route.next_hop.0);
+    header[6..12].copy_from_slice(&route.source_mac.0);
+    header[12..].copy_from_slice(&IPV4.to_be_bytes());
+    header
 }
 
 impl<'a> Ipv4<'a> {
@@ -186,12 +188,14 @@ impl<'a> Ipv4<'a> {
         let first = *packet.first()?;
         let length = usize::from(word(packet, 2)?);
         let header = packet.get(..usize::from(first & 15) * 4)?;
+        let bytes = packet.get(..length)?;
         if first >> 4 != 4 || header.len() < 20 {
             return None;
         }
         Some(Ipv4 {
+            bytes,
             header,
-            body: packet.get(header.len()..length)?,
+            body: bytes.get(header.len()..)?,
             source: address(header, 12)?,
             destination: address(header, 16)?,
             protocol: header[9],
@@ -226,11 +230,6 @@ impl<'a> Ipv4<'a> {
     pub fn tcp_ports(&self) -> Option<(u16, u16)> {
         let ports = word(self.body, 0).zip(word(self.body, 2));
         ports.filter(|_| self.protocol == TCP)
-    }
-
-    /// The packet without its frame.
-    pub fn bytes(&self) -> Vec<u8> {
-        [self.header, self.body].concat()
     }
 
     /// True if the checksum of the TCP, UDP or ICMP packet is right, or UDP's is left out.
@@ -272,14 +271,19 @@ fn udp_checksum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
     }
 }
 
-/// Over the pseudo header too.
-fn pseudo_sum(protocol: u8, source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
+/// The checksum of TCP's or UDP's `bytes`, over the pseudo header too.
+pub(crate) fn pseudo_sum(protocol: u8, source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
     let (source, destination) = (u64::from(source.to_bits()), u64::from(destination.to_bits()));
     checksum(source + destination + u64::from(protocol) + bytes.len() as u64, bytes)
 }
 
 /// The internet checksum (RFC 1071) of `bytes`; `start` is added to their sum.
 fn checksum(start: u64, bytes: &[u8]) -> u16 {
+    fast(|| sum_up(start, bytes))
+}
+
+#[inline(always)]
+fn sum_up(start: u64, bytes: &[u8]) -> u16 {
     let quads = bytes.chunks_exact(4);
     let mut last = [0; 4];
     last[..quads.remainder().len()].copy_from_slice(quads.remainder());
@@ -292,6 +296,7 @@ fn checksum(start: u64, bytes: &[u8]) -> u16 {
 }
 
 /// The 16 bits of a sum in ones' complement.
+#[inline(always)]
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);

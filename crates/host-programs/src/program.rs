@@ -53,6 +53,21 @@ pub struct Effects {
     pub wakes: Vec<(u32, Time)>,
     /// Frames, by pair and end.
     pub frames: Vec<(u32, Side, Vec<u8>)>,
+    /// Memory of frames that have arrived, for others.
+    spare: Vec<Vec<u8>>,
+}
+
+/// Limit on the memory that is kept, in frames.
+const MOST_SPARE: usize = 64;
+
+impl Effects {
+    /// A frame is not needed any more.
+    #[inline]
+    pub fn reuse(&mut self, frame: Vec<u8>) {
+        if self.spare.len() < MOST_SPARE {
+            self.spare.push(frame);
+        }
+    }
 }
 
 impl Desk<'_> {
@@ -60,6 +75,14 @@ impl Desk<'_> {
     /// twice.
     pub fn wake(&mut self, timer: u32, at: Time) {
         self.effects.wakes.push((timer, at));
+    }
+
+    /// Memory for a frame: empty, with some capacity if a frame was left over.
+    #[inline]
+    pub fn memory(&mut self) -> Vec<u8> {
+        let mut memory = self.effects.spare.pop().unwrap_or_default();
+        memory.clear();
+        memory
     }
 
     /// One end of a pair sends a frame.

@@ -143,7 +143,7 @@ fn start_programs(emulator: &mut Emulator, rack: &Rack, mut captures: Captures) 
             let host = emulator.pairs.get((first + pair) as usize).map_or(0, |ends| ends.at(side));
             let sockets = &mut emulator.hosts[host as usize].sockets;
             // The first one counts frames that no other program uses.
-            if *sockets.entry(socket).or_insert(first + pair) != first + pair && socket != Socket::Rest {
+            if sockets.add(socket, first + pair) != first + pair && socket != Socket::Rest {
                 let host = rack.node_name(NodeId::Host(HostId(host)));
                 let why = format!("workload `{name}` has the same frames as another one at host `{host}`");
                 return Err(BuildError(why));

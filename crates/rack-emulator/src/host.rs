@@ -1,5 +1,6 @@
 //! A host: assigns arriving frames to the pairs of workloads.
 
+use crate::sockets::Sockets;
 use base_time::Time;
 use host_programs::packet::{
     ECHO_REPLY, ECHO_REQUEST, IPV4, Ipv4, TAGS, TCP, Transport, UDP, stations, word,
@@ -8,7 +9,6 @@ use host_programs::stamp::Stamp;
 use host_programs::station::Station;
 use host_programs::{Mac, Socket, Unused};
 use rack_model::Host;
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 /// A frame that a listening host has received.
@@ -23,7 +23,7 @@ pub struct Received {
 pub(crate) struct HostNode {
     pub station: Station,
     /// Pairs whose frames are recognised without a stamp.
-    pub sockets: BTreeMap<Socket, u32>,
+    pub sockets: Sockets,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
 }
@@ -51,7 +51,7 @@ impl HostNode {
             gateway: host.gateway,
             mtu,
         };
-        HostNode { station, sockets: BTreeMap::new(), listener: None }
+        HostNode { station, sockets: Sockets::default(), listener: None }
     }
 
     /// Owner of a frame.
@@ -112,7 +112,7 @@ impl HostNode {
         if self.sockets.is_empty() {
             return None;
         }
-        self.sockets.get(&socket()?).copied()
+        self.sockets.get(socket()?)
     }
 
     /// The pair of a datagram or segment: the one with both ports, else with the destination port, else with the source port.
@@ -132,7 +132,7 @@ impl HostNode {
         let known =
             [(Some(source), Some(destination)), (None, Some(destination)), (Some(source), None)].into_iter();
         let socket = |(source, destination)| Socket::Ports { protocol, address, source, destination };
-        known.map(socket).find_map(|socket| self.sockets.get(&socket).copied())
+        known.map(socket).find_map(|socket| self.sockets.get(socket))
     }
 }
 

@@ -38,6 +38,7 @@ mod place;
 mod report;
 mod running;
 mod sample;
+mod sockets;
 mod stages;
 mod table;
 mod timeline;

@@ -102,6 +102,15 @@ impl Entry {
 
 /// A digest of a frame's bytes: four lanes of every fourth word, then the rest, then the lanes.
 pub(crate) fn digest(frame: &[u8]) -> u64 {
+    // Long, and called from two places: by itself it would be a function without these instructions.
+    dataplane_tables::fast(
+        #[inline(always)]
+        || digest_of(frame),
+    )
+}
+
+#[inline(always)]
+fn digest_of(frame: &[u8]) -> u64 {
     let mut lanes = [1, 2, 3, frame.len() as u64];
     let (blocks, rest) = frame.as_chunks::<32>();
     for block in blocks {
@@ -117,6 +126,7 @@ pub(crate) fn digest(frame: &[u8]) -> u64 {
 }
 
 /// At most eight bytes, little-endian.
+#[inline(always)]
 fn word(bytes: &[u8]) -> u64 {
     if let Ok(word) = bytes.try_into() {
         return u64::from_le_bytes(word);
@@ -127,6 +137,7 @@ fn word(bytes: &[u8]) -> u64 {
 }
 
 /// Mixes `word` into `hash` by the halves of a 128-bit product, as wyhash does.
+#[inline(always)]
 fn fold(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ 0xa076_1d64_78bd_642f) * u128::from(word ^ 0xe703_7ed1_a0b4_28db);
     (product >> 64) as u64 ^ product as u64 ^ hash.rotate_left(23)

@@ -66,12 +66,20 @@ impl Emulator {
             self.network.ends[host as usize].counts.absorbed += 1;
             return Ok(());
         }
-        let reason = match node.find(&frame) {
+        let result = self.host_takes(host, &frame, owner);
+        self.effects.reuse(frame);
+        result
+    }
+
+    /// The programs of a host take a frame, or nobody has a use for it.
+    fn host_takes(&mut self, host: u32, frame: &[u8], owner: Owner) -> Outcome {
+        let node = &self.hosts[host as usize];
+        let reason = match node.find(frame) {
             Found::Pair { pair, from, packet, stamp } => {
-                self.hand_over(host, (pair, &frame), (from, packet, stamp))?.err()
+                self.hand_over(host, (pair, frame), (from, packet, stamp))?.err()
             }
             Found::Ping { pair, answer } => {
-                pair.into_iter().for_each(|pair| self.watch(pair, host, &frame));
+                pair.into_iter().for_each(|pair| self.watch(pair, host, frame));
                 self.network.ends[host as usize].counts.absorbed += 1;
                 return Drive::send(self, host, answer, owner);
             }
@@ -81,9 +89,9 @@ impl Emulator {
             }
         };
         let Some(reason) = reason else { return Ok(()) };
-        let rest = self.hosts[host as usize].sockets.get(&Socket::Rest).copied();
+        let rest = self.hosts[host as usize].sockets.get(Socket::Rest);
         if let (Some(pair), false) = (rest, reason.is_corruption())
-            && self.hand_over(host, (pair, &frame), (Mac::default(), None, None))?.is_ok()
+            && self.hand_over(host, (pair, frame), (Mac::default(), None, None))?.is_ok()
         {
             return Ok(());
         }

@@ -55,7 +55,7 @@ impl V1Switch<'_> {
 
     /// Runs the timers that are due. Returns the emitted frames; all frames of one instance share a budget.
     fn tick_all(&mut self, now: Time) -> Vec<(InstanceId, PacketBudget, Emitted)> {
-        let objects = self.core.state.objects.iter().enumerate();
+        let objects = self.core.state.timed_objects();
         let mut due: Vec<(Time, usize)> =
             objects.filter_map(|(at, o)| deadline_of(o).filter(|d| *d <= now).map(|d| (d, at))).collect();
         due.sort_unstable();
@@ -156,7 +156,7 @@ impl V1Switch<'_> {
 
 /// When the first timer of a frame extern runs out.
 pub(crate) fn deadline(state: &State) -> Option<Time> {
-    state.objects.iter().filter_map(deadline_of).min()
+    state.timed_objects().filter_map(|(_, object)| deadline_of(object)).min()
 }
 
 fn deadline_of(object: &Object) -> Option<Time> {

@@ -23,6 +23,9 @@ use super::control::{Protocol, Words};
 /// Bytes of the header without the protocol's own words.
 const COMMON: usize = 20;
 
+/// Bytes of the longest header.
+pub(super) const MOST: usize = COMMON + 4 * size_of::<Words>() / size_of::<u32>();
+
 /// Flag: the first packet of a transfer, which asks for a rate.
 pub(super) const SYN: u8 = 1;
 /// Flag: asks for the current rate and has no data.

@@ -21,7 +21,7 @@ mod sender;
 
 use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Load, Rule, Size, Wanted};
-use crate::packet::{Route, Transport, UDP, build_unsummed};
+use crate::packet::{Route, Transport, UDP, begin};
 use crate::pattern;
 use crate::program::{
     Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, StartError, Started, Taken,
@@ -33,7 +33,6 @@ use control::{Control, Protocol};
 use deadlines::DEADLINE;
 use header::{ACK, DATA, Header};
 use sender::{Counts, Next, Sender};
-use std::collections::BTreeMap;
 
 pub use deadlines::Deadlines;
 
@@ -143,9 +142,34 @@ struct Connected {
     back: Route,
     /// Bytes of a piece of data.
     piece: u32,
-    open: BTreeMap<u32, Transfer>,
+    open: Vec<Open>,
     /// When the calendar will next let senders send.
     planned: Option<Time>,
+}
+
+/// An open transfer of a pair, whose numbers rise in the list.
+struct Open {
+    number: u32,
+    /// When the sender may have something to send: its own deadline, or earlier if it has been acknowledged since.
+    due: Time,
+    /// When it is over, if nothing else comes.
+    over: Time,
+    transfer: Box<Transfer>,
+}
+
+impl Open {
+    /// The sender was acknowledged.
+    fn heard(&mut self, now: Time) {
+        let sender = &self.transfer.sender;
+        self.due = now;
+        self.over = if sender.is_done() { now } else { sender.heard() + PATIENCE };
+    }
+}
+
+/// The open transfer of this number.
+fn find(open: &mut [Open], number: u32) -> Option<&mut Open> {
+    let at = open.binary_search_by_key(&number, |open| open.number).ok()?;
+    open.get_mut(at)
 }
 
 struct Transfer {
@@ -206,7 +230,7 @@ fn start(protocol: Protocol, setup: Setup<'_>) -> Begun {
             route: pair.route,
             back: pair.back,
             piece,
-            open: BTreeMap::new(),
+            open: vec![],
             planned: None,
         });
     }
@@ -220,18 +244,20 @@ impl Explicit {
         let headers = HEADERS + header::length(protocol) as u32;
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         let (route, piece) = (connected.route, connected.piece);
-        for (number, transfer) in &mut connected.open {
+        // The others have heard nothing since they had nothing to send, and no time has run out.
+        for Open { number, due, transfer, .. } in connected.open.iter_mut().filter(|open| open.due <= now) {
             let bytes = transfer.bytes;
             let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
             let frame = |of: Option<u32>| u64::from(headers + length(of));
             while let Some(next) = transfer.sender.next(frame, now) {
                 let header = Header { transfer: *number, ..header_of(next) };
                 let ports = Transport::Udp { source: source_port(*number), destination: port };
-                let frame = packet(protocol, route, ports, header, length(next.piece));
+                let frame = packet(desk.memory(), protocol, (route, ports), header, length(next.piece));
                 desk.send(pair, Side::Sender, frame);
             }
+            *due = transfer.sender.deadline().unwrap_or(Time::MAX);
         }
-        let deadline = connected.open.values().filter_map(|transfer| transfer.sender.deadline()).min();
+        let deadline = connected.open.iter().map(|open| open.due).min().filter(|due| *due < Time::MAX);
         let is_news = |at: &Time| connected.planned.is_none_or(|planned| planned <= now || *at < planned);
         if let Some(at) = deadline.filter(is_news) {
             connected.planned = Some(at);
@@ -266,7 +292,8 @@ impl Explicit {
             came: vec![false; pieces as usize],
             count: 0,
         };
-        connected.open.insert(number, transfer);
+        let (due, over) = (desk.now, transfer.sender.heard() + PATIENCE);
+        connected.open.push(Open { number, due, over, transfer: Box::new(transfer) });
         self.open += 1;
     }
 
@@ -274,22 +301,26 @@ impl Explicit {
     fn close(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let (now, port, protocol) = (desk.now, self.port, self.protocol);
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
+        // Nearly always.
+        if connected.open.iter().all(|open| open.over > now) {
+            return;
+        }
         let (counts, given_up, open) = (&mut self.counts, &mut self.given_up, &mut self.open);
         let route = connected.route;
-        connected.open.retain(|number, transfer| {
-            let is_lost = now >= transfer.sender.heard() + PATIENCE;
-            let is_over = transfer.sender.is_done() || is_lost;
+        connected.open.retain_mut(|Open { number, over, transfer, .. }| {
+            let is_over = *over <= now;
             if is_over {
                 let of = transfer.sender.counts;
                 counts.resent += of.resent;
                 counts.timeouts += of.timeouts;
                 counts.requests += of.requests;
-                *given_up += u64::from(is_lost);
+                *given_up += u64::from(now >= transfer.sender.heard() + PATIENCE);
                 *open -= 1;
                 if let Some(end) = transfer.sender.end(now) {
                     let header = Header { transfer: *number, ..header_of(end) };
                     let ports = Transport::Udp { source: source_port(*number), destination: port };
-                    desk.send(pair, Side::Sender, packet(protocol, route, ports, header, 0));
+                    let frame = packet(desk.memory(), protocol, (route, ports), header, 0);
+                    desk.send(pair, Side::Sender, frame);
                 }
             }
             !is_over
@@ -303,7 +334,7 @@ impl Explicit {
             return Taken::Unused(Unused::NoReceiver);
         };
         if header.flags & DATA != 0
-            && let Some(transfer) = connected.open.get_mut(&header.transfer)
+            && let Some(Open { transfer, .. }) = find(&mut connected.open, header.transfer)
         {
             let Some(came) = transfer.came.get_mut(header.piece as usize) else {
                 desk.tally.corrupt(Unused::PayloadChanged);
@@ -328,7 +359,8 @@ impl Explicit {
         let words = self.protocol.answer(self.wish, header.words);
         let answer = Header { flags: header.flags | ACK, words, ..header };
         let ports = Transport::Udp { source: self.port, destination: source_port(header.transfer) };
-        desk.send(pair, Side::Receiver, packet(self.protocol, connected.back, ports, answer, 0));
+        let frame = packet(desk.memory(), self.protocol, (connected.back, ports), answer, 0);
+        desk.send(pair, Side::Receiver, frame);
         Taken::Used
     }
 }
@@ -355,9 +387,11 @@ impl HostProgram for Explicit {
         match (side, header.flags & ACK != 0) {
             (Side::Receiver, false) => self.received(pair, (header, data), desk),
             (Side::Sender, true) => {
-                let open = self.pairs.get_mut(pair as usize).map(|connected| &mut connected.open);
-                if let Some(transfer) = open.and_then(|open| open.get_mut(&header.transfer)) {
-                    transfer.sender.acknowledged(header.transmission, header.words, desk.now);
+                let connected = self.pairs.get_mut(pair as usize);
+                if let Some(open) = connected.and_then(|connected| find(&mut connected.open, header.transfer))
+                {
+                    open.transfer.sender.acknowledged(header.transmission, header.words, desk.now);
+                    open.heard(desk.now);
                 }
                 self.close(pair, desk);
                 self.run(pair, desk);
@@ -407,16 +441,22 @@ fn source_port(transfer: u32) -> u16 {
     FIRST_PORT + (transfer % 50_000) as u16
 }
 
-/// A frame without a UDP checksum, as switches change the header.
-fn packet(protocol: Protocol, route: Route, ports: Transport, header: Header, data: u32) -> Vec<u8> {
-    let length = header::length(protocol);
-    let payload = length + data as usize;
-    build_unsummed(route, ports, header.transmission as u16, payload, |payload| {
-        header.write(protocol, payload);
-        // Byte `at` is `(at ^ piece) + transfer`.
-        let data = payload.get_mut(length..).unwrap_or_default();
-        pattern::fill(data, 0, header.transfer as u8, |_| header.piece as u8);
-    })
+/// A frame in empty `memory`, without a UDP checksum, as switches change the header.
+fn packet(
+    memory: Vec<u8>,
+    protocol: Protocol,
+    (route, ports): (Route, Transport),
+    header: Header,
+    data: u32,
+) -> Vec<u8> {
+    let (length, data) = (header::length(protocol), data as usize);
+    let mut frame = begin(memory, route, ports, header.transmission as u16, length + data);
+    let mut head = [0; header::MOST];
+    header.write(protocol, &mut head);
+    frame.extend_from_slice(&head[..length]);
+    // Byte `at` is `(at ^ piece) + transfer`.
+    pattern::append(&mut frame, data, 0, header.transfer as u8, |_| header.piece as u8);
+    frame
 }
 
 fn is_content(header: &Header, data: &[u8]) -> bool {

@@ -191,7 +191,8 @@ impl Sender {
         while self.lost.front().is_some_and(|piece| self.acknowledged.get(*piece as usize) != Some(&false)) {
             self.lost.pop_front();
         }
-        if self.data_due().is_some_and(|at| at <= now) {
+        let data = self.data_due();
+        if data.is_some_and(|at| at <= now) {
             let again = self.lost.pop_front();
             let piece = again.unwrap_or(self.fresh);
             self.counts.resent += u64::from(again.is_some());
@@ -202,7 +203,7 @@ impl Sender {
             let flags = if asks { DATA | REF } else { DATA };
             return Some(self.send(flags, Some(piece), length, now));
         }
-        if self.request_due().is_some_and(|at| at <= now) {
+        if self.request_due(data).is_some_and(|at| at <= now) {
             self.counts.requests += 1;
             return Some(self.send(REF, None, bytes(None), now));
         }
@@ -245,9 +246,9 @@ impl Sender {
         self.control.due(flight, trip, self.heard).filter(|_| has_piece)
     }
 
-    /// When the sender asks for the rate with a packet without data, if the next piece goes later.
-    fn request_due(&self) -> Option<Time> {
-        let ((trip, _), data) = (self.trip?, self.data_due()?);
+    /// When the sender asks for the rate with a packet without data, if the next piece goes later, at `data`.
+    fn request_due(&self, data: Option<Time>) -> Option<Time> {
+        let ((trip, _), data) = (self.trip?, data?);
         self.control.asks_alone(trip, self.unsent(), (self.sent, data))
     }
 
@@ -266,7 +267,8 @@ impl Sender {
             return None;
         }
         let begin = (!self.control.is_open() && self.flight.is_empty()).then_some(self.sent);
-        [begin, self.data_due(), self.request_due(), self.timeout()].into_iter().flatten().min()
+        let data = self.data_due();
+        [begin, data, self.request_due(data), self.timeout()].into_iter().flatten().min()
     }
 }
 

@@ -21,7 +21,7 @@ mod window;
 
 use crate::flow_list::{FlowList, INTERVAL, LARGEST, LIST, MOST_BYTES, TAIL};
 use crate::kind::{Count, Key, Kind, Rule, Size, Wanted};
-use crate::packet::{Route, TCP as PROTOCOL, enclose};
+use crate::packet::TCP as PROTOCOL;
 use crate::program::{
     Arrival, Begun, Desk, Goodput, HostProgram, Report, Setup, Side, Socket, Started, Taken,
 };
@@ -74,10 +74,6 @@ struct Tcp {
 struct Connected {
     flows: FlowList,
     transfers: Transfers,
-    /// From the sender.
-    route: Route,
-    /// From the receiver.
-    back: Route,
 }
 
 fn start(setup: Setup<'_>) -> Begun {
@@ -95,8 +91,8 @@ fn start(setup: Setup<'_>) -> Begun {
     for (pair, at) in setup.pairs.iter().zip(0u32..) {
         let chance = setup.chance.split_index(u64::from(at));
         let route = pair.route;
-        let client = TcpEnd { address: route.source, mtu: pair.mtu.0 };
-        let server = TcpEnd { address: route.destination, mtu: pair.mtu.1 };
+        let client = TcpEnd { route, mtu: pair.mtu.0 };
+        let server = TcpEnd { route: pair.back, mtu: pair.mtu.1 };
         let transfers = Transfers::new(setup.first + at, (client, server), port, window, reaction, &chance);
         let flows = FlowList::new(load, at);
         let ends = [
@@ -111,7 +107,7 @@ fn start(setup: Setup<'_>) -> Begun {
             tcp.sending += 1;
             started.wakes.push((2 * at, flow.at));
         }
-        tcp.pairs.push(Connected { flows, transfers, route, back: pair.back });
+        tcp.pairs.push(Connected { flows, transfers });
     }
     Ok((Box::new(tcp), started))
 }
@@ -120,20 +116,14 @@ impl Tcp {
     /// Lets both ends of a pair send what they can send now.
     fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let now = desk.now;
-        let Some(Connected { transfers, route, back, .. }) = self.pairs.get_mut(pair as usize) else {
-            return;
-        };
+        let Some(Connected { transfers, .. }) = self.pairs.get_mut(pair as usize) else { return };
         let was_busy = transfers.is_busy();
-        let packets = transfers.run(desk.tally, now);
+        transfers.run(pair, desk);
         self.busy -= u32::from(was_busy && !transfers.is_busy());
         let is_news = |at: &Time| transfers.planned.is_none_or(|planned| planned <= now || *at < planned);
         if let Some(at) = transfers.deadline().filter(is_news) {
             transfers.planned = Some(at);
             desk.wake(2 * pair + 1, at);
-        }
-        for (side, packet) in packets {
-            let route = if side == Side::Sender { *route } else { *back };
-            desk.send(pair, side, enclose(route, &packet));
         }
     }
 }
@@ -161,7 +151,7 @@ impl HostProgram for Tcp {
         let (Some(connected), Some(packet), Some(side)) = (connected, arrival.packet, arrival.side) else {
             return Taken::Unused(Unused::NoReceiver);
         };
-        connected.transfers.take(side, packet.bytes());
+        connected.transfers.take(side, packet.bytes, desk.tally, desk.now);
         self.run(arrival.pair, desk);
         Taken::Used
     }

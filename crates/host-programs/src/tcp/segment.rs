@@ -1,6 +1,7 @@
 //! TCP segments in IPv4 packets (RFC 9293), with the options for the segment size, the window's scale (RFC 7323) and selective
 //! acknowledgements (RFC 2018).
 
+use crate::packet::{TCP, pseudo_sum};
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
     IpAddress, IpProtocol, Ipv4Packet, Ipv4Repr, TcpControl, TcpPacket, TcpRepr, TcpSeqNumber,
@@ -9,6 +10,9 @@ use std::net::Ipv4Addr;
 
 /// Bytes of an IPv4 and a TCP header without options.
 pub(super) const HEADERS: u32 = 40;
+
+/// Offset of the checksum in TCP's header.
+const CHECKSUM: usize = 16;
 
 /// Scale of windows: the number of doublings of a byte.
 pub(super) const SCALE: u8 = 7;
@@ -72,8 +76,15 @@ pub(super) fn read(packet: &[u8]) -> Option<((u16, u16), Head, &[u8])> {
     Some(((repr.src_port, repr.dst_port), head, repr.payload))
 }
 
-/// The IPv4 packet of a segment.
-pub(super) fn write(direction: Direction, head: Head, payload: &[u8]) -> Vec<u8> {
+/// The frame of a segment, in empty `memory`, with Ethernet's header: `append` adds its payload of `length` bytes.
+pub(super) fn write(
+    memory: Vec<u8>,
+    ethernet: &[u8; 14],
+    direction: Direction,
+    head: Head,
+    length: usize,
+    append: impl FnOnce(&mut Vec<u8>),
+) -> Vec<u8> {
     let control = match head {
         Head { syn: true, .. } => TcpControl::Syn,
         Head { fin: true, .. } => TcpControl::Fin,
@@ -93,34 +104,37 @@ pub(super) fn write(direction: Direction, head: Head, payload: &[u8]) -> Vec<u8>
         sack_permitted: head.takes_sack,
         sack_ranges: head.sacks,
         timestamp: None,
-        payload,
+        // It is written after the headers.
+        payload: &[],
     };
     let (from, to) = (direction.from.0, direction.to.0);
     let ip = Ipv4Repr {
         src_addr: from,
         dst_addr: to,
         next_header: IpProtocol::Tcp,
-        payload_len: tcp.buffer_len(),
+        payload_len: tcp.buffer_len() + length,
         hop_limit: 64,
     };
-    let mut bytes = vec![0; ip.buffer_len() + tcp.buffer_len()];
-    let checksums = ChecksumCapabilities::default();
-    let mut packet = Ipv4Packet::new_unchecked(&mut bytes);
-    ip.emit(&mut packet, &checksums);
-    // smoltcp's representations have no bits of ECN: they are set afterwards, and the checksums computed again.
-    if head.ecn != 0 {
-        packet.set_ecn(head.ecn);
-        packet.fill_checksum();
-    }
-    let (from, to) = (IpAddress::Ipv4(from), IpAddress::Ipv4(to));
-    let mut segment = TcpPacket::new_unchecked(packet.payload_mut());
-    tcp.emit(&mut segment, &from, &to, &checksums);
-    if head.echo || head.reduced {
-        segment.set_ece(head.echo);
-        segment.set_cwr(head.reduced);
-        segment.fill_checksum(&from, &to);
-    }
-    bytes
+    let headers = ethernet.len() + ip.buffer_len() + tcp.buffer_len();
+    let mut frame = memory;
+    frame.reserve_exact(headers + length);
+    frame.extend(ethernet);
+    frame.resize(headers, 0);
+    let (of_ip, of_tcp) = frame[ethernet.len()..].split_at_mut(ip.buffer_len());
+    // smoltcp's representations have no bits of ECN: they are set afterwards, and then the checksums are computed.
+    let mut packet = Ipv4Packet::new_unchecked(of_ip);
+    ip.emit(&mut packet, &ChecksumCapabilities::ignored());
+    packet.set_ecn(head.ecn);
+    packet.fill_checksum();
+    let mut segment = TcpPacket::new_unchecked(of_tcp);
+    tcp.emit(&mut segment, &IpAddress::Ipv4(from), &IpAddress::Ipv4(to), &ChecksumCapabilities::ignored());
+    segment.set_ece(head.echo);
+    segment.set_cwr(head.reduced);
+    append(&mut frame);
+    let bytes = &mut frame[ethernet.len() + ip.buffer_len()..];
+    let sum = pseudo_sum(TCP, from, to, bytes);
+    bytes[CHECKSUM..CHECKSUM + 2].copy_from_slice(&sum.to_be_bytes());
+    frame
 }
 
 #[cfg(test)]
@@ -146,7 +160,9 @@ mod tests {
         let ack = Head { ack: Some(3), sacks, echo: true, window: 65_535, ..Head::default() };
         let fin = Head { fin: true, ack: Some(3), sequence: 17, ecn: 3, reduced: true, ..Head::default() };
         for (head, payload) in [(syn, &[][..]), (ack, &[]), (fin, &[1, 2, 3])] {
-            let packet = write(direction, head, payload);
+            let mut packet =
+                write(vec![], &[7; 14], direction, head, payload.len(), |bytes| bytes.extend(payload));
+            assert!(packet.drain(..14).all(|byte| byte == 7));
             assert_eq!(read(&packet), Some(((10_000, 5001), head, payload)));
             let ip = Ipv4Packet::new_checked(&packet).unwrap();
             let (from, to) = (IpAddress::Ipv4(ip.src_addr()), IpAddress::Ipv4(ip.dst_addr()));

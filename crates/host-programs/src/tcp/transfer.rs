@@ -15,12 +15,12 @@ use super::round_trip::RoundTrip;
 use super::segment::{self, Direction, HEADERS, Head, SCALE};
 use super::sender::{Counts, Sender};
 use super::window::Congestion;
+use crate::packet::{Route, ethernet};
 use crate::pattern;
-use crate::program::Side;
+use crate::program::{Desk, Side};
 use crate::tally::{Came, Tally};
 use crate::unused::Unused;
 use base_time::{Duration, Rng, Time};
-use std::net::Ipv4Addr;
 
 /// Limit on the open transfers of a pair; further ones do not begin.
 const MOST_OPEN: usize = 128;
@@ -48,10 +48,10 @@ pub(super) struct Reaction {
     pub pacing: bool,
 }
 
-/// One end of a pair: where it is, and how long its packets may be.
+/// One end of a pair: the route of its packets, and how long they may be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TcpEnd {
-    pub address: Ipv4Addr,
+    pub route: Route,
     pub mtu: u32,
 }
 
@@ -66,8 +66,6 @@ pub(crate) struct Transfers {
     begun: u32,
     chance: Rng,
     open: Vec<Transfer>,
-    /// Packets that have arrived since the last run.
-    incoming: Vec<(Side, Vec<u8>)>,
     /// When the calendar will next let it run.
     pub planned: Option<Time>,
 }
@@ -166,7 +164,6 @@ impl Transfers {
             begun: 0,
             chance: chance.split("sequence numbers"),
             open: vec![],
-            incoming: vec![],
             planned: None,
         }
     }
@@ -216,26 +213,28 @@ impl Transfers {
     }
 
     /// A packet has arrived at one end.
-    pub fn take(&mut self, side: Side, packet: Vec<u8>) {
-        self.incoming.push((side, packet));
+    pub fn take(&mut self, side: Side, packet: &[u8], tally: &mut Tally, now: Time) {
+        let Some((ports, head, payload)) = segment::read(packet) else { return };
+        let port = if side == Side::Sender { ports.1 } else { ports.0 };
+        let mut open = self.open.iter_mut();
+        let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { return };
+        match side {
+            Side::Sender => transfer.client_takes(head, self.ends.client.mtu, now),
+            Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
+        }
     }
 
-    /// Lets both ends send all packets that they can send now, and returns these.
-    pub fn run(&mut self, tally: &mut Tally, now: Time) -> Vec<(Side, Vec<u8>)> {
-        let mut out = Out { ends: self.ends, packets: vec![] };
-        for (side, packet) in std::mem::take(&mut self.incoming) {
-            let Some((ports, head, payload)) = segment::read(&packet) else { continue };
-            let port = if side == Side::Sender { ports.1 } else { ports.0 };
-            let mut open = self.open.iter_mut();
-            let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { continue };
-            match side {
-                Side::Sender => transfer.client_takes(head, self.ends.client.mtu, now),
-                Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
-            }
-        }
+    /// Lets both ends of pair `pair` send all packets that they can send now.
+    pub fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
+        let now = desk.now;
+        let mut out = Out { ends: &self.ends, pair, desk };
         for transfer in &mut self.open {
             transfer.client_runs(&mut out, now);
             transfer.server_runs(&mut out, now);
+        }
+        // Nearly always.
+        if !self.open.iter().any(|transfer| transfer.is_over(now)) {
+            return;
         }
         let counts = &mut self.counts;
         self.open.retain(|transfer| {
@@ -245,7 +244,6 @@ impl Transfers {
             }
             !is_over
         });
-        out.packets
     }
 
     /// Counts of all its senders.
@@ -321,7 +319,7 @@ impl Transfer {
         }
     }
 
-    fn client_runs(&mut self, out: &mut Out, now: Time) {
+    fn client_runs(&mut self, out: &mut Out<'_, '_>, now: Time) {
         let (number, client) = (self.number, &mut self.client);
         if client.syn.1.is_some_and(|at| at <= now) {
             let ecn = client.reaction.ecn;
@@ -333,7 +331,7 @@ impl Transfer {
                 reduced: ecn,
                 ..out.syn(Side::Sender)
             };
-            out.send(Side::Sender, number, head, &[]);
+            out.send(Side::Sender, number, head, NOTHING);
             if now > client.syn.0 {
                 client.trip.back_off();
             }
@@ -349,11 +347,8 @@ impl Transfer {
         };
         let Some(sender) = &mut client.sender else { return };
         let mut probe = sender.tick(now);
-        let mut payload = vec![];
         while let Some(segment) = probe.take().or_else(|| sender.next(now)) {
             let (from, to, ends) = sender.range(segment);
-            payload.resize(to.saturating_sub(from) as usize, 0);
-            pattern::fill(&mut payload, from, number as u8, key);
             let sequence = plain.sequence.wrapping_add(from);
             // Segments that are sent again are not capable (RFC 3168 §6.1.5).
             let is_new = client.has_ecn && !sender.was_resent(segment);
@@ -365,13 +360,13 @@ impl Transfer {
                 reduced: is_new && sender.takes_reduced(),
                 ..plain
             };
-            out.send(Side::Sender, number, head, &payload);
+            out.send(Side::Sender, number, head, (from, to.saturating_sub(from)));
             client.owes_ack = false;
         }
         if std::mem::take(&mut client.owes_ack) {
             let (_, sent, ends) = sender.sent_up_to();
             let sequence = plain.sequence.wrapping_add(sent + u32::from(ends));
-            out.send(Side::Sender, number, Head { sequence, ..plain }, &[]);
+            out.send(Side::Sender, number, Head { sequence, ..plain }, NOTHING);
         }
     }
 
@@ -443,10 +438,10 @@ impl Transfer {
         }
     }
 
-    fn server_runs(&mut self, out: &mut Out, now: Time) {
+    fn server_runs(&mut self, out: &mut Out<'_, '_>, now: Time) {
         let (number, server) = (self.number, &mut self.server);
         for head in std::mem::take(&mut server.early) {
-            out.send(Side::Receiver, number, head, &[]);
+            out.send(Side::Receiver, number, head, NOTHING);
         }
         if server.resend.is_some_and(|at| at <= now) {
             let is_opening = server.state == ServerState::Opening;
@@ -462,13 +457,13 @@ impl Transfer {
                 // It has no ranges: everything has come.
                 false => Head { fin: true, sequence: server.isn.wrapping_add(1), ..server.acknowledge() },
             };
-            out.send(Side::Receiver, number, head, &[]);
+            out.send(Side::Receiver, number, head, NOTHING);
             server.resend = Some(now + server.trip.timeout());
             server.trip.back_off();
         }
         if server.receiver.deadline().is_some_and(|at| at <= now) {
             let head = server.acknowledge();
-            out.send(Side::Receiver, number, head, &[]);
+            out.send(Side::Receiver, number, head, NOTHING);
         }
     }
 }
@@ -491,13 +486,17 @@ impl Server {
     }
 }
 
-/// Packets that leave, and their common header fields.
-struct Out {
-    ends: Ends,
-    packets: Vec<(Side, Vec<u8>)>,
+/// The way out for packets, and their common header fields.
+struct Out<'a, 'd> {
+    ends: &'a Ends,
+    pair: u32,
+    desk: &'a mut Desk<'d>,
 }
 
-impl Out {
+/// The data of a segment without any: its offset in the stream, and its length.
+const NOTHING: (u32, u32) = (0, 0);
+
+impl Out<'_, '_> {
     /// The options of a SYN.
     fn syn(&self, side: Side) -> Head {
         let end = if side == Side::Sender { self.ends.client } else { self.ends.server };
@@ -505,11 +504,18 @@ impl Out {
         Head { mss: Some(mss), scale: Some(SCALE), takes_sack: true, ..Head::default() }
     }
 
-    fn send(&mut self, side: Side, number: u32, head: Head, payload: &[u8]) {
-        let client = (self.ends.client.address, local_port(number));
-        let server = (self.ends.server.address, self.ends.port);
-        let (from, to) = if side == Side::Sender { (client, server) } else { (server, client) };
-        self.packets.push((side, segment::write(Direction { from, to }, head, payload)));
+    fn send(&mut self, side: Side, number: u32, head: Head, (offset, length): (u32, u32)) {
+        let ports = (local_port(number), self.ends.port);
+        let (end, from, to) = match side {
+            Side::Sender => (&self.ends.client, ports.0, ports.1),
+            Side::Receiver => (&self.ends.server, ports.1, ports.0),
+        };
+        let (route, length) = (end.route, length as usize);
+        let direction = Direction { from: (route.source, from), to: (route.destination, to) };
+        let frame = segment::write(self.desk.memory(), &ethernet(route), direction, head, length, |frame| {
+            pattern::append(frame, length, offset, number as u8, key);
+        });
+        self.desk.send(self.pair, side, frame);
     }
 }
 

@@ -1,0 +1,100 @@
+//! Sockets of a host: the pairs whose frames are recognised without a stamp.
+
+use host_programs::Socket;
+use std::collections::BTreeMap;
+
+/// The pair of each socket. Sockets with ports are asked for with nearly every frame, up to three times: they are numbers, and kinds that the host
+/// does not have are not looked for.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    ports: BTreeMap<u128, u32>,
+    /// A bit for each kind of socket with ports: see [`kind`].
+    kinds: u8,
+    others: BTreeMap<Socket, u32>,
+}
+
+impl Sockets {
+    /// True without any.
+    pub fn is_empty(&self) -> bool {
+        self.ports.is_empty() && self.others.is_empty()
+    }
+
+    /// Adds a socket of a pair. Returns the pair that has it, which is another one if that was first.
+    pub fn add(&mut self, socket: Socket, pair: u32) -> u32 {
+        match number(socket) {
+            Some(number) => {
+                self.kinds |= 1 << kind(number);
+                *self.ports.entry(number).or_insert(pair)
+            }
+            None => *self.others.entry(socket).or_insert(pair),
+        }
+    }
+
+    /// The pair with a socket.
+    #[inline]
+    pub fn get(&self, socket: Socket) -> Option<u32> {
+        match number(socket) {
+            Some(number) if self.kinds >> kind(number) & 1 == 0 => None,
+            Some(number) => self.ports.get(&number).copied(),
+            None => self.others.get(&socket).copied(),
+        }
+    }
+}
+
+/// Bit of a port that is not fixed.
+const ANY: u128 = 1 << 16;
+
+/// The number of a socket with ports: protocol, address, source and destination port, the last two with 17 bits. `None` of others.
+#[inline]
+fn number(socket: Socket) -> Option<u128> {
+    let Socket::Ports { protocol, address, source, destination } = socket else { return None };
+    let port = |port: Option<u16>| port.map_or(ANY, u128::from);
+    let ends = port(source) << 17 | port(destination);
+    Some(u128::from(protocol) << 66 | u128::from(address.to_bits()) << 34 | ends)
+}
+
+/// Ports that a socket leaves open: 2 for the source's, 1 for the destination's.
+#[inline]
+fn kind(number: u128) -> u8 {
+    let is_open = |at: u32| (number >> at & ANY != 0) as u8;
+    is_open(17) << 1 | is_open(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn every_part_of_a_socket_counts() {
+        let ports = |protocol, last, source, destination| {
+            let address = Ipv4Addr::new(10, 0, 0, last);
+            Socket::Ports { protocol, address, source, destination }
+        };
+        let all = [
+            ports(17, 1, Some(0), Some(5)),
+            ports(6, 1, Some(0), Some(5)),
+            ports(17, 2, Some(0), Some(5)),
+            ports(17, 1, Some(1), Some(5)),
+            ports(17, 1, Some(0), Some(u16::MAX)),
+            ports(17, 1, None, Some(5)),
+            ports(17, 1, Some(0), None),
+            ports(17, 1, None, None),
+            Socket::Protocol(17),
+            Socket::EtherType(17),
+            Socket::Rest,
+        ];
+        for known in 0..all.len() {
+            let mut sockets = Sockets::default();
+            assert!(sockets.is_empty() && all.iter().all(|socket| sockets.get(*socket).is_none()));
+            assert_eq!((sockets.add(all[known], 7), sockets.add(all[known], 8)), (7, 7));
+            let found: Vec<usize> = (0..all.len()).filter(|at| sockets.get(all[*at]).is_some()).collect();
+            assert_eq!((found, sockets.get(all[known])), (vec![known], Some(7)));
+        }
+        let mut sockets = Sockets::default();
+        for (socket, pair) in all.into_iter().zip(0..) {
+            assert_eq!(sockets.add(socket, pair), pair);
+        }
+        assert!(all.into_iter().zip(0..).all(|(socket, pair)| sockets.get(socket) == Some(pair)));
+    }
+}
