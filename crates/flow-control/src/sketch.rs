@@ -35,6 +35,8 @@ pub const MOST_NOTED: usize = 1024;
 pub struct Sketch<F> {
     shape: Shape,
     cells: Vec<u32>,
+    /// No cell has more.
+    most: u32,
     threshold: u64,
     /// Flows that have reached the threshold in this window, with their last estimates.
     noted: BTreeMap<F, u64>,
@@ -45,7 +47,7 @@ impl<F: Clone + Ord> Sketch<F> {
     pub fn new(shape: Shape, threshold: u64) -> Self {
         let shape = Shape { rows: shape.rows.max(1), columns: shape.columns.max(1) };
         let cells = vec![0; shape.rows * shape.columns];
-        Self { shape, cells, threshold: threshold.max(1), noted: BTreeMap::new() }
+        Self { shape, cells, most: 0, threshold: threshold.max(1), noted: BTreeMap::new() }
     }
 
     /// A packet of a flow; `name` are bytes by which flows differ.
@@ -60,6 +62,7 @@ impl<F: Clone + Ord> Sketch<F> {
         for row in 0..rows {
             let cell = &mut self.cells[row * columns + column(row, name, columns)];
             *cell = cell.saturating_add(packets);
+            self.most = self.most.max(*cell);
             least = least.min(*cell);
         }
         let estimate = u64::from(least);
@@ -79,7 +82,10 @@ impl<F: Clone + Ord> Sketch<F> {
 
     /// The window ends: the flows that have reached the threshold, with their estimates. `threshold` is that of the next window.
     pub fn end_window(&mut self, threshold: u64) -> Vec<(F, u64)> {
-        self.cells.iter_mut().for_each(|cell| *cell /= 2);
+        if self.most > 0 {
+            self.cells.iter_mut().for_each(|cell| *cell /= 2);
+            self.most /= 2;
+        }
         self.threshold = threshold.max(1);
         std::mem::take(&mut self.noted).into_iter().collect()
     }
