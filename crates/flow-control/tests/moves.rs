@@ -50,7 +50,7 @@ enum World {
     NotTogether,
     /// A switch that starts anew lets packets in before it has its flows and copies again.
     OpensEmpty,
-    /// It gets its copies as the full tables have them, without writes in progress.
+    /// A switch that starts anew gets its copies as the full tables have them, without writes in progress.
     ForgetsWrites,
 }
 

@@ -57,7 +57,7 @@ struct Protocol {
     restarts: Option<Refill>,
 }
 
-/// What a switch that starts anew has when packets come in again.
+/// Contents of a switch that has started anew when packets come in again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Refill {
     /// Flows and copies as all steps have left them that were done.
@@ -150,7 +150,7 @@ fn explore(protocol: Protocol, of: Move) -> (usize, usize) {
     (known.len(), violations)
 }
 
-/// The switch starts anew, or is filled. What it held is remembered by those who fill it.
+/// The switch starts anew, or is filled. Those who fill it remember its contents.
 fn restart(state: &State, refill: Refill, moves: usize) -> Option<State> {
     if state.is_empty {
         return Some(State { is_empty: false, ..state.clone() });
