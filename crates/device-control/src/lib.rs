@@ -69,8 +69,8 @@ use device_config::{DeviceConfig, device_config, is_json};
 pub use fill::updates;
 pub use flow_moves::{End, FlowMoves, Moved, Side};
 pub use group_control::{GroupControl, GroupStep, RackGroup, Standing, group_refusal, write_group};
-pub use known::Known;
 use known::KnownProgram;
+pub use known::{Codes, Known};
 pub use metric::{
     MERGES_REFUSED, Metric, PORT_HAND_OVERS, PORT_LOST, PORT_RECEIVED, PORT_SENT, exposition, summary,
 };

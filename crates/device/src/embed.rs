@@ -207,6 +207,11 @@ impl Core {
         self.state.tables.writes()
     }
 
+    /// The entries that a table has room for.
+    pub fn table_size(&self, (control, table): TableAt) -> Option<u64> {
+        Some(self.state.tables.get(control, table)?.size())
+    }
+
     /// Slot that counts the misses of a table, if they are counted.
     pub fn misses(&self, (control, table): TableAt) -> Option<Arc<CountSlot>> {
         self.state.tables.get(control, table)?.misses()

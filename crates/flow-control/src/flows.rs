@@ -362,16 +362,6 @@ impl<F: Clone + Ord, K: Clone + Ord, P: Clone> Flows<F, K, P> {
         }
     }
 
-    /// The switch has lost all it held. Answers to operations on it from before are to be dropped.
-    pub fn restart(&mut self, room: usize, tables: &mut impl FullTables<F, K>) {
-        let is_at_switch =
-            |output: &Output<F, K, P>| matches!(output, Output::Do(operation) if operation.is_at_switch());
-        self.outputs.retain(|output| !is_at_switch(output));
-        self.room = room;
-        self.moves.restart(tables);
-        self.collect(tables);
-    }
-
     /// The next thing to do.
     pub fn output(&mut self) -> Option<Output<F, K, P>> {
         self.outputs.pop_front()

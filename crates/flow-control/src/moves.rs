@@ -15,10 +15,10 @@
 //! ([`copies`](crate::copies)). A flow whose lookups go elsewhere after a write (the entry has other action data, which
 //! make the next key) is evicted before it.
 //!
-//! Operations may be carried out and answered in any order, each once. If the switch starts anew, [`Moves::restart`] says so, and
-//! answers to operations from before it are to be dropped. The switch has a write before the primaries, so after a restart in the middle of a write
-//! packets find the entry as before it again, until the write is done. Primaries first would need promotions that wait for packets on their way to
-//! helpers (`tests/order.rs`).
+//! Operations may be carried out and answered in any order, each once. A switch that starts anew has lost what it held, but nothing here changes: who carries the
+//! operations out lets no packet in before the switch has again what all operations have made of it that were carried out, answered or not. So a flow stays where it
+//! is, and finds no entry as before a write that it has found written. If packets came in earlier, those of flows at the switch would go to helpers that may not have
+//! the write yet (`tests/order.rs`).
 
 use crate::copies::{Change, Copies};
 use crate::locks::{Locks, Use};
@@ -72,13 +72,6 @@ pub enum Operation<F, K> {
     Primaries(WriteId, Write<K>),
     /// Write all of it to all devices, so that no packet sees a part. No flow at the switch looks one of the keys up.
     Together(WriteId, Vec<Write<K>>),
-}
-
-impl<F, K> Operation<F, K> {
-    /// True for an operation that a switch loses when it starts anew.
-    pub fn is_at_switch(&self) -> bool {
-        !matches!(self, Operation::Backups(..) | Operation::Primaries(..) | Operation::Together(..))
-    }
 }
 
 /// How an operation ended.
@@ -289,25 +282,6 @@ impl<F: Clone + Ord, K: Clone + Ord> Moves<F, K> {
                 }
             }
         }
-        self.advance(tables);
-    }
-
-    /// The switch has lost all it held: every flow is at its helper.
-    pub fn restart(&mut self, tables: &mut impl FullTables<F, K>) {
-        self.copies = Copies::new();
-        self.settling.clear();
-        self.operations.retain(|operation| !operation.is_at_switch());
-        self.news.extend(std::mem::take(&mut self.successors).into_keys().map(News::Out));
-        let back = self.together.values_mut().flat_map(|of| std::mem::take(&mut of.back));
-        let back: BTreeSet<F> = back.filter(|flow| !self.flows.contains_key(flow)).collect();
-        self.news.extend(back.into_iter().map(News::Out));
-        for flow in std::mem::take(&mut self.flows).into_keys() {
-            self.locks.release(&Holder::Flow(flow.clone()));
-            self.news.push_back(News::Out(flow));
-        }
-        let waiting: Vec<WriteId> =
-            self.writes.iter().filter(|(_, w)| w.at_switch).map(|(&id, _)| id).collect();
-        waiting.into_iter().for_each(|id| self.switch_written(id));
         self.advance(tables);
     }
 

@@ -62,8 +62,8 @@ impl<F: Clone + Ord> Sketch<F> {
         for row in 0..rows {
             let cell = &mut self.cells[row * columns + column(row, name, columns)];
             *cell = cell.saturating_add(packets);
-            least = least.min(*cell);
             self.most = self.most.max(*cell);
+            least = least.min(*cell);
         }
         let estimate = u64::from(least);
         if let Some(known) = self.noted.get_mut(flow) {
@@ -82,7 +82,6 @@ impl<F: Clone + Ord> Sketch<F> {
 
     /// The window ends: the flows that have reached the threshold, with their estimates. `threshold` is that of the next window.
     pub fn end_window(&mut self, threshold: u64) -> Vec<(F, u64)> {
-        // Windows without packets cost nothing, once all cells are empty.
         if self.most > 0 {
             self.cells.iter_mut().for_each(|cell| *cell /= 2);
             self.most /= 2;

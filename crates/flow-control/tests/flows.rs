@@ -3,8 +3,8 @@
 //!
 //! Properties: every lookup at the switch has the full tables' result; no flow is decided twice; every packet is processed once
 //! or counted as dropped; when all flows are gone the switch is empty; one seed has one outcome; each flow is linearizable, also where the primary fails:
-//! one order of the writes of an entry explains what the flow's packets found there. Where the switch starts anew while an entry is written, its flows may
-//! find the entry as before the write again, until the write is acknowledged: `order.rs` says why.
+//! one order of the writes of an entry explains what the flow's packets found there. A switch that starts anew loses the packets that come before it has its flows and
+//! copies again.
 
 use base_time::{Duration, Rng, Time};
 use flow_control::flows::{Counters, Flows, Limits, Output, Place};
@@ -71,7 +71,10 @@ enum Event {
     Write,
     /// By hand.
     Move,
+    /// The switch starts anew.
     Restart,
+    /// The switch has its flows and copies again.
+    Filled,
     /// The primary.
     Fail,
     Tick,
@@ -104,6 +107,10 @@ struct Faults {
     primary_first: bool,
     /// A mutant: writes are acknowledged when they begin.
     hasty: bool,
+    /// A mutant: a switch that starts anew lets packets in before it has its flows and copies again.
+    opens_empty: bool,
+    /// A mutant: it gets its copies without writes in progress.
+    forgets_writes: bool,
     /// Most time of an operation on its way to a device.
     slow: Duration,
 }
@@ -118,14 +125,18 @@ const SOUND: Faults = Faults {
     fails: false,
     primary_first: false,
     hasty: false,
+    opens_empty: false,
+    forgets_writes: false,
     slow: Duration::from_ms(50),
 };
 
 struct Sent {
     operation: Operation<Flow, Key>,
     answer: Option<Answer>,
-    /// Starts of the switch when it was sent.
-    start: u32,
+}
+
+fn is_at_switch(operation: &Operation<Flow, Key>) -> bool {
+    !matches!(operation, Operation::Backups(..) | Operation::Primaries(..) | Operation::Together(..))
 }
 
 struct World {
@@ -142,8 +153,6 @@ struct World {
     writes: BTreeMap<Key, Writes<Option<Version>>>,
     open: BTreeMap<WriteId, (Key, Written)>,
     reads: BTreeMap<(Flow, Key), Reads>,
-    /// Reads before a restart of the switch that came while the entry was written.
-    before: Vec<((Flow, Key), Reads)>,
     /// When packets that wait have arrived.
     arrived: BTreeMap<u64, Time>,
     versions: u64,
@@ -152,7 +161,8 @@ struct World {
     copies: BTreeMap<Key, Version>,
     primary: BTreeMap<Key, Version>,
     backup: BTreeMap<Key, Version>,
-    starts: u32,
+    /// The flow table and the copies that the switch gets again: it has started anew.
+    lost_there: Option<(BTreeSet<Flow>, BTreeMap<Key, Version>)>,
     sent: BTreeMap<u64, Sent>,
     /// Flows that were asked for and are not decided.
     asked: BTreeSet<Flow>,
@@ -162,7 +172,7 @@ struct World {
     here: u64,
     there: u64,
     inside: u64,
-    /// Packets that were on their way to the primary when it failed.
+    /// Packets that were on their way to the primary when it failed, or came to a switch that had started anew.
     lost: u64,
     has_failed: bool,
     log: Vec<String>,
@@ -199,14 +209,13 @@ impl World {
             writes: full.iter().map(|(key, version)| (*key, Writes::new(Some(*version)))).collect(),
             open: BTreeMap::new(),
             reads: BTreeMap::new(),
-            before: vec![],
             arrived: BTreeMap::new(),
             versions: 1000,
             flow_table: BTreeSet::new(),
             copies: BTreeMap::new(),
             primary: full.clone(),
             backup: full,
-            starts: 0,
+            lost_there: None,
             sent: BTreeMap::new(),
             asked: BTreeSet::new(),
             seen: BTreeMap::new(),
@@ -277,7 +286,7 @@ impl World {
                     }
                     self.count += 1;
                     let id = self.count;
-                    self.sent.insert(id, Sent { operation, answer: None, start: self.starts });
+                    self.sent.insert(id, Sent { operation, answer: None });
                     self.deliver(self.faults.slow, Event::Operation(id));
                 }
                 Output::Send(flow, packet) => {
@@ -301,11 +310,9 @@ impl World {
     fn execute(&mut self, id: u64) {
         let Some(sent) = self.sent.get(&id) else { return };
         let operation = sent.operation.clone();
-        let at_switch = operation.is_at_switch();
-        if at_switch && sent.start != self.starts {
-            // The switch has started anew since: the operation is void.
-            self.sent.remove(&id);
-            return;
+        if self.lost_there.is_some() && is_at_switch(&operation) {
+            // It is sent again.
+            return self.at(Duration::from_ms(1), Event::Operation(id));
         }
         let mut answer = Answer::Done;
         let mut after = Duration::ZERO;
@@ -352,10 +359,6 @@ impl World {
 
     fn answered(&mut self, id: u64) {
         let Some(sent) = self.sent.remove(&id) else { return };
-        let at_switch = sent.operation.is_at_switch();
-        if at_switch && sent.start != self.starts {
-            return;
-        }
         if let Operation::Primaries(id, _) = &sent.operation {
             self.under_way.remove(id);
         }
@@ -381,8 +384,7 @@ impl World {
 
     /// One order of the writes of an entry explains what packets of each flow have found.
     fn check_histories(&self) {
-        let before = self.before.iter().map(|(of, reads)| (of, reads));
-        for ((flow, key), reads) in self.reads.iter().chain(before) {
+        for ((flow, key), reads) in &self.reads {
             let nothing = Writes::new(None);
             let writes = self.writes.get(key).unwrap_or(&nothing);
             let ended = writes.check(reads);
@@ -413,7 +415,10 @@ impl World {
                 self.inside += 1;
                 let begin = self.now;
                 self.arrived.insert(self.packets, begin);
-                if let Some((count, last)) =
+                if self.lost_there.is_some() && !self.faults.opens_empty {
+                    self.inside -= 1;
+                    self.lost += 1;
+                } else if let Some((count, last)) =
                     self.resident.get_mut(&flow).filter(|_| self.flow_table.contains(&flow))
                 {
                     *count += 1;
@@ -510,27 +515,13 @@ impl World {
                     self.flows.promote(&flow, &mut self.tables);
                 }
             }
-            Event::Restart => {
-                self.starts += 1;
-                // Packets have perhaps seen a write at the switch that the primary does not have yet.
-                for flow in &self.flow_table {
-                    for (key, _) in self.open.values() {
-                        let reads = self.reads.remove_entry(&(*flow, *key));
-                        self.before.extend(reads);
-                    }
+            Event::Restart => self.restart(),
+            Event::Filled => {
+                if let Some((flow_table, copies)) = self.lost_there.take() {
+                    let now = self.now;
+                    self.resident = flow_table.iter().map(|flow| (*flow, (0, now))).collect();
+                    (self.flow_table, self.copies) = (flow_table, copies);
                 }
-                self.flow_table.clear();
-                self.copies.clear();
-                self.resident.clear();
-                // Packets inside are lost.
-                let lost = |event: &Event| matches!(event, Event::Lookup(..));
-                let before = self.events.len();
-                self.events.retain(|_, event| !lost(event));
-                let gone = (before - self.events.len()) as u64;
-                self.inside -= gone;
-                self.here += gone;
-                let room = self.faults.flows;
-                self.flows.restart(room, &mut self.tables);
             }
             Event::Fail => self.has_failed = true,
             Event::Tick => {
@@ -540,6 +531,30 @@ impl World {
                 }
             }
         }
+    }
+
+    /// The switch loses all it has, and the packets inside.
+    fn restart(&mut self) {
+        if self.lost_there.is_some() {
+            return;
+        }
+        let (flow_table, mut copies) =
+            (std::mem::take(&mut self.flow_table), std::mem::take(&mut self.copies));
+        if self.faults.forgets_writes {
+            copies = copies
+                .into_iter()
+                .map(|(key, version)| (key, self.tables.content(&key).unwrap_or(version)))
+                .collect();
+        }
+        self.lost_there = Some((flow_table, copies));
+        self.resident.clear();
+        let before = self.events.len();
+        self.events.retain(|_, event| !matches!(event, Event::Lookup(..)));
+        let gone = (before - self.events.len()) as u64;
+        self.inside -= gone;
+        self.lost += gone;
+        let after = self.some(Duration::from_ms(100));
+        self.at(after, Event::Filled);
     }
 
     fn drain(&mut self, flows: u32, until: Option<Time>) {
@@ -681,12 +696,14 @@ fn ten_thousand_flows_take_turns_at_a_hundred_places() {
 
 /// A run in which the histories say that some flow is not linearizable.
 fn is_noticed(faults: Faults) -> bool {
+    ends_with(faults, "not linearizable")
+}
+
+/// A run that fails for this reason.
+fn ends_with(faults: Faults, reason: &str) -> bool {
     (0..16).any(|seed| {
         let ended = std::panic::catch_unwind(|| run(seed, faults, 3000));
-        ended
-            .err()
-            .and_then(|why| why.downcast::<String>().ok())
-            .is_some_and(|why| why.contains("not linearizable"))
+        ended.err().and_then(|why| why.downcast::<String>().ok()).is_some_and(|why| why.contains(reason))
     })
 }
 
@@ -695,6 +712,13 @@ fn wrong_orders_of_writes_are_noticed() {
     let fails = Faults { fails: true, ..SOUND };
     assert!(is_noticed(Faults { primary_first: true, ..fails }), "the backup lacks what packets have seen");
     assert!(is_noticed(Faults { hasty: true, ..SOUND }), "acknowledged, and not there yet");
+}
+
+#[test]
+fn a_switch_that_starts_anew_and_is_not_filled_first_is_noticed() {
+    let restarts = Faults { restarts: 8, ..SOUND };
+    assert!(is_noticed(Faults { opens_empty: true, ..restarts }), "its flows go to helpers");
+    assert!(ends_with(Faults { forgets_writes: true, ..restarts }, " finds "), "its copies lack writes");
 }
 
 #[test]

@@ -48,6 +48,14 @@ enum World {
     SwitchLast,
     /// Writes that are to be done together are done while packets are inside.
     NotTogether,
+    /// A switch that starts anew lets packets in before it has its flows and copies again.
+    OpensEmpty,
+    /// A switch that starts anew gets its copies as the full tables have them, without writes in progress.
+    ForgetsWrites,
+}
+
+fn is_at_switch(op: &Op) -> bool {
+    !matches!(op, Op::Backups(..) | Op::Primaries(..) | Op::Together(..))
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -70,6 +78,8 @@ struct State {
     /// Devices: the switch's flow table and copies, and the helpers' contents.
     flow_table: BTreeSet<char>,
     copies: BTreeMap<char, Version>,
+    /// The flow table and the copies that the switch gets again: it has started anew.
+    lost: Option<(BTreeSet<char>, BTreeMap<char, Version>)>,
     primary: BTreeMap<char, Version>,
     backup: BTreeMap<char, Version>,
     /// The primary has failed, and the backup serves.
@@ -143,6 +153,7 @@ impl Scene {
             tables: Tables(full.clone()),
             flow_table: BTreeSet::new(),
             copies: BTreeMap::new(),
+            lost: None,
             primary: full.clone(),
             backup: full,
             failed: !self.fails,
@@ -190,14 +201,16 @@ impl Scene {
                 moves.write_together(WriteId(state.at as u64), writes.map(write).to_vec(), tables);
             }
             Command::Restart => {
-                next.flow_table.clear();
-                next.copies.clear();
-                // Packets inside are lost with it, and so are operations on it. A write that was at the switch alone is unseen again.
-                next.seen.clear();
+                let (flows, mut copies) =
+                    (std::mem::take(&mut next.flow_table), std::mem::take(&mut next.copies));
+                if self.world == World::ForgetsWrites {
+                    let content =
+                        |(key, version): (char, Version)| (key, next.tables.content(&key).unwrap_or(version));
+                    copies = copies.into_iter().map(content).collect();
+                }
+                next.lost = Some((flows, copies));
+                // Packets inside are lost with it.
                 next.packets.retain(|packet| !packet.here);
-                next.sent.retain(|op| !op.is_at_switch());
-                next.answers.retain(|(op, _)| !op.is_at_switch());
-                next.moves.restart(&mut next.tables);
             }
         }
         next.at += 1;
@@ -206,6 +219,9 @@ impl Scene {
 
     /// Carries an operation out; none if it has to wait.
     fn execute(&self, state: &State, op: &Op) -> Option<State> {
+        if state.lost.is_some() && is_at_switch(op) {
+            return None;
+        }
         let mut next = state.clone();
         next.sent.remove(op);
         let mut answer = Answer::Done;
@@ -300,7 +316,11 @@ impl Scene {
             after.moves.answer(op, *answer, &mut after.tables);
             next.push(after);
         }
-        if state.budget > 0 {
+        if let Some((flow_table, copies)) = state.lost.clone() {
+            next.push(State { flow_table, copies, lost: None, ..state.clone() });
+        }
+        let is_open = state.lost.is_none() || self.world == World::OpensEmpty;
+        if state.budget > 0 && is_open {
             next.extend(['A', 'B'].map(|flow| self.arrive(state, flow)));
         }
         if !state.failed {
@@ -316,7 +336,10 @@ impl Scene {
             while let Some(news) = state.moves.news() {
                 let (News::In(flow) | News::Out(flow) | News::Refused(flow)) = news else { continue };
                 let expected = matches!(news, News::In(_));
-                if state.flow_table.contains(&flow) != expected && self.world == World::Right {
+                if state.lost.is_none()
+                    && state.flow_table.contains(&flow) != expected
+                    && self.world == World::Right
+                {
                     return Err(format!("{news:?} with {:?}", state.flow_table));
                 }
             }
@@ -474,9 +497,13 @@ fn a_switch_without_room_refuses_and_gives_back() {
 }
 
 #[test]
-fn a_switch_that_starts_anew_has_its_flows_at_their_helpers() {
+fn a_switch_that_starts_anew_shows_no_entry_as_before_a_write_that_was_seen() {
     holds(&[Promote('A'), Restart, Promote('A')]);
+    holds(&[Promote('A'), Restart, Evict('A')]);
     holds(&[Promote('A'), W('k', Some(2)), Restart]);
+    holds(&[Promote('A'), W('a', Some(9)), Restart]);
+    let scene = |commands: &[Command]| Scene { fails: true, ..Scene::new(commands) };
+    scene(&[Promote('A'), W('k', Some(2)), Restart]).explore().unwrap();
 }
 
 #[test]
@@ -485,4 +512,6 @@ fn what_the_devices_owe_is_needed() {
     fails(&[Promote('A'), Evict('A')], World::AnswerFirst);
     fails(&[Promote('A'), W('k', Some(2)), Evict('A')], World::SwitchLast);
     fails(&[Promote('A'), BOTH], World::NotTogether);
+    fails(&[Promote('A'), W('k', Some(2)), Restart], World::OpensEmpty);
+    fails(&[Promote('A'), W('k', Some(2)), Restart], World::ForgetsWrites);
 }

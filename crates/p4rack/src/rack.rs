@@ -14,6 +14,7 @@ use base_diag::{Diagnostic, SourceMap, codes::emulate as codes};
 pub(crate) use compiled::compile_app;
 pub use compiled::{compile_program, runnable};
 use compiler::print_parts;
+use device_control::Codes;
 use ir_footprint::nearest;
 use ir_split::{Part, Placement, Traced};
 use rack_model::{App, Rack, Regions, Runtime};
@@ -123,6 +124,7 @@ fn load_with(
         sources,
         warnings,
         blocks: Chosen::default(),
+        codes: Codes::default(),
     })
 }
 

@@ -82,6 +82,7 @@ mod shared_flows;
 mod slice;
 mod spares;
 mod support;
+mod switch_restarts;
 mod texts;
 mod ticks;
 mod tofino_parts;

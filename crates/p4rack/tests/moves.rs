@@ -8,7 +8,7 @@ use controller::Reply;
 use dataplane_api::Device;
 use device::trace::EventKind;
 use device::{Options, Switch};
-use device_control::{End, Side};
+use device_control::{Codes, End, Side};
 use ir::{MatchKind, Name, Program};
 use p4rack::entries::Entries;
 use p4rack::flows::FlowMove;
@@ -21,7 +21,7 @@ use rack_emulator::{DropReport, MoveReport, PinnedReport};
 use rack_model::{DeviceId, HostId};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 #[path = "../../ir-touch/tests/support/mod.rs"]
 pub(crate) mod apps;
@@ -95,6 +95,10 @@ pub(crate) fn app_text(app: usize, flows: u32, more: &str, rng: &mut Rng) -> Str
     text
 }
 
+/// Machine code that racks of all seeds share.
+static CODES: LazyLock<Codes> = LazyLock::new(Codes::default);
+
+/// The rack of this text. Programs like those of an earlier one are not compiled again.
 pub(crate) fn load(text: &str, name: &str) -> Racked {
     let directory = std::env::temp_dir().join(format!("p4rack-moves-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory).expect("a directory");
@@ -102,7 +106,8 @@ pub(crate) fn load(text: &str, name: &str) -> Racked {
     std::fs::write(&path, text).expect("a file");
     let racked = rack::load(&path, &[], &mut SourceMap::new());
     std::fs::remove_dir_all(&directory).expect("it was there");
-    racked.unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = racked.unwrap_or_else(|found| panic!("{found:#?}"));
+    Racked { codes: CODES.clone(), ..racked }
 }
 
 /// Random entries, each once, as P4Runtime has them.

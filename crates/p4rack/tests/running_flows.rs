@@ -8,7 +8,7 @@ use control_writes::{ActionCall, DefaultEntry, Match, Write};
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
 use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
-use device_control::{Channel, Direct, Event, Maker, Passage, RackSwitch, Served, Splitter};
+use device_control::{Channel, Direct, Event, Known, Maker, Passage, RackSwitch, Served, Splitter};
 use ir::{Name, Program};
 use p4rack::entries::Entries;
 use p4rack::rack::Racked;
@@ -55,7 +55,11 @@ impl<C: Channel> Rig<C> {
     /// The devices offer these externs.
     pub(crate) fn with_registry(racked: &Racked, channel: C, registry: Registry) -> Rig<C> {
         let app = &racked.apps[0];
-        let maker = Maker { own: Some(Arc::clone(&app.whole)), ..Maker::new(1, registry) };
+        let known = Known::sharing(&racked.codes);
+        for placed in racked.parts() {
+            known.engine(placed.text, &placed.part.program, &registry).expect("it runs");
+        }
+        let maker = Maker { own: Some(Arc::clone(&app.whole)), known, ..Maker::new(1, registry) };
         let splitter = Splitter::new(maker, app.placement.clone());
         let splitter =
             splitter.with_parts(&app.whole, (app.parts.clone(), app.texts.clone())).expect("it is split");
@@ -110,6 +114,12 @@ impl<C: Channel> Rig<C> {
         let events = self.rack.call(self.now, Ticket(self.tickets), call);
         self.take(events);
         Ticket(self.tickets)
+    }
+
+    /// A device starts anew.
+    pub(crate) fn restart(&mut self, device: usize) {
+        let events = self.rack.restart(self.now, device);
+        self.take(events);
     }
 
     /// Time passes until something is due, at most this long.

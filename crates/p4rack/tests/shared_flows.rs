@@ -1,8 +1,7 @@
 //! Three apps with pinned flows on one switch and the same helpers: each does what it does alone on one device, while random flows of all of them
 //! move at random times, with messages of up to 50 ms of which some are lost.
 //!
-//! Packets are on their way together. A seed is a trace of 200 packets for each app; `P4RACK_SEEDS=0..10000` takes about two hours of one core (0.8 s a
-//! seed).
+//! Packets are on their way together. A seed is a trace of 200 packets for each app; `P4RACK_SEEDS=0..10000` takes about an hour of one core (0.4 s a seed).
 
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;

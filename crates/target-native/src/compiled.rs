@@ -13,9 +13,10 @@ use device::psa::Half;
 use device::stage::BlockName;
 use device::v1model::{Calculation, calculations};
 use device::{Blocks, Blueprint, Core};
-use ir::Program;
+use ir::{Name, Program};
 use ir_interp::Interpreter;
 use ir_value::Value;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 /// Compiled code of a program. A clone is the same code. [`Engine::of`](crate::Engine::of) creates engines that run it.
@@ -60,6 +61,21 @@ impl Compiled {
         };
         ir_interp::check(&lowered)?;
         Compiled::of(Arc::new(lowered), calculations, drop_port, shares)
+    }
+
+    /// The same code for a program that differs in the sizes of its tables alone; none if it does not suit them, since small tables with short keys are arrays.
+    pub fn resized(&self, program: &Program) -> Option<Compiled> {
+        let tables = program.controls.iter().flat_map(|control| &control.tables);
+        let sizes: BTreeMap<&Name, Option<u64>> =
+            tables.map(|table| (&table.control_plane_name, table.size)).collect();
+        let mut own = Program::clone(&self.program);
+        for table in own.controls.iter_mut().flat_map(|control| &mut control.tables) {
+            table.size = sizes.get(&table.control_plane_name).copied().unwrap_or(table.size);
+        }
+        let own = Arc::new(own);
+        let blueprint = Blueprint::new(Arc::clone(&own), self.drop_port).ok()?;
+        let suits = self.code.builds().all(|build| build.wanted.suits(blueprint.blocks()));
+        suits.then(|| Compiled { program: own, ..self.clone() })
     }
 
     /// The code for devices with this drop port, or for threads.

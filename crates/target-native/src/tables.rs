@@ -13,7 +13,7 @@ use device::embed::{
     ActionView, CountSlot, CountSlots, EntryView, IdleTimer, News, SharedCells, TableAt, TableChange,
     TableFacts,
 };
-use device::{Core, KeySpec};
+use device::{Blocks, Core, KeySpec};
 use ir::{InstanceId, ParserId, ValueSetId};
 use std::sync::atomic::{AtomicU64, Ordering::Acquire};
 use std::sync::{Arc, Mutex};
@@ -128,6 +128,11 @@ pub(crate) fn key_layout(keys: &[KeySpec]) -> Option<KeyLayout> {
     Some(KeyLayout::new(&keys.iter().map(field).collect::<Option<Vec<_>>>()?))
 }
 
+/// A size, in entries of copies.
+fn entries(size: u64) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
 /// Entries by their numbers; the worker that follows the originals writes them, others read them.
 type Numbers = Arc<Mutex<Vec<Option<EntryKey>>>>;
 
@@ -144,7 +149,7 @@ impl Wanted {
     ) -> (usize, &TableSpec) {
         let spec = TableSpec {
             layout: layout.clone(),
-            size: u32::try_from(facts.size).unwrap_or(u32::MAX),
+            size: entries(facts.size),
             data_words,
             profile: None,
             const_entries: false,
@@ -168,6 +173,14 @@ impl Wanted {
         let index = self.tables.len();
         self.tables.push((table_replica, spec));
         (index, &self.tables[index].1)
+    }
+
+    /// True if code for these copies suits a program whose tables have other sizes: those of `blocks`.
+    pub(crate) fn suits(&self, blocks: Blocks<'_>) -> bool {
+        self.tables.iter().all(|(table_replica, spec)| {
+            let sized = |facts: TableFacts| TableSpec { size: entries(facts.size), ..spec.clone() };
+            blocks.table(table_replica.at).is_some_and(|facts| sized(facts).is_direct() == spec.is_direct())
+        })
     }
 
     /// Adds the cells of an object, and gives their number.
@@ -202,7 +215,9 @@ impl TableReplicas {
                 numbers: Numbers::default(),
                 ..table_replica.clone()
             });
-            table_replicas.specs.push(spec.clone());
+            // The code may have been made for tables of other sizes.
+            let size = entries(core.table_size(table_replica.at)?);
+            table_replicas.specs.push(TableSpec { size, ..spec.clone() });
         }
         for object in &wanted.cells {
             table_replicas.share(*object, core.cells(*object, worker)?);

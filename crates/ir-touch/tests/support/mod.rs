@@ -8,6 +8,7 @@ use ir::Program;
 use ir_keys::{Keys, Source};
 use p4_arch::Texts;
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 const HEADERS: &str = include_str!("../../../../examples/apps/headers.p4");
 const TRANSLATE: &str = include_str!("../../../../examples/apps/translate.p4");
@@ -18,7 +19,14 @@ pub const APPS: [(&str, &str); 3] = [
     ("nat", include_str!("../../../../examples/apps/nat.p4")),
 ];
 
+/// The program with this source. A process compiles it once.
 pub fn compiled(source: &str) -> Program {
+    static KNOWN: Mutex<BTreeMap<String, Program>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(source.to_string()).or_insert_with(|| compile(source)).clone()
+}
+
+fn compile(source: &str) -> Program {
     let texts = [("app.p4", source), ("headers.p4", HEADERS), ("translate.p4", TRANSLATE)];
     let options = p4_syntax::Options::default();
     ir_elaborate::program("app.p4", &Texts(&texts), &options, &mut SourceMap::new()).expect("it compiles")

@@ -9,6 +9,7 @@ use crate::pinned::PinnedApp;
 use crate::variants::Chosen;
 use base_diag::{Diagnostic, codes::emulate as codes};
 use dataplane_api::Registry;
+use device_control::Codes;
 use ir::Program;
 use ir_fill::Write;
 use ir_split::{Part, Placement, Split};
@@ -44,6 +45,8 @@ pub struct Racked {
     pub warnings: Vec<Diagnostic>,
     /// Blocks that were chosen so that the apps fit the devices.
     pub blocks: Chosen,
+    /// Machine code of its programs, once it has been up.
+    pub codes: Codes,
 }
 
 /// Steps of preparing a rack, in order; steps of an app with the app's name.

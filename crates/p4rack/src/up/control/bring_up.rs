@@ -68,7 +68,7 @@ impl Control {
         staged.check_replaces(&rack)?;
         staged.check_spares(&rack)?;
         staged.check_merged(&rack)?;
-        let known = Known::default();
+        let known = Known::sharing(&racked.codes);
         let seeds = Rng::new(rack.seed).split("devices");
         let spent: Vec<Spent> = rack.devices.iter().map(|_| Spent::default()).collect();
         let all = racked.externs();
