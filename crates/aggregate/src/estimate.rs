@@ -45,7 +45,7 @@ pub fn rows_of_answer(layout: &Layout, (pairs, rows): (u64, u64)) -> u32 {
         let pairs = slots * share + 2.0 * (slots * share * (1.0 - share)).sqrt();
         pairs * pair + f64::from(*before) * block <= room
     };
-    (1..=MOST_ROWS).take_while(has_room).last().unwrap_or(0) + 1
+    (1..MOST_ROWS).take_while(has_room).last().unwrap_or(0) + 1
 }
 
 impl Estimate {

@@ -4,7 +4,7 @@
 //! A row is asked for only if the one a window before it is answered: a switch that folds the answers on their way has a cell for each
 //! number modulo the window.
 
-use crate::packet::Kind;
+use crate::packet::{Kind, MOST_ROWS};
 use crate::timer::Timer;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::ops::Range;
 const AT_ONCE: u32 = 32;
 
 /// Answers to a request, at most.
-pub(crate) const OF_A_REQUEST: u32 = 16;
+const OF_A_REQUEST: u32 = 16;
 
 /// Requests of one type for a generation.
 #[derive(Clone, Debug)]
@@ -69,6 +69,14 @@ impl Requests {
             next: (switches.start, 0),
             pending: BTreeMap::new(),
         }
+    }
+
+    /// From now on, answers have room for so many rows.
+    pub fn expect(&mut self, of_answer: u32) {
+        self.of_answer = of_answer;
+        self.each = (OF_A_REQUEST * of_answer).min(MOST_ROWS);
+        // No switch folds them on their way.
+        self.window = self.rows;
     }
 
     /// True if another request may be sent beside those without answers.
@@ -237,5 +245,16 @@ mod tests {
         assert_eq!(sent(&mut requests, LATER), [(0, 160, 10), (160, 160, 10)]);
         assert!(requests.answered(0, 0, (10, 10), LATER, WAIT));
         assert_eq!(sent(&mut requests, LATER), [(320, 160, 10)]);
+    }
+
+    /// The first round's rows are nearly empty: the requests after the first answers are for more of them.
+    #[test]
+    fn requests_grow_with_the_rows_of_an_answer() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (1000, 1, 1), 4);
+        requests.expect(5);
+        assert_eq!(sent(&mut requests, LATER), [(0, 80, 5), (80, 80, 5)]);
+        assert!(requests.answered(0, 0, (5, 5), LATER, WAIT));
+        requests.expect(50);
+        assert_eq!(sent(&mut requests, LATER)[..2], [(160, 256, 50), (416, 256, 50)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::attempt::{Attempt, Phase};
 use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
+use crate::estimate::rows_of_answer;
 use crate::key::{Place, Slot};
 use crate::layout::Layout;
 use crate::op::Op;
@@ -233,6 +234,7 @@ impl Reducer {
                 if self.held.1 > MOST_KNOWN {
                     self.held = (self.held.0 / 2, self.held.1 / 2);
                 }
+                requests.expect(rows_of_answer(&layout, self.held));
             }
             for pair in &packet.pairs {
                 let Some(pair) = in_round(*pair, attempt.round, &layout, array) else { continue };

@@ -3,7 +3,7 @@
 use super::{MOST_GENERATIONS, Reducer, Sums, Trouble, add_wide};
 use crate::estimate::rows_of_answer;
 use crate::packet::{Kind, MOST_ROWS};
-use crate::requests::{OF_A_REQUEST, Requests};
+use crate::requests::Requests;
 use crate::timer::Timer;
 use base_time::Time;
 use std::collections::BTreeMap;
@@ -116,11 +116,11 @@ impl Reducer {
             Phase::Closing => Some(Requests::new(Kind::Close, attempt.closed.clone(), (1, 1, 1), window)),
             Phase::Reading => {
                 // A parent folds a row in a packet.
-                let is_last = attempt.closed.end == switches;
-                let of_answer =
-                    if is_last { rows_of_answer(&config.layout, *held).min(MOST_ROWS) } else { 1 };
-                let each = if is_last { (OF_A_REQUEST * of_answer).min(MOST_ROWS) } else { 1 };
-                Some(Requests::new(Kind::Read, attempt.closed.clone(), (rows, each, of_answer), window))
+                let mut requests = Requests::new(Kind::Read, attempt.closed.clone(), (rows, 1, 1), window);
+                if is_closed {
+                    requests.expect(rows_of_answer(&config.layout, *held));
+                }
+                Some(requests)
             }
             Phase::Clearing => {
                 Some(Requests::new(Kind::Clear, 0..switches, (rows, MOST_ROWS, MOST_ROWS), window))
