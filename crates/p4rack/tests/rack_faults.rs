@@ -116,7 +116,7 @@ fn draw_replace(rng: &mut Rng) -> Replace {
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a test asks for how long it may run")]
 fn what_comes_is_what_would_have_come() {
-    let seeds = std::env::var("P4RACK_RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60u64);
+    let seeds = std::env::var("P4RACK_RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(130u64);
     let mut racked = slice();
     let mut calm = bring_up(&racked);
     let drops = calm.run().unwrap().drops;
