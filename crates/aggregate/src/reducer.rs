@@ -18,7 +18,7 @@ use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::ROUND_BITS;
 use crate::packet::{Kind, Packet};
-use crate::requests::{Asked, Requests};
+use crate::requests::{Asked, Pace, Requests};
 use crate::timer::Timer;
 use acks::Acks;
 use attempt::{Attempt, Phase};
@@ -122,6 +122,8 @@ pub struct Reducer {
     acks: Acks,
     /// Pairs and rows of late answers of the last switches.
     held: (u64, u64),
+    /// Of the last READs.
+    pace: Pace,
     counts: Counts,
     trouble: Option<Trouble>,
 }
@@ -149,6 +151,7 @@ impl Reducer {
             answers: VecDeque::new(),
             acks: Acks::new(config.least_wait),
             held: (0, 0),
+            pace: Pace::FIRST,
             counts: Counts::default(),
             trouble: None,
             config,
@@ -291,6 +294,9 @@ impl Reducer {
             let generation = attempt.generation;
             if let Some(requests) = &mut attempt.requests {
                 let asked = requests.poll(&attempt.lost, now, (least_wait, most_wait));
+                if requests.kind == Kind::Read {
+                    self.pace = requests.pace;
+                }
                 let Some(Asked { switch, row, rows }) = asked else { continue };
                 let boot = self.boots.get(usize::from(switch)).copied().unwrap_or(0);
                 self.counts.read_packets += u64::from(requests.kind == Kind::Read);

@@ -10,11 +10,56 @@ use base_time::{Duration, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Answers that are expected at a time.
-const AT_ONCE: u32 = 32;
+/// Answers that are expected at a time, at most: another full request is sent while fewer than 32 are.
+const AT_ONCE: u32 = OF_A_REQUEST + 31;
+
+/// Answers that are expected at first, before it is known how fast a switch reads.
+const AT_FIRST: u32 = 4;
 
 /// Answers to a request, at most.
 const OF_A_REQUEST: u32 = 16;
+
+/// How many answers are expected at a time: one more for each answer, until a request has to be repeated; then half as many, and one more for each as many answers.
+/// A switch in software may take longer for many answers than a request waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pace {
+    at_once: u32,
+    /// Up to here, each answer counts.
+    threshold: u32,
+    /// Answers since the last growth.
+    answers: u32,
+    /// Before this time, requests that are repeated say nothing new.
+    until: Time,
+}
+
+impl Pace {
+    /// For a switch that is not known yet.
+    pub const FIRST: Pace = Pace { at_once: AT_FIRST, ..Pace::FULL };
+
+    const FULL: Pace = Pace { at_once: AT_ONCE, threshold: AT_ONCE, answers: 0, until: Time::ZERO };
+
+    fn answered(&mut self) {
+        self.answers += 1;
+        if self.answers >= self.at_once || self.at_once < self.threshold {
+            self.at_once = (self.at_once + 1).min(AT_ONCE);
+            self.answers = 0;
+        }
+    }
+
+    fn repeated(&mut self, now: Time, wait: Duration) {
+        if now >= self.until {
+            self.at_once = (self.at_once / 2).max(1);
+            self.threshold = self.at_once;
+            (self.answers, self.until) = (0, now + wait);
+        }
+    }
+
+    /// Answers to ask for beside so many: none until there is room for a third, or a whole request, since each request is a packet.
+    fn room(&self, expected: u32) -> u32 {
+        let room = self.at_once.saturating_sub(expected).min(OF_A_REQUEST);
+        if room >= OF_A_REQUEST.min(self.at_once.div_ceil(3)) { room } else { 0 }
+    }
+}
 
 /// Requests of one type for a generation.
 #[derive(Clone, Debug)]
@@ -27,6 +72,7 @@ pub(crate) struct Requests {
     each: u32,
     of_answer: u32,
     window: u32,
+    pub pace: Pace,
     /// The first one that was not sent.
     next: (u16, u32),
     /// By switch and first row.
@@ -39,6 +85,7 @@ struct Request {
     timer: Timer,
     /// Rows before this one.
     end: u32,
+    is_sent: bool,
 }
 
 /// A request to send.
@@ -66,6 +113,7 @@ impl Requests {
             of_answer: of_answer.max(1),
             // Only rows that are asked for one by one are folded on their way.
             window: if each == 1 { window } else { rows },
+            pace: Pace::FULL,
             next: (switches.start, 0),
             pending: BTreeMap::new(),
         }
@@ -79,15 +127,14 @@ impl Requests {
         self.window = self.rows;
     }
 
-    /// True if another request may be sent beside those without answers.
-    fn is_room(&self) -> bool {
+    /// Answers that another request may have, beside those that are expected; 0 if none may be sent.
+    fn room(&self) -> u32 {
         let (switch, row) = self.next;
         let first = self.pending.range((switch, 0)..).next().filter(|((of, _), _)| *of == switch);
         let answers =
             self.pending.iter().map(|((_, row), request)| (request.end - row).div_ceil(self.of_answer));
-        answers.sum::<u32>() < AT_ONCE
-            && switch < self.end
-            && first.is_none_or(|((_, first), _)| row - first < self.window)
+        let is_room = switch < self.end && first.is_none_or(|((_, first), _)| row - first < self.window);
+        if is_room { self.pace.room(answers.sum()) } else { 0 }
     }
 
     /// Nothing more is asked of this switch.
@@ -120,9 +167,11 @@ impl Requests {
         }
         self.pending.remove(&at);
         let wanted = wanted.min(end);
-        let parts = [(at.1, row, now + wait), (answered, wanted, now), (wanted, end, now + wait)];
-        for (first, end, due) in parts.into_iter().filter(|(first, end, _)| first < end) {
-            self.pending.insert((switch, first), Request { timer: Timer::new(due, wait), end });
+        self.pace.answered();
+        let parts = [(at.1, row, true), (answered, wanted, false), (wanted, end, true)];
+        for (first, end, is_sent) in parts.into_iter().filter(|(first, end, _)| first < end) {
+            let due = if is_sent { now + wait } else { now };
+            self.pending.insert((switch, first), Request { timer: Timer::new(due, wait), end, is_sent });
         }
         true
     }
@@ -165,19 +214,24 @@ impl Requests {
     /// A request to send now.
     pub fn poll(&mut self, lost: &[bool], now: Time, wait: (Duration, Duration)) -> Option<Asked> {
         self.skip(lost);
-        if self.is_room() {
-            let end = (self.next.1 + self.each).min(self.rows);
-            self.pending.insert(self.next, Request { timer: Timer::new(now, wait.0), end });
+        let room = self.room();
+        if room > 0 {
+            let end = (self.next.1 + self.each.min(room.saturating_mul(self.of_answer))).min(self.rows);
+            self.pending.insert(self.next, Request { timer: Timer::new(now, wait.0), end, is_sent: false });
             self.next.1 = end;
         }
         let (at, request) = self.pending.iter_mut().find(|(_, request)| request.timer.due <= now)?;
+        if request.is_sent {
+            self.pace.repeated(now, wait.0);
+        }
         request.timer.sent(now, wait.1);
+        request.is_sent = true;
         Some(Asked { switch: at.0, row: at.1, rows: request.end - at.1 })
     }
 
     /// When [`Requests::poll`] may next have a request, if nothing arrives.
     pub fn deadline(&self) -> Option<Time> {
-        if self.is_room() {
+        if self.room() > 0 {
             return Some(Time::ZERO);
         }
         self.pending.values().map(|request| request.timer.due).min()
@@ -256,5 +310,23 @@ mod tests {
         assert!(requests.answered(0, 0, (5, 5), LATER, WAIT));
         requests.expect(50);
         assert_eq!(sent(&mut requests, LATER)[..2], [(160, 256, 50), (416, 256, 50)]);
+    }
+
+    /// A switch that takes longer for the expected answers than a request waits is asked for fewer.
+    #[test]
+    fn fewer_answers_are_expected_of_a_slow_switch() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (10_000, 1, 1), 10_000);
+        requests.pace = Pace::FIRST;
+        requests.expect(1);
+        assert_eq!(sent(&mut requests, LATER), [(0, 4, 1)]);
+        (0..4).for_each(|row| assert!(requests.answered(0, row, (1, 1), LATER, WAIT)));
+        assert_eq!(sent(&mut requests, LATER), [(4, 8, 1)]);
+        // Only the first of several requests that are repeated counts.
+        assert_eq!(sent(&mut requests, LATER + WAIT), [(4, 8, 1)]);
+        assert_eq!(requests.pace.at_once, 4);
+        let now = LATER + WAIT;
+        (4..12).for_each(|row| assert!(requests.answered(0, row, (1, 1), now, WAIT)));
+        // Two more for eight answers.
+        assert_eq!(sent(&mut requests, now), [(12, 5, 1)]);
     }
 }

@@ -228,6 +228,7 @@ impl Reducer {
         self.progress = Some(now);
         if asked == Kind::Read {
             self.counts.read_packets += 1;
+            self.pace = requests.pace;
             if attempt.closed.end == self.config.switches {
                 self.held = (self.held.0 + packet.pairs.len() as u64, self.held.1 + u64::from(rows));
                 // Later rounds may be fuller or emptier.

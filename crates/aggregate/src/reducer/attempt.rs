@@ -69,7 +69,7 @@ impl Reducer {
 
     /// The next phase of an attempt, if its time has come.
     fn step(&mut self, at: usize) -> bool {
-        let Reducer { config, attempts, committed, result, counts, array, held, .. } = self;
+        let Reducer { config, attempts, committed, result, counts, array, held, pace, .. } = self;
         // Rounds are read and committed in their order: the numbers of rows grow from attempt to attempt, and a parent's cells know the last ones. An earlier
         // attempt may still be collected, if one of its ENDs was lost.
         let is_turn = attempts[..at].iter().all(|attempt| attempt.phase == Phase::Clearing);
@@ -117,6 +117,7 @@ impl Reducer {
             Phase::Reading => {
                 // A parent folds a row in a packet.
                 let mut requests = Requests::new(Kind::Read, attempt.closed.clone(), (rows, 1, 1), window);
+                requests.pace = *pace;
                 if is_closed {
                     requests.expect(rows_of_answer(&config.layout, *held));
                 }
