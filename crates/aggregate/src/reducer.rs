@@ -122,7 +122,7 @@ pub struct Reducer {
     acks: Acks,
     /// Pairs and rows of late answers of the last switches.
     held: (u64, u64),
-    /// Of the last READs.
+    /// Speed of the last READs.
     pace: Pace,
     counts: Counts,
     trouble: Option<Trouble>,

@@ -19,7 +19,7 @@ const AT_FIRST: u32 = 4;
 /// Answers to a request, at most.
 const OF_A_REQUEST: u32 = 16;
 
-/// How many answers are expected at a time: one more for each answer, until a request has to be repeated; then half as many, and one more for each as many answers.
+/// Number of answers that are expected at a time: one more for each answer, until a request has to be repeated; then half as many, and one more for each as many answers.
 /// A switch in software may take longer for many answers than a request waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pace {
