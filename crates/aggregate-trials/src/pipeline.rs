@@ -174,9 +174,10 @@ fn fill(switch: &mut Switch, program: &Program, seat: &Seat) -> Result<(), Strin
             .table_add(table, &keys, action, &args, None)
             .map_err(|problem| format!("{table}: {problem:?}"))?;
     }
+    // For v1model the port may be any.
     switch.clone_session_set(
         Program::COPIES.into(),
-        Some(Session { port: Some(REDUCER_PORT), ..Session::default() }),
+        Some(Session { port: Some(Program::AROUND), ..Session::default() }),
     );
     let hosts = (0..program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
     let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));
