@@ -337,7 +337,7 @@ const OF_ARRAYS: [(&str, &str); 6] = [
 ];
 
 /// The same of programs for TNA.
-const FOR_TNA: [(&str, &str); 32] = [
+const FOR_TNA: [(&str, &str); 31] = [
     ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
     ("age = OLD;", "age = SAME;"),
     ("cell = hdr.agg.seq;", "cell = cell + 1;"),
@@ -369,7 +369,6 @@ const FOR_TNA: [(&str, &str); 32] = [
     ("hdr.udp.len |-| MOST_LENGTH", "0"),
     ("hdr.udp.len = eg_intr_md.pkt_length - 37;", ""),
     ("(_, FREE, _, _, _, _, _): plan(DROP, KEEP_ALL);", ""),
-    ("(_, OTHER, _, _, _, _, _): plan(DROP, KEEP_ALL);", ""),
 ];
 
 /// The same of parents.

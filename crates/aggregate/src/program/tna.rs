@@ -7,7 +7,7 @@
 //! ```text
 //!  1  jobs, senders, routes, kinds   what the packet is, and what its job has
 //!  2  requests                       bank: opened, closed, looked at
-//!  3  numbers, plans                 cell of the number; what the lanes do
+//!  3  rows, numbers, plans           cell of the number; what the lanes do
 //!  4..9  visits                      four lanes in each stage
 //! 10                                 flags of the lanes become a map
 //! 11  maps, joins                    map of the first copy of a packet; map of the row before
@@ -118,7 +118,7 @@ typedef bit<8> step_t;
 const step_t PLAIN = 0;
 const step_t ON = 1;
 const step_t BACK = 2;
-const step_t ROWS = 3;
+const step_t NEXT_ROW = 3;
 const step_t VALUES = 4;
 const step_t TWO_WAYS = 5;
 // The first byte of a mirrored packet.

@@ -101,7 +101,7 @@ control AggEgress(inout egress_headers_t hdr,
 
     // A request for several answers comes around for the first one.
     action mirror() {{
-        hdr.bridge.step = ROWS;
+        hdr.bridge.step = NEXT_ROW;
         eg_dprsr_md.mirror_type = 1;
         meta.session = COPIES;
     }}
@@ -122,10 +122,10 @@ control AggEgress(inout egress_headers_t hdr,
             (false, PLAIN): leave();
             (false, ON): leave_shorter();
             (false, BACK): turn();
-            (false, ROWS): set_length();
+            (false, NEXT_ROW): set_length();
             (false, VALUES): set_length();
             (false, TWO_WAYS): mirror();
-            (true, ROWS): shift();
+            (true, NEXT_ROW): shift();
         }}
         size = 7;
     }}

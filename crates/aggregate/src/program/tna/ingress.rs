@@ -171,12 +171,12 @@ fn plans(program: &Program) -> String {
     row(&[("kind", "IS_HALF")], "plan(FETCH_VALUES, KEEP_ALL)");
     row(&[("kind", "IS_LONG"), ("rest", "0")], "fetch_first()");
     row(&[("kind", "IS_LONG")], "plan(SPLIT, KEEP_NONE)");
-    row(&[("kind", "IS_READ"), ("left", "0")], "plan(ANSWER_READ, KEEP_ALL)");
-    row(&[("kind", "IS_READ"), ("excess", "0")], "fetch()");
-    row(&[("kind", "IS_READ")], "plan(ANSWER_READ, KEEP_ALL)");
-    row(&[("kind", "IS_CLEAR"), ("left", "0")], "plan(ANSWER_CLEAR, KEEP_ALL)");
-    row(&[("kind", "IS_CLEAR")], "plan(EMPTY, KEEP_ALL)");
-    plans.text(&["plan", "fetch", "fetch_first"], "plan(DROP, KEEP_ALL)")
+    row(&[("kind", "IS_READ"), ("left", "0")], "plan(ANSWER_READ, KEEP_NONE)");
+    row(&[("kind", "IS_READ"), ("excess", "0")], "plan(FETCH_TAGS, KEEP_ALL)");
+    row(&[("kind", "IS_READ")], "plan(ANSWER_READ, KEEP_NONE)");
+    row(&[("kind", "IS_CLEAR"), ("left", "0")], "plan(ANSWER_CLEAR, KEEP_NONE)");
+    row(&[("kind", "IS_CLEAR")], "plan(EMPTY, KEEP_NONE)");
+    plans.text(&["plan", "fetch_first"], "plan(DROP, KEEP_ALL)")
 }
 
 fn numbers(program: &Program) -> String {
@@ -260,7 +260,9 @@ pub(super) fn ingress(program: &Program) -> String {
     let flags: Vec<String> = (0..layout.lanes).rev().map(|lane| format!("meta.sent_{lane}")).collect();
     let prepared = |value: u8| {
         each(program, |lane| {
-            format!("        hdr.lane_{lane}.index = meta.row;\n        hdr.lane_{lane}.value = {value};")
+            format!(
+                "        hdr.lane_{lane}.setValid();\n        hdr.lane_{lane}.index = meta.row;\n        hdr.lane_{lane}.value = {value};"
+            )
         })
     };
     let emits = each(program, |lane| format!("        packet.emit(hdr.lane_{lane});"));
@@ -406,13 +408,23 @@ control AggIngress(inout headers_t hdr,
 
     // Requests for rows are for 1 to 256 of them.
 {kinds}
+    action pass() {{ meta.kind = PASSES; }}
+    action refuse() {{ meta.kind = REFUSED; }}
+    action give_up() {{ meta.kind = DROPPED; }}
+    action misfit() {{ meta.kind = MISFITS; }}
+    action look_at_bank() {{ meta.bank = look.execute({bank}); }}
+    action open_bank() {{ meta.bank = open.execute({bank}); }}
+    action close_bank() {{ meta.bank = close.execute({bank}); }}
+
+    // Requests name the switch; they come from the reducer, with the right boot number.
+{requests}
     action read_row() {{
 {to_read}    }}
 
     action clear_row() {{
 {to_clear}    }}
 
-    // Lanes of requests are not in the packet: they get the row.
+    // Requests bring no lanes.
     table rows {{
         key = {{ meta.kind: exact; }}
         actions = {{ read_row; clear_row; NoAction; }}
@@ -425,16 +437,6 @@ control AggIngress(inout headers_t hdr,
         size = 3;
     }}
 
-    action pass() {{ meta.kind = PASSES; }}
-    action refuse() {{ meta.kind = REFUSED; }}
-    action give_up() {{ meta.kind = DROPPED; }}
-    action misfit() {{ meta.kind = MISFITS; }}
-    action look_at_bank() {{ meta.bank = look.execute({bank}); }}
-    action open_bank() {{ meta.bank = open.execute({bank}); }}
-    action close_bank() {{ meta.bank = close.execute({bank}); }}
-
-    // Requests name the switch; they come from the reducer, with the right boot number.
-{requests}
     action compare() {{ meta.age = number.execute({cell}); }}
 
 {numbers}
@@ -443,14 +445,10 @@ control AggIngress(inout headers_t hdr,
         meta.keep = keep;
     }}
 
-    action fetch() {{
-        meta.task = FETCH_TAGS;
-        meta.keep = KEEP_ALL;
-{all}    }}
-
     // Nothing is read yet, and `valid` is no map.
     action fetch_first() {{
-        fetch();
+        meta.task = FETCH_TAGS;
+        meta.keep = KEEP_ALL;
         hdr.agg.valid = 0;
     }}
 
@@ -549,7 +547,7 @@ control AggIngress(inout headers_t hdr,
     }}
 
     action come_for_rows() {{
-        hdr.bridge.step = ROWS;
+        hdr.bridge.step = NEXT_ROW;
         ig_tm_md.ucast_egress_port = AROUND;
         hdr.agg.read = hdr.agg.read + 1;
     }}
@@ -566,7 +564,7 @@ control AggIngress(inout headers_t hdr,
 {ends}
     apply {{
         hdr.bridge.setValid();
-        meta.row = hdr.agg.seq[15:0] + hdr.agg.read;
+        meta.row = (hdr.agg.seq[15:0] + hdr.agg.read) & (bit<16>)(ROWS - 1);
         meta.left = hdr.agg.read ^ hdr.agg.count;
         meta.excess = hdr.udp.len |-| MOST_LENGTH;
         meta.rest = hdr.agg.count |-| hdr.agg.valid[15:0];
@@ -578,8 +576,8 @@ control AggIngress(inout headers_t hdr,
             routes.apply();
         }}
         kinds.apply();
-        rows.apply();
         requests.apply();
+        rows.apply();
         numbers.apply();
         plans.apply();
 {applies}        meta.sent = joined.get({{ {flags} }});
@@ -610,7 +608,6 @@ control AggDeparser(packet_out packet,
         to_clear = prepared(1),
         requests = requests(program),
         numbers = numbers(program),
-        all = each(program, |lane| format!("        hdr.lane_{lane}.setValid();")),
         plans = plans(program),
         maps = maps(program),
         row = 8 * layout.block_bytes() - 1,
