@@ -2,6 +2,7 @@
 
 use super::entries::{Decisions, join};
 use crate::op::Op;
+use crate::packet::MOST_ROWS;
 use crate::program::Program;
 use crate::program::text::each;
 
@@ -70,11 +71,13 @@ fn kinds_of(op: Op, program: &Program, kinds: &mut Decisions) {
     }
     row(&[("type", "OPEN")], "IS_OPEN");
     row(&[("type", "CLOSE")], "IS_CLOSE");
+    // 1 to MOST_ROWS rows, a power of two.
     let of_rows = ["READ", "CLEAR"];
+    let (most, fewer) = (MOST_ROWS.to_string(), format!("0 &&& {:#06x}", 0xffff & !(MOST_ROWS - 1)));
     for name in of_rows {
         row(&[("around", "PLAIN"), ("type", name), ("count", "0")], "IS_WRONG");
     }
-    for count in ["256", "0 &&& 0xff00"] {
+    for count in [most.as_str(), &fewer] {
         let fresh = [("around", "PLAIN"), ("read", "0"), ("count", count)];
         let mut row = |name, valid, kind| {
             row(&[&fresh[..], &[("type", name), ("valid", valid)]].concat(), kind);
@@ -406,7 +409,7 @@ control AggIngress(inout headers_t hdr,
         meta.kind = kind;
     }}
 
-    // Requests for rows are for 1 to 256 of them.
+    // Requests for rows are for 1 to {MOST_ROWS} of them.
 {kinds}
     action pass() {{ meta.kind = PASSES; }}
     action refuse() {{ meta.kind = REFUSED; }}
