@@ -96,7 +96,10 @@ impl Program {
         let fail = |text: String| Err(LayoutError(text));
         let Layout { lanes, tag_bits, evict, .. } = self.layout;
         if tag_bits != Layout::SHORT_TAG || evict {
-            return fail("a program for a Tofino has tags of 32 bits, and no eviction: use the profile `pipeline`".into());
+            return fail(
+                "a program for a Tofino has tags of 32 bits, and no eviction: use the profile `pipeline`"
+                    .into(),
+            );
         }
         if lanes > 32 {
             return fail(format!("a program for a Tofino has at most 32 lanes, not {lanes}"));

@@ -77,7 +77,7 @@ const kind_t MISFITS = 13;
 const kind_t REFUSED = 14;
 const kind_t DROPPED = 15;
 
-// What lanes do with a packet, and how it leaves.
+// Tasks of lanes, and ways of a packet.
 typedef bit<8> task_t;
 const task_t GO_ON = 0;
 const task_t FOLD = 1;
@@ -113,7 +113,7 @@ const keep_t KEEP_ALL = 0;
 const keep_t KEEP_MAP = 1;
 const keep_t KEEP_NONE = 2;
 
-// What egress does with a packet, and why a packet comes around: for its next row, or for the values of a row.
+// Steps of egress, and reasons why a packet comes around: its next row, or the values of a row.
 typedef bit<8> step_t;
 const step_t PLAIN = 0;
 const step_t ON = 1;
