@@ -103,8 +103,16 @@ impl<'a> Pipeline<'a> {
 
     /// The same; gives all that come out.
     pub fn outputs(&mut self, from: Option<u16>, datagram: &Datagram) -> Vec<Reached> {
-        let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
-        let queued = self.switch.ingress(port, frame(datagram), Time::ZERO);
+        self.together(&[(from, datagram)])
+    }
+
+    /// Datagrams that come in before any of them goes out or around.
+    pub fn together(&mut self, datagrams: &[(Option<u16>, &Datagram)]) -> Vec<Reached> {
+        let mut queued = vec![];
+        for (from, datagram) in datagrams {
+            let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
+            queued.extend(self.switch.ingress(port, frame(datagram), Time::ZERO));
+        }
         let reached = |output: Output| {
             let datagram = Datagram::parse(&output.frame)?;
             (output.frame[..6] == mac(datagram.destination)).then_some(())?;

@@ -511,3 +511,44 @@ fn refuses_forged_packets(program: &Program, source: &str) {
         assert_eq!(rows.pairs, [Pair { place, value: 7 }], "{engine:?}: counted once");
     }
 }
+
+/// The second pass of a READ finds the bank open for another generation, or closed and emptied: it reads nothing of that.
+#[test]
+fn requests_that_come_around_meet_other_generations() {
+    let ask = |kind, generation, aux| {
+        let request = Packet::new(kind, JOB, Op::Add);
+        let packet = Packet { generation, boot: 1, channel: NUMBER, aux, ..request };
+        let payload = packet.bytes(&SMALL);
+        Datagram { source: REDUCER, destination: SWITCH, port: 42606, ecn: 0, payload }
+    };
+    let place = Place { slot: Slot { lane: 2, index: 0 }, tag: 5 };
+    let pairs = vec![Pair { place, value: 7 }];
+    let data = Packet { generation: 1, seq: 1 << 16, pairs, ..Packet::new(Kind::Data, JOB, Op::Add) };
+    let payload = data.bytes(&SMALL);
+    let data = Datagram { source: MAPPERS, destination: REDUCER, port: 42606, ecn: 0, payload };
+    let kind = |reached: &Reached| match reached {
+        Reached::Reducer(datagram) | Reached::Mapper(_, datagram) => {
+            Packet::parse(&datagram.payload, &SMALL).expect("a packet").kind
+        }
+    };
+    for (program, source) in both(SMALL) {
+        let compiled = compile(&source).expect("it compiles");
+        let mut pipeline =
+            Pipeline::new(program, &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
+        assert!(pipeline.handle(None, &ask(Kind::Open, 1, 0)).is_some());
+        assert!(pipeline.handle(Some(0), &data).is_some());
+        assert!(pipeline.handle(None, &ask(Kind::Close, 1, 0)).is_some());
+        let (read, next) = (ask(Kind::Read, 1, 2), ask(Kind::Open, 3, 0));
+        let came = pipeline.together(&[(None, &read), (None, &next)]);
+        assert_eq!(came.iter().map(kind).collect::<Vec<_>>(), [Kind::Opened]);
+        // Of the same bank, but open.
+        let read = ask(Kind::Read, 3, 2);
+        assert_eq!(pipeline.handle(None, &read), None);
+        // Beside a request that it does not meet, it reads on.
+        assert!(pipeline.handle(None, &ask(Kind::Close, 3, 0)).is_some());
+        let came = pipeline.together(&[(None, &read), (None, &ask(Kind::Open, 2, 0))]);
+        let mut kinds: Vec<Kind> = came.iter().map(kind).collect();
+        kinds.sort();
+        assert_eq!(kinds, [Kind::Opened, Kind::ReadReply]);
+    }
+}

@@ -234,6 +234,11 @@ fn a_job_is_compiled_for_a_tofino() {
     let said = text(&done.stderr);
     assert!(!done.status.success() && said.contains("no switch `middle` has a program"), "{said}");
     assert!(said.contains("left, right, spine"), "{said}");
+    std::fs::write(place.join("a.job"), JOB.replace("window = 16", "window = 16, profile = software"))
+        .unwrap();
+    let done = compile("left");
+    let said = text(&done.stderr);
+    assert!(!done.status.success() && said.contains("use the profile `pipeline`"), "{said}");
 }
 
 /// Arrays of three hosts, as numbers in lines, added through two levels of switches.
