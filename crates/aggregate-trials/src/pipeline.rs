@@ -103,8 +103,16 @@ impl<'a> Pipeline<'a> {
 
     /// The same; gives all that come out.
     pub fn outputs(&mut self, from: Option<u16>, datagram: &Datagram) -> Vec<Reached> {
-        let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
-        let queued = self.switch.ingress(port, frame(datagram), Time::ZERO);
+        self.together(&[(from, datagram)])
+    }
+
+    /// Datagrams that come in before any of them goes out or around.
+    pub fn together(&mut self, datagrams: &[(Option<u16>, &Datagram)]) -> Vec<Reached> {
+        let mut queued = vec![];
+        for (from, datagram) in datagrams {
+            let port = from.map_or(REDUCER_PORT, |channel| u32::from(channel) + 1);
+            queued.extend(self.switch.ingress(port, frame(datagram), Time::ZERO));
+        }
         let reached = |output: Output| {
             let datagram = Datagram::parse(&output.frame)?;
             (output.frame[..6] == mac(datagram.destination)).then_some(())?;
@@ -174,9 +182,10 @@ fn fill(switch: &mut Switch, program: &Program, seat: &Seat) -> Result<(), Strin
             .table_add(table, &keys, action, &args, None)
             .map_err(|problem| format!("{table}: {problem:?}"))?;
     }
+    // For v1model the port may be any.
     switch.clone_session_set(
         Program::COPIES.into(),
-        Some(Session { port: Some(REDUCER_PORT), ..Session::default() }),
+        Some(Session { port: Some(Program::AROUND), ..Session::default() }),
     );
     let hosts = (0..program.channels).map(|channel| (MAPPERS + u32::from(channel), u32::from(channel) + 1));
     let children = (0..4).map(|switch| (SWITCH + switch, u32::from(CHILDREN) + switch + 1));

@@ -63,9 +63,17 @@ impl Node for Device {
 
 /// Compiled programs by window, eviction, arrays, and whether they are parents.
 #[derive(Default)]
-struct Programs(BTreeMap<(u32, bool, bool, bool), &'static Compiled>);
+struct Programs {
+    compiled: BTreeMap<(u32, bool, bool, bool), &'static Compiled>,
+    /// Programs for TNA.
+    for_tna: bool,
+}
 
 impl Programs {
+    fn for_tna() -> Programs {
+        Programs { for_tna: true, ..Programs::default() }
+    }
+
     fn device(&mut self, layout: Layout) -> Box<dyn Node> {
         let senders: Vec<_> = (0..MAPPERS_OF_A_JOB).map(|channel| (Kind::Data, channel)).collect();
         self.node(layout, 0, (false, false), &senders)
@@ -84,13 +92,14 @@ impl Programs {
         (is_parent, has_parent): (bool, bool),
         senders: &[(Kind, u16)],
     ) -> Box<dyn Node> {
-        let operators = vec![Op::Add, Op::Max, Op::Or];
+        let most = if self.for_tna { Program::MOST_OPERATORS_OF_TNA } else { Program::MOST_OPERATORS };
+        let operators = [Op::Add, Op::Max, Op::Or][..most].to_vec();
         let program = Program { operators, jobs: 2, is_parent, ..Program::new(layout, Op::Add, STREAMS) };
-        let compiled =
-            self.0.entry((layout.window, layout.evict, layout.is_dense(), is_parent)).or_insert_with(|| {
-                let source = program.source().expect("it prints");
-                Box::leak(Box::new(compile(&source).expect("it compiles")))
-            });
+        let key = (layout.window, layout.evict, layout.is_dense(), is_parent);
+        let compiled = self.compiled.entry(key).or_insert_with(|| {
+            let source = if self.for_tna { program.tna() } else { program.source() };
+            Box::leak(Box::new(compile(&source.expect("it prints")).expect("it compiles")))
+        });
         let job = (JOB, number, 1);
         let pipeline = Pipeline::of_senders(program, compiled, Engine::Native, job, has_parent, senders)
             .expect("it starts");
@@ -161,6 +170,30 @@ fn trees_are_exact_whatever_happens_to_packets() {
         let layout = Layout { window, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, op, 5, 100, rng.between(1, 3) as u32, &mut rng);
         world.tree((0..3).map(|number| programs.of_tree(layout, number, 2, 5)).collect());
+        world.banks(rng.between(1, 2) as u8);
+        world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+    }
+}
+
+/// One switch or a tree of them, and requests of several answers.
+#[test]
+fn results_of_programs_for_tna_are_exact_whatever_happens_to_packets() {
+    let mut programs = BTreeMap::new();
+    for seed in features::seeds(60, 10_000) {
+        let mut rng = Rng::new(seed);
+        let window = *rng.pick(&[1, 4, 256]).expect("there are some");
+        let op = *rng.pick(&[Op::Add, Op::Max]).expect("there are some");
+        let lanes = if rng.chance(1, 6) { 24 } else { 4 };
+        let layout = Layout { lanes, index_bits: if lanes == 24 { 4 } else { 2 }, window, ..SMALL };
+        let own: &mut Programs = programs.entry(lanes).or_insert_with(Programs::for_tna);
+        let is_tree = lanes == 4 && rng.next_bool();
+        let mappers = if is_tree { 5 } else { MAPPERS_OF_A_JOB };
+        let keys = if lanes == 24 { 600 } else { 110 };
+        let mut world = World::new(layout, op, mappers, keys, rng.between(1, 3) as u32, &mut rng);
+        match is_tree {
+            true => world.tree((0..3).map(|number| own.of_tree(layout, number, 2, 5)).collect()),
+            false => world.nodes(vec![own.device(layout)]),
+        }
         world.banks(rng.between(1, 2) as u8);
         world.run(Disturbance::some(&mut rng)).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }

@@ -1,5 +1,5 @@
-//! The printed program and the model of the switch, on the same packets: a random sequence that reaches every branch. Changed
-//! programs are noticed. `P4RACK_ALL` makes the sequences ten times as long.
+//! The printed programs, for v1model and for TNA, and the model of the switch, on the same packets: a random sequence that reaches every
+//! branch. Changed programs are noticed. `P4RACK_ALL` makes the sequences ten times as long.
 
 use aggregate::program::Program;
 use aggregate::{Direction, Kind, Layout, Op, Packet, Pair, Place, Slot, Switch};
@@ -30,6 +30,24 @@ fn program(layout: Layout) -> Program {
 
 fn parent(layout: Layout) -> Program {
     Program { is_parent: true, channels: 8, ..program(layout) }
+}
+
+/// Layouts of programs for TNA.
+fn layouts_for_tna() -> impl Iterator<Item = (&'static str, Layout)> {
+    LAYOUTS.into_iter().filter(|(_, layout)| layout.tag_bits == Layout::SHORT_TAG && !layout.evict)
+}
+
+/// The same program with as many operators as TNA has.
+fn for_tna(program: Program) -> Program {
+    Program { operators: vec![Op::Add, Op::Max], ..program }
+}
+
+/// Programs of a layout, for v1model and for TNA.
+fn both(layout: Layout) -> [(Program, String); 2] {
+    let (one, other) = (program(layout), for_tna(program(layout)));
+    let texts = [one.source(), other.tna()].map(|text| text.expect("it prints"));
+    let [text, text_for_tna] = texts;
+    [(one, text), (other, text_for_tna)]
 }
 
 /// Streams that a program folds.
@@ -103,21 +121,21 @@ fn packet(layout: &Layout, (at, boot): (u32, u16), rng: &mut Rng) -> (Option<u16
 /// Outputs by the model and the rules about ports.
 fn wanted(
     model: &mut Switch,
-    is_parent: bool,
+    program: &Program,
     from: Option<u16>,
     packet: &Packet,
     is_marked: bool,
 ) -> Vec<(Direction, Packet)> {
     let is_asked = matches!(packet.kind, Kind::Open | Kind::Close | Kind::Read | Kind::Clear);
-    let is_stream =
-        is_parent && (packet.kind == Kind::ReadReply || packet.kind == Kind::Overflow && packet.aux == 0);
+    let is_stream = program.is_parent
+        && (packet.kind == Kind::ReadReply || packet.kind == Kind::Overflow && packet.aux == 0);
     let is_handled = packet.job == JOB && (is_asked || packet.kind == Kind::Data || is_stream);
     let port = if packet.kind == Kind::ReadReply { CHILDREN + packet.channel } else { packet.channel };
     let is_planned = match is_asked {
         true => from.is_none() || packet.channel != NUMBER,
         false => from == Some(port),
     };
-    if is_handled && packet.op == Op::Min {
+    if is_handled && !program.operators.contains(&packet.op) {
         return vec![];
     }
     if is_handled && !is_planned {
@@ -145,7 +163,7 @@ fn difference_of(
     let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
     let senders = senders(is_parent);
     let mut pipeline =
-        Pipeline::of_senders(program, &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
+        Pipeline::of_senders(program.clone(), &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
             .expect("it starts");
     let mut model = Switch::of_senders(layout, NUMBER, JOB, senders, 1);
     if has_parent {
@@ -177,7 +195,7 @@ fn difference_of(
         };
         let datagram = Datagram { source, destination, port: 42606, ecn, payload: packet.bytes(&layout) };
         let wanted =
-            wanted(&mut model, is_parent, from, &packet, ecn == 3).into_iter().map(|(direction, answer)| {
+            wanted(&mut model, &program, from, &packet, ecn == 3).into_iter().map(|(direction, answer)| {
                 let payload = answer.bytes(&layout);
                 let answer = match direction {
                     Direction::Back => {
@@ -237,6 +255,21 @@ fn a_parent_does_what_the_model_does() {
         let source = parent(layout).source().expect("it prints");
         if let Some(what) = difference(parent(layout), &source, Engine::Native, packets, 4) {
             panic!("{name}: {what}");
+        }
+    }
+}
+
+#[test]
+fn programs_for_tna_do_what_the_model_does() {
+    for (name, layout) in layouts_for_tna() {
+        for program in [program(layout), parent(layout)].map(for_tna) {
+            let source = program.tna().expect("it prints");
+            let few = length(if layout.lanes > 4 { 300 } else { 3000 });
+            for (engine, packets) in [(Engine::Native, length(30_000)), (Engine::Interpreter, few)] {
+                if let Some(what) = difference(program.clone(), &source, engine, packets, 5) {
+                    panic!("{name}, parent {}, {engine:?}: {what}", program.is_parent);
+                }
+            }
         }
     }
 }
@@ -303,6 +336,64 @@ const OF_ARRAYS: [(&str, &str); 6] = [
     ("at = task.first_slot + task.row;", "at = task.row;"),
 ];
 
+/// The same of programs for TNA.
+const FOR_TNA: [(&str, &str); 30] = [
+    ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
+    ("age = OLD;", "age = SAME;"),
+    ("cell = hdr.agg.seq;", "cell = cell + 1;"),
+    ("++ hdr.agg.seq[1:0]", "++ 1w0 ++ hdr.agg.seq[0:0]"),
+    ("map = meta.sent;", ""),
+    ("held.generation != hdr.agg.generation", "false"),
+    ("held.is_open == 0", "false"),
+    ("held.generation < hdr.agg.generation", "held.generation <= hdr.agg.generation"),
+    ("held.is_open = 0;", ""),
+    ("meta.first_bank[31:1] ++ meta.parity[0:0]", "meta.first_bank[31:1] ++ 1w0"),
+    ("++ parity[0:0]", "++ 1w0"),
+    ("slot.tag = 0;", ""),
+    ("slot.tag == 0", "false"),
+    ("max(slot.value, lane.value)", "min(slot.value, lane.value)"),
+    ("acknowledge(1);", "acknowledge(0);"),
+    ("hdr.agg.valid & meta.map", "meta.map"),
+    ("reducer_port ^ ig_intr_md.ingress_port", "0"),
+    ("boot ^ hdr.agg.boot", "0"),
+    ("number ^ hdr.agg.channel", "0"),
+    ("(KEEP_MAP, 1): only_one();", "(KEEP_MAP, 1): only_other();"),
+    ("(KEEP_NONE, 3): neither();", ""),
+    ("hdr.agg.seq = hdr.agg.seq + (bit<32>)hdr.agg.count;", ""),
+    ("hdr.agg.count = hdr.bridge.rest;", ""),
+    ("hdr.agg.valid = 16w0 ++ hdr.agg.count;", ""),
+    ("hdr.agg.count = hdr.agg.valid[15:0];", ""),
+    ("(FETCH_VALUES, 0, _): NoAction();", ""),
+    ("(FETCH_VALUES, _, 0): first_row();", ""),
+    ("0: empty_0; default: full_0;", "default: full_0;"),
+    ("hdr.udp.len = eg_intr_md.pkt_length - 37;", ""),
+    ("(_, FREE, _, _, _, _, _): plan(DROP, KEEP_ALL);", ""),
+];
+
+/// The same of programs of 24 lanes, whose rows fill a packet.
+const FOR_TNA_OF_MANY_LANES: [(&str, &str); 1] = [("hdr.udp.len |-| MOST_LENGTH", "0")];
+
+/// The same of parents.
+const FOR_TNA_OF_PARENTS: [(&str, &str); 3] = [
+    ("plan(FOLD_ROW, KEEP_MAP)", "plan(FOLD_ROW, KEEP_NONE)"),
+    ("leave_pairs(READREPLY);", "leave_pairs(OVERFLOW);"),
+    ("(IS_LEFT, _, _, _, _, _, _): pass();", ""),
+];
+
+#[test]
+fn changed_programs_for_tna_are_noticed() {
+    let plain = FOR_TNA.iter().map(|mutant| (for_tna(program(SMALL)), mutant));
+    let parents = FOR_TNA_OF_PARENTS.iter().map(|mutant| (for_tna(parent(SMALL)), mutant));
+    let many = FOR_TNA_OF_MANY_LANES.iter().map(|mutant| (for_tna(program(LAYOUTS[1].1)), mutant));
+    for (program, (from, to)) in plain.chain(parents).chain(many) {
+        let source = program.tna().expect("it prints");
+        let changed = source.replace(from, to);
+        assert_ne!(changed, source, "`{from}` is not in the program");
+        let found = difference(program.clone(), &changed, Engine::Native, 20_000, 3);
+        assert!(found.is_some(), "`{to}` in place of `{from}` is not noticed");
+    }
+}
+
 #[test]
 fn changed_programs_are_noticed() {
     let arrays = OF_ARRAYS.iter().map(|mutant| (parent(LAYOUTS[4].1), mutant));
@@ -321,10 +412,13 @@ fn changed_programs_are_noticed() {
 
 #[test]
 fn damaged_frames_change_nothing() {
-    let source = program(SMALL).source().expect("it prints");
-    let compiled = compile(&source).expect("it compiles");
+    both(SMALL).into_iter().for_each(|(program, source)| refuses_damaged_frames(program, &source));
+}
+
+fn refuses_damaged_frames(program: Program, source: &str) {
+    let compiled = compile(source).expect("it compiles");
     let mut pipeline =
-        Pipeline::new(program(SMALL), &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
+        Pipeline::new(program, &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
     let open = Packet { generation: 1, boot: 1, channel: NUMBER, ..Packet::new(Kind::Open, JOB, Op::Add) };
     let ask = |packet: &Packet| Datagram {
         source: REDUCER,
@@ -358,11 +452,14 @@ fn damaged_frames_change_nothing() {
 /// Packets of attackers at ports of the job, and copies of packets that were taken.
 #[test]
 fn forged_and_replayed_packets_change_nothing() {
-    let source = program(SMALL).source().expect("it prints");
-    let compiled = compile(&source).expect("it compiles");
+    both(SMALL).into_iter().for_each(|(program, source)| refuses_forged_packets(&program, &source));
+}
+
+fn refuses_forged_packets(program: &Program, source: &str) {
+    let compiled = compile(source).expect("it compiles");
     for engine in [Engine::Native, Engine::Interpreter] {
         let mut pipeline =
-            Pipeline::new(program(SMALL), &compiled, engine, (JOB, NUMBER, 1)).expect("it starts");
+            Pipeline::new(program.clone(), &compiled, engine, (JOB, NUMBER, 1)).expect("it starts");
         let request = |kind, aux| Packet {
             generation: 1,
             boot: 1,
@@ -412,5 +509,46 @@ fn forged_and_replayed_packets_change_nothing() {
         let Some(Reached::Reducer(read)) = read else { panic!("{read:?}") };
         let rows = Packet::parse(&read.payload, &SMALL).expect("a packet");
         assert_eq!(rows.pairs, [Pair { place, value: 7 }], "{engine:?}: counted once");
+    }
+}
+
+/// The second pass of a READ finds the bank open for another generation, or closed and emptied: it reads nothing of that.
+#[test]
+fn requests_that_come_around_meet_other_generations() {
+    let ask = |kind, generation, aux| {
+        let request = Packet::new(kind, JOB, Op::Add);
+        let packet = Packet { generation, boot: 1, channel: NUMBER, aux, ..request };
+        let payload = packet.bytes(&SMALL);
+        Datagram { source: REDUCER, destination: SWITCH, port: 42606, ecn: 0, payload }
+    };
+    let place = Place { slot: Slot { lane: 2, index: 0 }, tag: 5 };
+    let pairs = vec![Pair { place, value: 7 }];
+    let data = Packet { generation: 1, seq: 1 << 16, pairs, ..Packet::new(Kind::Data, JOB, Op::Add) };
+    let payload = data.bytes(&SMALL);
+    let data = Datagram { source: MAPPERS, destination: REDUCER, port: 42606, ecn: 0, payload };
+    let kind = |reached: &Reached| match reached {
+        Reached::Reducer(datagram) | Reached::Mapper(_, datagram) => {
+            Packet::parse(&datagram.payload, &SMALL).expect("a packet").kind
+        }
+    };
+    for (program, source) in both(SMALL) {
+        let compiled = compile(&source).expect("it compiles");
+        let mut pipeline =
+            Pipeline::new(program, &compiled, Engine::Native, (JOB, NUMBER, 1)).expect("it starts");
+        assert!(pipeline.handle(None, &ask(Kind::Open, 1, 0)).is_some());
+        assert!(pipeline.handle(Some(0), &data).is_some());
+        assert!(pipeline.handle(None, &ask(Kind::Close, 1, 0)).is_some());
+        let (read, next) = (ask(Kind::Read, 1, 2), ask(Kind::Open, 3, 0));
+        let came = pipeline.together(&[(None, &read), (None, &next)]);
+        assert_eq!(came.iter().map(kind).collect::<Vec<_>>(), [Kind::Opened]);
+        // Of the same bank, but open.
+        let read = ask(Kind::Read, 3, 2);
+        assert_eq!(pipeline.handle(None, &read), None);
+        // Beside a request that it does not meet, it reads on.
+        assert!(pipeline.handle(None, &ask(Kind::Close, 3, 0)).is_some());
+        let came = pipeline.together(&[(None, &read), (None, &ask(Kind::Open, 2, 0))]);
+        let mut kinds: Vec<Kind> = came.iter().map(kind).collect();
+        kinds.sort();
+        assert_eq!(kinds, [Kind::Opened, Kind::ReadReply]);
     }
 }

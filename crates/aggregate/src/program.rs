@@ -1,4 +1,4 @@
-//! The switch program of jobs, as P4 for v1model.
+//! The switch program of jobs, as P4 for v1model and for TNA.
 //!
 //! A packet visits each lane once: an array of slots, a tag and a value each. The lanes that have to travel on are a map of bits;
 //! four bits at a time choose an action that removes the other lanes, since one such action stands in each stage of a pipeline.
@@ -8,6 +8,7 @@
 //! ```
 
 mod text;
+mod tna;
 
 use crate::layout::{Layout, LayoutError};
 use crate::op::Op;
@@ -38,6 +39,12 @@ impl Program {
 
     /// A register of a pipeline has four actions; one is to read.
     pub const MOST_OPERATORS: usize = 3;
+
+    /// An action of a register of a Tofino has one result, so that two of the four read.
+    pub const MOST_OPERATORS_OF_TNA: usize = 2;
+
+    /// Port of a Tofino 1 by which packets come around: that of the mirror session [`Program::COPIES`].
+    pub const AROUND: u32 = 68;
 
     /// A program for one job.
     pub fn new(layout: Layout, op: Op, channels: u16) -> Program {
@@ -81,6 +88,29 @@ impl Program {
     pub fn source(&self) -> Result<String, LayoutError> {
         self.check()?;
         Ok(text::source(self))
+    }
+
+    /// The source for TNA, which takes the same entries.
+    pub fn tna(&self) -> Result<String, LayoutError> {
+        self.check()?;
+        let fail = |text: String| Err(LayoutError(text));
+        let Layout { lanes, tag_bits, evict, .. } = self.layout;
+        if tag_bits != Layout::SHORT_TAG || evict {
+            return fail(
+                "a program for a Tofino has tags of 32 bits, and no eviction: use the profile `pipeline`"
+                    .into(),
+            );
+        }
+        if lanes > 32 {
+            return fail(format!("a program for a Tofino has at most 32 lanes, not {lanes}"));
+        }
+        if self.operators.len() > Program::MOST_OPERATORS_OF_TNA {
+            let (most, count) = (Program::MOST_OPERATORS_OF_TNA, self.operators.len());
+            return fail(format!(
+                "a program for a Tofino has at most {most} operators, not {count}: a slot's register has four actions, of one result each, and two of them read"
+            ));
+        }
+        Ok(tna::source(self))
     }
 }
 
@@ -161,7 +191,7 @@ impl Seat {
     }
 }
 
-/// The clone session of a switch's program as a line of STF. `port`: any of its ports.
+/// The clone session of a switch's program as a line of STF. `port`: any of its ports; for TNA, [`Program::AROUND`].
 pub fn copies_stf(port: u32) -> String {
     format!("mirroring_add {} {port}", Program::COPIES)
 }

@@ -12,6 +12,13 @@ fn the_program_of_four_lanes() {
 }
 
 #[test]
+fn the_program_of_four_lanes_for_tna() {
+    let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
+    let program = Program { operators: vec![Op::Add, Op::Max], ..Program::new(layout, Op::Add, 8) };
+    expect_file!["four-lanes.tna.p4"].assert_eq(&program.tna().expect("it prints"));
+}
+
+#[test]
 fn the_program_of_a_switch_after_others() {
     let layout = Layout { lanes: 4, tag_bits: 32, index_bits: 10, window: 64, evict: false };
     let program = Program { is_parent: true, ..Program::new(layout, Op::Add, 8) };
@@ -82,6 +89,24 @@ fn sizes_that_no_program_has_are_refused() {
     ];
     for (program, what) in wrong {
         let problem = program.source().expect_err(what).to_string();
+        assert!(problem.contains(what), "{problem}");
+    }
+}
+
+#[test]
+fn programs_that_no_tofino_has_are_refused() {
+    let program = Program::new(Layout::PIPELINE, Op::Add, 8);
+    let three = vec![Op::Add, Op::Max, Op::Or];
+    let wrong = [
+        (Program { layout: Layout::SOFTWARE, ..program.clone() }, "tags of 32 bits"),
+        (Program { layout: Layout::DENSE, ..program.clone() }, "tags of 32 bits"),
+        (Program { layout: Layout { evict: true, ..Layout::PIPELINE }, ..program.clone() }, "no eviction"),
+        (Program { layout: Layout { lanes: 36, ..Layout::PIPELINE }, ..program.clone() }, "at most 32 lanes"),
+        (Program { operators: three, ..program.clone() }, "at most 2 operators"),
+        (Program { channels: 0, ..program }, "at least one"),
+    ];
+    for (program, what) in wrong {
+        let problem = program.tna().expect_err(what).to_string();
         assert!(problem.contains(what), "{problem}");
     }
 }

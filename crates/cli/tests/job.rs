@@ -198,6 +198,49 @@ fn a_job_is_compiled_for_its_switches() {
     assert!(!again.status.success() && said.contains("error[P4R1607]") || said.is_empty(), "{said}");
 }
 
+#[test]
+fn a_job_is_compiled_for_a_tofino() {
+    let place = place("job-for-tofino");
+    std::fs::write(place.join("a.job"), JOB).unwrap();
+    let compile = |switch: &str| {
+        let arguments = ["job", "compile", "a.job", "-o", "made", "--tna", "spine", "--tna", switch];
+        p4rack(&arguments).current_dir(&place).output().unwrap()
+    };
+    let done = compile("left");
+    assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
+    let made = place.join("made");
+    for switch in ["left", "spine"] {
+        let fits = p4rack(&["fit", &format!("{switch}.tna.p4")]).current_dir(&made).output().unwrap();
+        assert!(
+            fits.status.success() && text(&fits.stdout).contains("fits tofino1"),
+            "{}",
+            text(&fits.stdout)
+        );
+        let entries = std::fs::read_to_string(made.join(format!("{switch}.tna.stf"))).unwrap();
+        assert!(entries.ends_with("\nmirroring_add 1 68\n"), "{entries}");
+        let entries = [
+            "run",
+            &format!("{switch}.tna.p4"),
+            "--entries",
+            &format!("{switch}.tna.stf"),
+            "--packet",
+            "1:00",
+        ];
+        let run = p4rack(&entries).current_dir(&made).output().unwrap();
+        assert!(run.status.success(), "{}", text(&run.stderr));
+    }
+    assert!(!made.join("right.tna.p4").exists());
+    let done = compile("middle");
+    let said = text(&done.stderr);
+    assert!(!done.status.success() && said.contains("no switch `middle` has a program"), "{said}");
+    assert!(said.contains("left, right, spine"), "{said}");
+    std::fs::write(place.join("a.job"), JOB.replace("window = 16", "window = 16, profile = software"))
+        .unwrap();
+    let done = compile("left");
+    let said = text(&done.stderr);
+    assert!(!done.status.success() && said.contains("use the profile `pipeline`"), "{said}");
+}
+
 /// Arrays of three hosts, as numbers in lines, added through two levels of switches.
 #[test]
 fn arrays_in_files_are_added() {

@@ -1,7 +1,7 @@
 //! Jobs of MapReduce: their files, the network of a RACK.toml, and the files of a plan.
 
 use crate::sources;
-use base_diag::{Diagnostic, SourceMap};
+use base_diag::{Diagnostic, SourceMap, codes};
 use rack_model::{DeviceClass, NodeId, Rack, read_rack};
 use reduce_jobs::topology::{Host, Link, Node};
 use reduce_jobs::{Job, Plan, Topology};
@@ -86,4 +86,29 @@ pub fn files(plan: &Plan, topology: &Topology) -> Vec<(String, String)> {
         files.push((format!("{name}.toml"), rack));
     }
     files
+}
+
+/// The files of these switches of a plan for a Tofino 1: program and entries.
+pub fn files_for_tna(
+    plan: &Plan,
+    topology: &Topology,
+    switches: &[String],
+) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
+    let mut files = vec![];
+    for name in switches {
+        let Some(device) = plan.switches.iter().find(|device| &topology.switches[device.switch] == name)
+        else {
+            let known: Vec<&str> =
+                plan.switches.iter().map(|device| topology.switches[device.switch].as_str()).collect();
+            let problem = Diagnostic::error(codes::tna::CONVERT, format!("no switch `{name}` has a program"));
+            return Err(vec![problem.note(format!("switches with a program: {}", known.join(", ")))]);
+        };
+        let source = device.program.tna().map_err(|problem| {
+            let title = format!("switch `{name}` has no program for a Tofino");
+            vec![Diagnostic::error(codes::tna::CONVERT, title).note(problem.to_string())]
+        })?;
+        files.push((format!("{name}.tna.p4"), source));
+        files.push((format!("{name}.tna.stf"), device.entries_for_tna(topology).join("\n") + "\n"));
+    }
+    Ok(files)
 }

@@ -5,6 +5,8 @@ mod ingress;
 mod lanes;
 mod tail;
 
+pub(super) use headers::{NETWORK, folded_kinds};
+
 use super::Program;
 use crate::packet::{Kind, MOST_ROWS, VERSION, format as format_number};
 use std::fmt::Write as _;
@@ -22,30 +24,51 @@ pub(super) fn source(program: &Program) -> String {
     parts.join("\n")
 }
 
-fn lanes(program: &Program) -> std::ops::Range<u8> {
+pub(super) fn lanes(program: &Program) -> std::ops::Range<u8> {
     0..program.layout.lanes
 }
 
 /// A line for each lane.
-fn each(program: &Program, line: impl Fn(u8) -> String) -> String {
+pub(super) fn each(program: &Program, line: impl Fn(u8) -> String) -> String {
     lanes(program).map(|lane| line(lane) + "\n").collect()
 }
 
 fn head(program: &Program) -> String {
-    let layout = &program.layout;
+    format!(
+        "{}#include <core.p4>\n#define V1MODEL_VERSION 20200408\n#include <v1model.p4>\n\n{}{}\
+         // Clone session of the copies of requests; its port may be any.\nconst bit<32> COPIES = {};\n\
+         // Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.\nconst bit<32> MOST_ROWS = {MOST_ROWS};\nconst bit<16> MOST_LENGTH = {};\n\
+         // Packets in a queue from which on packets are marked (ECN).\nconst bit<19> MARK_AT = {};\n\n\
+         // What the lanes do with a packet.\nconst bit<2> NOTHING = 0;\nconst bit<2> FOLD = 1;\nconst bit<2> FETCH = 2;\nconst bit<2> EMPTY = 3;\n",
+        title(program),
+        numbers(program),
+        sizes(program),
+        Program::COPIES,
+        most_length(program),
+        program.mark_at,
+    )
+}
+
+/// The first lines.
+pub(super) fn title(program: &Program) -> String {
     let operators: Vec<&str> = program.operators.iter().map(|op| op.word()).collect();
-    let mut text = format!(
+    format!(
         "// Key-value pairs reduced on their path: {} lanes, {} slots a lane, {} channels, {}.\n\
-         // Written by p4rack.\n\n\
-         #include <core.p4>\n#define V1MODEL_VERSION 20200408\n#include <v1model.p4>\n\n\
-         const bit<16> TYPE_IPV4 = 0x0800;\nconst bit<8>  PROTO_UDP = 17;\nconst bit<16> AGG_PORT = {};\n\
-         const bit<4>  VERSION = {VERSION};\nconst bit<4>  FORMAT = {};\n\n",
-        layout.lanes,
+         // Written by p4rack.\n\n",
+        program.layout.lanes,
         program.slots(),
         program.channels,
         operators.join(", "),
+    )
+}
+
+/// Numbers in packets.
+pub(super) fn numbers(program: &Program) -> String {
+    let mut text = format!(
+        "const bit<16> TYPE_IPV4 = 0x0800;\nconst bit<8>  PROTO_UDP = 17;\nconst bit<16> AGG_PORT = {};\n\
+         const bit<4>  VERSION = {VERSION};\nconst bit<4>  FORMAT = {};\n\n",
         program.port,
-        format_number(layout),
+        format_number(&program.layout),
     );
     for kind in Kind::ALL {
         let name = format!("{kind:?}").to_uppercase();
@@ -54,23 +77,25 @@ fn head(program: &Program) -> String {
     for op in &program.operators {
         let _ = writeln!(text, "const bit<4>  {} = {};", op.word().to_uppercase(), *op as u8);
     }
-    let _ = write!(
-        text,
+    text
+}
+
+/// Sizes of registers.
+pub(super) fn sizes(program: &Program) -> String {
+    format!(
         "\n// Slots of each lane, in two banks for each job; rows of a bank.\nconst bit<32> SLOTS = {};\nconst bit<32> ROWS = {};\n\
          // Packets that are remembered, and packets of each channel among them.\nconst bit<32> CELLS = {};\nconst bit<32> WINDOW = {};\n\
-         const bit<32> BANKS = {};\n\
-         // Clone session of the copies of requests; its port may be any.\nconst bit<32> COPIES = {};\n\
-         // Limit on the rows of a READ or CLEAR; UDP length up to which a packet has room for another row.\nconst bit<32> MOST_ROWS = {MOST_ROWS};\nconst bit<16> MOST_LENGTH = {};\n\
-         // Packets in a queue from which on packets are marked (ECN).\nconst bit<19> MARK_AT = {};\n\n\
-         // What the lanes do with a packet.\nconst bit<2> NOTHING = 0;\nconst bit<2> FOLD = 1;\nconst bit<2> FETCH = 2;\nconst bit<2> EMPTY = 3;\n",
+         const bit<32> BANKS = {};\n",
         program.slots(),
-        layout.rows(),
+        program.layout.rows(),
         program.cells(),
-        layout.window,
+        program.layout.window,
         2 * program.jobs,
-        Program::COPIES,
-        8 + layout.most_bytes() - layout.block_bytes() - usize::from(layout.lanes) * layout.pair_bytes(),
-        program.mark_at,
-    );
-    text
+    )
+}
+
+/// UDP length up to which a packet has room for another row.
+pub(super) fn most_length(program: &Program) -> usize {
+    let layout = &program.layout;
+    8 + layout.most_bytes() - layout.block_bytes() - usize::from(layout.lanes) * layout.pair_bytes()
 }

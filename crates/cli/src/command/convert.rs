@@ -91,22 +91,26 @@ pub fn to_tna(
 
 /// Adds a note if the model of a Tofino 1 has no place for the program.
 fn with_fit(mut converted: target_tna::Converted) -> target_tna::Converted {
+    converted.notes.extend(misfit("part.tna.p4", &converted.text));
+    converted
+}
+
+/// The first reason why the model of a Tofino 1 has no place for a program for TNA, if there is one.
+pub fn misfit(name: &str, text: &str) -> Option<String> {
     let mut map = SourceMap::new();
-    let Ok(program) = compiler::reparse("part.tna.p4", &converted.text, &mut map) else { return converted };
-    let Some(device) = Device::built_in(TOFINO) else { return converted };
+    let program = compiler::reparse(name, text, &mut map).ok()?;
+    let device = Device::built_in(TOFINO)?;
     let found = match rmt_fit::fit(&program, &device) {
         Ok(fit) => fit.diagnostics(&map),
         Err(found) => found,
     };
-    if let Some(first) = found.first() {
-        let label = first.labels.first().filter(|label| !label.text.is_empty());
-        let why = label.map(|label| format!(", {}", label.text)).unwrap_or_default();
-        converted.notes.push(format!(
-            "the program does not fit a Tofino 1: {}{why}; `p4rack fit` on the output shows the reasons",
-            first.title
-        ));
-    }
-    converted
+    let first = found.first()?;
+    let label = first.labels.first().filter(|label| !label.text.is_empty());
+    let why = label.map(|label| format!(", {}", label.text)).unwrap_or_default();
+    Some(format!(
+        "the program does not fit a Tofino 1: {}{why}; `p4rack fit` on the output shows the reasons",
+        first.title
+    ))
 }
 
 /// Exit status 1 if the program has an error or cannot be converted, or a file cannot be written.

@@ -136,6 +136,15 @@ fn port_towards(topology: &Topology, tree: &Tree, switch: usize, to: Node) -> Op
 impl Device {
     /// The entries as STF: parts of reducers, then routes, and the session of copies.
     pub fn entries(&self, topology: &Topology) -> Vec<String> {
+        self.entries_with(topology, |seat| seat.reducer_port)
+    }
+
+    /// The same for the program for TNA.
+    pub fn entries_for_tna(&self, topology: &Topology) -> Vec<String> {
+        self.entries_with(topology, |_| Program::AROUND)
+    }
+
+    fn entries_with(&self, topology: &Topology, port_of_copies: impl Fn(&Seat) -> u32) -> Vec<String> {
         let own = self.seats.iter().flat_map(|seat| seat.entries(&self.program.layout));
         let routes = self.routes.iter().map(|(host, port)| {
             let host = &topology.hosts[*host];
@@ -149,7 +158,7 @@ impl Device {
             .stf()
             .replacen(" AggIngress.forward", "/32 AggIngress.forward", 1)
         });
-        let copies = self.seats.first().map(|seat| copies_stf(seat.reducer_port));
+        let copies = self.seats.first().map(|seat| copies_stf(port_of_copies(seat)));
         own.map(|entry| entry.stf()).chain(routes).chain(copies).collect()
     }
 }

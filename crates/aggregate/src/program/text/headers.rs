@@ -3,6 +3,36 @@
 use super::each;
 use crate::program::Program;
 
+/// Headers before AGG's.
+pub(in crate::program) const NETWORK: &str = "header ethernet_t {
+    mac_t   dst_addr;
+    mac_t   src_addr;
+    bit<16> ether_type;
+}
+
+header ipv4_h {
+    bit<4>  version;
+    bit<4>  ihl;
+    bit<6>  dscp;
+    bit<2>  ecn;
+    bit<16> total_len;
+    bit<16> identification;
+    bit<3>  flags;
+    bit<13> frag_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> hdr_checksum;
+    ipv4_t  src_addr;
+    ipv4_t  dst_addr;
+}
+
+header udp_t {
+    bit<16> src_port;
+    bit<16> dst_port;
+    bit<16> len;
+    bit<16> checksum;
+}";
+
 /// Bits of the map of lanes.
 fn map_bits(program: &Program) -> u32 {
     if program.layout.has_extension() { 128 } else { 32 }
@@ -37,34 +67,7 @@ typedef bit<32>  ipv4_t;
 typedef bit<9>   port_t;
 {tag}typedef bit<{}> map_t;
 
-header ethernet_t {{
-    mac_t   dst_addr;
-    mac_t   src_addr;
-    bit<16> ether_type;
-}}
-
-header ipv4_h {{
-    bit<4>  version;
-    bit<4>  ihl;
-    bit<6>  dscp;
-    bit<2>  ecn;
-    bit<16> total_len;
-    bit<16> identification;
-    bit<3>  flags;
-    bit<13> frag_offset;
-    bit<8>  ttl;
-    bit<8>  protocol;
-    bit<16> hdr_checksum;
-    ipv4_t  src_addr;
-    ipv4_t  dst_addr;
-}}
-
-header udp_t {{
-    bit<16> src_port;
-    bit<16> dst_port;
-    bit<16> len;
-    bit<16> checksum;
-}}
+{NETWORK}
 
 header agg_h {{
     bit<4>  version;
@@ -139,6 +142,11 @@ fn valid(program: &Program, lane: u8) -> String {
     }
 }
 
+/// Types of packets whose pairs are folded.
+pub(in crate::program) fn folded_kinds(program: &Program) -> &'static [&'static str] {
+    if program.is_parent { &["DATA", "OVERFLOW", "READREPLY"] } else { &["DATA"] }
+}
+
 pub(super) fn parser(program: &Program) -> String {
     let last = program.layout.lanes - 1;
     let next = |lane: u8| if lane == last { "accept".into() } else { format!("has_{}", lane + 1) };
@@ -149,9 +157,11 @@ pub(super) fn parser(program: &Program) -> String {
              state lane_{lane} {{ packet.extract(hdr.lane_{lane}); transition {next}; }}"
         )
     });
-    let kinds: &[&str] = if program.is_parent { &["DATA", "OVERFLOW", "READREPLY"] } else { &["DATA"] };
-    let folded =
-        kinds.iter().map(|kind| format!("{kind}: has_0;")).collect::<Vec<_>>().join("\n            ");
+    let folded = folded_kinds(program)
+        .iter()
+        .map(|kind| format!("{kind}: has_0;"))
+        .collect::<Vec<_>>()
+        .join("\n            ");
     let agg = if program.layout.has_extension() { "packet.extract(hdr.more);\n        " } else { "" };
     format!(
         "parser AggParser(packet_in packet,

@@ -4,10 +4,11 @@ mod run;
 mod shown;
 mod switches;
 
+use super::convert::misfit;
 use crate::ExitCode;
 use crate::output;
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::job::{Text, files, network, read};
+use p4rack::job::{Text, files, files_for_tna, network, read};
 use p4rack::jobs::Jobs;
 use reduce_jobs::plan::Placed;
 use reduce_jobs::{Job, Plan, Topology, plan};
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "Examples:
   p4rack job check words.job
   p4rack job compile words.job --rack RACK.toml -o out
+  p4rack job compile words.job --rack RACK.toml -o out --tna tor
   p4rack job run words.job --local
   p4rack job switches sums.job -o out
   p4rack job worker m1 --master 10.0.0.1:9600
@@ -60,6 +62,9 @@ enum Command {
         /// Output directory; created if missing
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
+        /// Also write the program and the entries of this switch for a Tofino 1: SWITCH.tna.p4 and SWITCH.tna.stf. May be repeated
+        #[arg(long, value_name = "SWITCH")]
+        tna: Vec<String>,
     },
     /// Run a job: this process is the master and all reducers
     Run(run::Args),
@@ -104,7 +109,7 @@ pub fn run(args: Args) -> ExitCode {
     let mut map = SourceMap::new();
     match args.command {
         Command::Check(inputs) => check(&inputs, &mut map),
-        Command::Compile { inputs, output } => compile(&inputs, &output, &mut map),
+        Command::Compile { inputs, output, tna } => compile(&inputs, &output, &tna, &mut map),
         Command::Run(args) => run::run(&args, &mut map),
         Command::Switches(args) => switches::run(&args, &mut map),
         Command::Worker { mapper, master, xdp } => {
@@ -168,12 +173,22 @@ fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
+fn compile(inputs: &Inputs, directory: &Path, tna: &[String], map: &mut SourceMap) -> ExitCode {
     let loaded = match loaded(&inputs.jobs, inputs.rack.as_deref(), map, inputs.format) {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };
-    let written = match write(&loaded, directory, map) {
+    let tofino = match files_for_tna(&loaded.plan, &loaded.topology, tna) {
+        Ok(files) => files,
+        Err(found) => return output::failed(&found, map, inputs.format),
+    };
+    let is_program = |(name, _): &&(String, String)| name.ends_with(".p4");
+    let misfits = tofino
+        .iter()
+        .filter(is_program)
+        .filter_map(|(name, text)| misfit(name, text).map(|why| format!("{name}: {why}")));
+    let notes: Vec<String> = misfits.collect();
+    let written = match write(&loaded, tofino, directory, map) {
         Ok(written) => written,
         Err(why) => {
             report!("p4rack: {why}");
@@ -185,10 +200,14 @@ fn compile(inputs: &Inputs, directory: &Path, map: &mut SourceMap) -> ExitCode {
             output::print(&shown::plan(&loaded.texts, &loaded.topology, &loaded.plan));
             let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
             output::print(&format!("\nwritten: {}\n", names.join(", ")));
+            notes.iter().for_each(|note| report!("note: {note}"));
         }
         output::Format::Json => {
             let mut value = shown::plan_json(&loaded.texts, &loaded.topology, &loaded.plan);
             value["files"] = json!(written);
+            if !tna.is_empty() {
+                value["notes"] = json!(notes);
+            }
             output::json(&value);
         }
     }
@@ -216,12 +235,18 @@ pub fn placement_json(jobs: &Jobs) -> serde_json::Value {
     shown::plan_json(&jobs.texts, &jobs.topology, &jobs.plan)["reducers"].take()
 }
 
-/// Writes the files of a plan; gives their paths.
-fn write(loaded: &Loaded, directory: &Path, map: &SourceMap) -> Result<Vec<PathBuf>, String> {
+/// Writes the files of a plan, and others; gives their paths.
+fn write(
+    loaded: &Loaded,
+    others: Vec<(String, String)>,
+    directory: &Path,
+    map: &SourceMap,
+) -> Result<Vec<PathBuf>, String> {
     let made = std::fs::create_dir_all(directory);
     made.map_err(|error| format!("`{}` cannot be made: {error}", directory.display()))?;
     let read = output::sources(map);
     let mut files = files(&loaded.plan, &loaded.topology);
+    files.extend(others);
     let kernel = |host: usize| Attachment::Kernel { address: loaded.topology.hosts[host].address };
     files.extend(groups(loaded, kernel));
     let workers =

@@ -64,13 +64,14 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
         let help = "start them by yourself; `p4rack job compile` or `p4rack job switches` writes the file by which they join";
         return output::failed(&[problem.at(group.name.span, "").help(help)], map, args.format);
     }
-    let finished = write(&loaded, &args.output, map).map_err(|why| vec![failure(why)]).and_then(|_| {
-        let local = match args.local {
-            true => Some(start_switches(&loaded, &args.output)?),
-            false => None,
-        };
-        reduce(args, &loaded, local.as_ref())
-    });
+    let finished =
+        write(&loaded, vec![], &args.output, map).map_err(|why| vec![failure(why)]).and_then(|_| {
+            let local = match args.local {
+                true => Some(start_switches(&loaded, &args.output)?),
+                false => None,
+            };
+            reduce(args, &loaded, local.as_ref())
+        });
     let (finished, took) = match finished {
         Ok(finished) => finished,
         Err(found) => return output::failed(&found, map, args.format),

@@ -29,7 +29,7 @@ pub fn run(args: &Args, map: &mut SourceMap) -> ExitCode {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };
-    if let Err(why) = write(&loaded, &args.output, map) {
+    if let Err(why) = write(&loaded, vec![], &args.output, map) {
         report!("p4rack: {why}");
         return ExitCode::FAILURE;
     }
