@@ -34,7 +34,7 @@ const SPARE: usize = 5;
 /// their packets are about one root apart.
 const APART: usize = 2;
 
-/// The packets of a round.
+/// The packets of a round: those that switches fold, then those past the switches.
 pub type Round = Vec<Parcel>;
 
 /// Bits of the number of a packet inside its generation; the generation stands above them in `seq`.

@@ -25,6 +25,7 @@ pub struct Numbers {
 
 impl Numbers {
     pub fn new(round: &Round, layout: &Layout) -> Numbers {
+        debug_assert!(round.is_sorted_by_key(|parcel| parcel.is_direct));
         let folded = round.partition_point(|parcel| !parcel.is_direct) as u32;
         let kept = if layout.choice_bits() > 0 { layout.window / 4 } else { 0 };
         Numbers { folded, round: round.len() as u32, window: layout.window, kept }

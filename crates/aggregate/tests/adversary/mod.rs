@@ -215,7 +215,11 @@ impl World {
         let mut rounds = self.rounds[usize::from(channel)].to_vec();
         // A mapper that starts anew need not pack its pairs as before, but for arrays.
         if incarnation > 1 && !self.layout.is_dense() {
-            rounds.iter_mut().for_each(|round| round.reverse());
+            rounds.iter_mut().for_each(|round| {
+                round.reverse();
+                // Packets past the switches stay the last ones.
+                round.sort_by_key(|parcel| parcel.is_direct);
+            });
         }
         Mapper::new(config, rounds.into())
     }
