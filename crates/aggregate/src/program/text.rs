@@ -11,6 +11,32 @@ use super::Program;
 use crate::packet::{Kind, MOST_ROWS, VERSION, format as format_number};
 use std::fmt::Write as _;
 
+/// Parser: from Ethernet's header to IPv4's.
+pub(super) const SELECT_IPV4: &str = "        transition select(hdr.ethernet.ether_type) {
+            TYPE_IPV4: parse_ipv4;
+            default: accept;
+        }";
+
+/// Parser: from UDP's header to AGG's.
+pub(super) const PARSE_UDP: &str = "    state parse_udp {
+        packet.extract(hdr.udp);
+        transition select(hdr.udp.dst_port) {
+            AGG_PORT: parse_agg;
+            default: accept;
+        }
+    }";
+
+/// Addresses and ports of sender and receiver change places.
+pub(super) const EXCHANGE: &str = "        mac_t mac = hdr.ethernet.dst_addr;
+        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
+        hdr.ethernet.src_addr = mac;
+        ipv4_t address = hdr.ipv4.dst_addr;
+        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
+        hdr.ipv4.src_addr = address;
+        bit<16> port = hdr.udp.dst_port;
+        hdr.udp.dst_port = hdr.udp.src_port;
+        hdr.udp.src_port = port;";
+
 /// The whole source.
 pub(super) fn source(program: &Program) -> String {
     let parts = [

@@ -1,6 +1,6 @@
 //! Headers, metadata, and the parser.
 
-use super::each;
+use super::{PARSE_UDP, SELECT_IPV4, each};
 use crate::program::Program;
 
 /// Headers before AGG's.
@@ -170,10 +170,7 @@ pub(super) fn parser(program: &Program) -> String {
                  inout standard_metadata_t standard_metadata) {{
     state start {{
         packet.extract(hdr.ethernet);
-        transition select(hdr.ethernet.ether_type) {{
-            TYPE_IPV4: parse_ipv4;
-            default: accept;
-        }}
+{SELECT_IPV4}
     }}
 
     state parse_ipv4 {{
@@ -184,13 +181,7 @@ pub(super) fn parser(program: &Program) -> String {
         }}
     }}
 
-    state parse_udp {{
-        packet.extract(hdr.udp);
-        transition select(hdr.udp.dst_port) {{
-            AGG_PORT: parse_agg;
-            default: accept;
-        }}
-    }}
+{PARSE_UDP}
 
     state parse_agg {{
         packet.extract(hdr.agg);

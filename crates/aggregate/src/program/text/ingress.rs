@@ -1,7 +1,7 @@
 //! Ingress: tables, cells, banks, and the answers.
 
 use super::headers::row_bits;
-use super::{each, lanes};
+use super::{EXCHANGE, each, lanes};
 use crate::program::Program;
 
 pub(super) fn ingress(program: &Program) -> String {
@@ -156,15 +156,7 @@ pub(super) fn ingress(program: &Program) -> String {
     // The packet goes back to its sender.
     action turn() {{
         standard_metadata.egress_spec = standard_metadata.ingress_port;
-        mac_t mac = hdr.ethernet.dst_addr;
-        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
-        hdr.ethernet.src_addr = mac;
-        ipv4_t address = hdr.ipv4.dst_addr;
-        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
-        hdr.ipv4.src_addr = address;
-        bit<16> port = hdr.udp.dst_port;
-        hdr.udp.dst_port = hdr.udp.src_port;
-        hdr.udp.src_port = port;
+{EXCHANGE}
     }}
 
     // The packet did not fit the state of the switch.

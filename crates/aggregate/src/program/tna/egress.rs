@@ -1,5 +1,7 @@
 //! Egress: lengths, answers to the sender, copies of requests, marks of ECN.
 
+use crate::program::text::{EXCHANGE, SELECT_IPV4};
+
 /// Bytes of the bridge and of the headers before IPv4, and before UDP.
 const BEFORE: [u32; 2] = [17, 37];
 
@@ -41,10 +43,7 @@ parser AggEgressParser(packet_in packet,
     state parse_bridge {{
         packet.extract(hdr.bridge);
         packet.extract(hdr.ethernet);
-        transition select(hdr.ethernet.ether_type) {{
-            TYPE_IPV4: parse_ipv4;
-            default: accept;
-        }}
+{SELECT_IPV4}
     }}
 
     state parse_ipv4 {{
@@ -88,15 +87,7 @@ control AggEgress(inout egress_headers_t hdr,
     action turn() {{
         set_length();
         hdr.bridge.setInvalid();
-        mac_t mac = hdr.ethernet.dst_addr;
-        hdr.ethernet.dst_addr = hdr.ethernet.src_addr;
-        hdr.ethernet.src_addr = mac;
-        ipv4_t address = hdr.ipv4.dst_addr;
-        hdr.ipv4.dst_addr = hdr.ipv4.src_addr;
-        hdr.ipv4.src_addr = address;
-        bit<16> port = hdr.udp.dst_port;
-        hdr.udp.dst_port = hdr.udp.src_port;
-        hdr.udp.src_port = port;
+{EXCHANGE}
     }}
 
     // A request for several answers comes around for the first one.

@@ -1,7 +1,7 @@
 //! Headers, metadata, and the parser of ingress.
 
 use crate::program::Program;
-use crate::program::text::{NETWORK, each, folded_kinds};
+use crate::program::text::{NETWORK, PARSE_UDP, SELECT_IPV4, each, folded_kinds};
 
 pub(super) fn headers(program: &Program) -> String {
     let lanes = each(program, |lane| format!("    lane_h     lane_{lane};"));
@@ -159,10 +159,7 @@ pub(super) fn parser(program: &Program) -> String {
 
     state parse_ethernet {{
         packet.extract(hdr.ethernet);
-        transition select(hdr.ethernet.ether_type) {{
-            TYPE_IPV4: parse_ipv4;
-            default: accept;
-        }}
+{SELECT_IPV4}
     }}
 
     state parse_ipv4 {{
@@ -175,13 +172,7 @@ pub(super) fn parser(program: &Program) -> String {
         }}
     }}
 
-    state parse_udp {{
-        packet.extract(hdr.udp);
-        transition select(hdr.udp.dst_port) {{
-            AGG_PORT: parse_agg;
-            default: accept;
-        }}
-    }}
+{PARSE_UDP}
 
     state parse_agg {{
         packet.extract(hdr.agg);
