@@ -31,6 +31,11 @@ pub enum Call {
     Write(Box<WriteRequest>),
     /// `Write` by the operator of the switch, without an election id.
     Operate(Box<WriteRequest>),
+    /// As [`Call::Operate`], but it goes forward: where a device has done it, or may have, it is not undone, and the reply comes when all devices in use have
+    /// it. A device whose answer is lost, or that refuses what others have done, gets it by its repair. So no packet finds the state before the write after
+    /// the state with it. It is refused only if no device has done it, or if one refuses the desired state. A `DATAPLANE_ATOMIC` one is rolled back, while
+    /// frames are kept out.
+    Enforce(Box<WriteRequest>),
     /// The RPC `Read`.
     Read(ReadRequest),
     /// `Read` of the running program, even if another program is saved.

@@ -103,6 +103,7 @@ impl<P: Planner + 'static> Controller<P> {
             schedule: Schedule::default(),
             current: TaskId::default(),
             woken: BTreeSet::new(),
+            until_right: BTreeSet::new(),
             alarms: BTreeMap::new(),
             pausing: BTreeSet::new(),
             readings: BTreeMap::new(),
@@ -421,6 +422,9 @@ impl<P: Planner + 'static> Controller<P> {
             state.now = now;
             state.stay();
             state.wake();
+            let state = &mut *state;
+            // A device may be out of use.
+            state.woken.append(&mut state.until_right);
             if !self.paused {
                 let merges = state.merged.tick(now);
                 state.send_merges(merges);

@@ -9,9 +9,10 @@
 //! insertion after a deletion, and anything after or before an update that all edges lead to, stay in their order. Where this needs it, later updates wait in steps of their own.
 
 use crate::edges::Edges;
+use crate::holdings::counts;
 use crate::spread::Spread;
-use p4runtime_proto::p4::v1::Update;
 use p4runtime_proto::p4::v1::update::Type;
+use p4runtime_proto::p4::v1::{Entity, Update};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The steps of a batch.
@@ -122,6 +123,17 @@ impl Steps {
         let lists = || self.all.iter().flat_map(|step| &step.forth);
         let devices: BTreeSet<usize> = lists().map(|(device, _)| *device).collect();
         devices.len() > 1 || lists().map(|(_, list)| list.len()).sum::<usize>() > most
+    }
+
+    /// Values of data planes that the updates write, by device.
+    pub(crate) fn values(&self) -> BTreeMap<usize, Vec<Entity>> {
+        let mut all: BTreeMap<usize, Vec<Entity>> = BTreeMap::new();
+        for (device, list) in self.all.iter().flat_map(|step| &step.forth) {
+            let written = list.iter().filter(|update| update.r#type() != Type::Delete);
+            let values = written.filter_map(|update| counts(update.entity.clone()?));
+            all.entry(*device).or_default().extend(values);
+        }
+        all
     }
 
     /// The updates of a step, by device.

@@ -275,7 +275,10 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
     let Some(rollout) = rollout.filter(|rollout| rollout.parts.get(device).is_some_and(Option::is_some))
     else {
         // Nothing is wanted of it.
-        shared.state().stale.forget(device);
+        let mut state = shared.state();
+        state.stale.forget(device);
+        let state = &mut *state;
+        state.woken.append(&mut state.until_right);
         return Ok(());
     };
     let mut now = None;

@@ -54,6 +54,8 @@ pub(crate) struct State<P: Planner> {
     pub(crate) current: TaskId,
     /// Tasks that may make progress.
     pub(crate) woken: BTreeSet<TaskId>,
+    /// Tasks that wait until devices have the desired state, or are out of use.
+    pub(crate) until_right: BTreeSet<TaskId>,
     /// Times at which sleeping tasks wake up.
     pub(crate) alarms: BTreeMap<TaskId, Time>,
     /// Tasks that have yielded: they wait for nothing, but other work comes first.
@@ -101,6 +103,7 @@ impl<P: Planner> State<P> {
     pub(crate) fn is_right(&mut self, device: usize, until: Mark) {
         if self.stale.clear(device, until) {
             self.edges.is_right(device, self.now);
+            self.woken.append(&mut self.until_right);
         }
     }
 
@@ -113,6 +116,7 @@ impl<P: Planner> State<P> {
             }
         }
         self.idle.clear();
+        self.woken.append(&mut self.until_right);
     }
 
     /// Moves the values that the current task has gathered into the desired state, or out of it: other tasks do not see

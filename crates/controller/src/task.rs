@@ -4,6 +4,7 @@
 //! outputs.
 
 use crate::ask::{Answer, Ask};
+use crate::claim::Claim;
 use crate::part::{Planner, Rollout};
 use crate::state::State;
 use crate::timing::Timing;
@@ -12,7 +13,7 @@ use control_writes::PortCount;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::{SLICE, Status};
 use std::cell::{RefCell, RefMut};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -219,6 +220,27 @@ impl<P: Planner> Shared<P> {
                 true => Poll::Ready(()),
                 false => Poll::Pending,
             }
+        })
+        .await;
+    }
+
+    /// Waits until each of these devices has the desired state or is out of use. The task needs nothing any more: writes that concern the devices are
+    /// refused meanwhile, and other calls go on.
+    pub(crate) async fn until_right(&self, devices: &BTreeSet<usize>) {
+        {
+            let mut state = self.state();
+            let task = state.current;
+            state.schedule.relax(task, |_| Claim::default());
+        }
+        poll_fn(|_| {
+            let mut state = self.state();
+            let is_over = |device: &usize| !state.stale.contains(*device) || state.edges.is_out(*device);
+            if devices.iter().all(is_over) {
+                return Poll::Ready(());
+            }
+            let task = state.current;
+            state.until_right.insert(task);
+            Poll::Pending
         })
         .await;
     }

@@ -64,7 +64,9 @@ impl Work {
                 entry.unwrap_or_else(|| Claim::write(request, catalog, asked))
             }
             // Flows that move write several entries of a table in an order of their own.
-            Call::Operate(request) => Claim::write(request, state.server.store().map(Store::catalog), asked),
+            Call::Operate(request) | Call::Enforce(request) => {
+                Claim::write(request, state.server.store().map(Store::catalog), asked)
+            }
             // It takes long to find the entities of many queries.
             Call::Read(request) if request.entities.len() > SLICE => Claim::look(asked),
             Call::Read(request) => Claim::read(request, &state.server.live_queries(request), asked),
@@ -96,6 +98,7 @@ impl Work {
                 Work::Call(Call::Resume(state)) => Reply::Done(adopt::resume(&shared, *state).await),
                 Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, *request).await),
                 Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, *request).await),
+                Work::Call(Call::Enforce(request)) => Reply::Done(write::enforce(&shared, *request).await),
                 Work::Call(Call::SetConfig(request)) => {
                     Reply::Done(config::set_config(&shared, *request).await)
                 }

@@ -2,6 +2,9 @@
 //!
 //! A device that is out at all edges to it ([`crate::edges`]) processes no packet, so a write need not reach it: it is left out if it is stale, and marked stale if it does
 //! not answer. It gets the write when it is repaired, before it is used again.
+//!
+//! A write may also go forward ([`Call::Enforce`](crate::Call::Enforce)): once a device has done it, or may have, the desired state stays as it is, and the
+//! devices that lack the write get it by their repair.
 
 use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, cells_of};
@@ -35,25 +38,48 @@ pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest)
 /// [`write`] by an operator, who needs no election id.
 pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
     shared.state().server.may_operate(&request)?;
+    write_all(shared, request, false).await
+}
+
+/// [`operate`], but no packet finds the state before the write after the state with it: see [`Call::Enforce`](crate::Call::Enforce).
+pub(crate) async fn enforce<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+    shared.state().server.may_operate(&request)?;
+    write_all(shared, request, true).await
+}
+
+async fn write_all<P: Planner>(
+    shared: &Shared<P>,
+    request: WriteRequest,
+    goes_forward: bool,
+) -> Result<(), Status> {
     let updates = shared.state().server.lower(&request.updates);
-    let ended = try_all(shared, &request, &updates).await;
+    let mut late = BTreeSet::new();
+    let ended = try_all(shared, &request, &updates, (goes_forward, &mut late)).await;
     shared.discard(updates).await;
     shared.discard(request.updates).await;
+    if !late.is_empty() {
+        shared.until_right(&late).await;
+    }
     ended
 }
 
+/// Devices that have the write only once they are repaired come to `late`.
 async fn try_all<P: Planner>(
     shared: &Shared<P>,
     request: &WriteRequest,
     updates: &[Lowered<'_>],
+    (goes_forward, late): (bool, &mut BTreeSet<usize>),
 ) -> Result<(), Status> {
     let atomicity = request.atomicity();
+    let at_once = atomicity == Atomicity::DataplaneAtomic;
     let terms = Terms {
         role: &request.role,
         all_or_nothing: atomicity != Atomicity::ContinueOnError,
-        at_once: atomicity == Atomicity::DataplaneAtomic,
+        at_once,
+        // Frames that are kept out see nothing of what is rolled back.
+        goes_forward: goes_forward && !at_once,
     };
-    match transact(shared, updates, terms).await? {
+    match transact(shared, updates, terms, late).await? {
         Ended::Done(outcomes) => outcomes.status(),
         Ended::Refused { outcomes } if terms.all_or_nothing || request.updates.len() == 1 => {
             outcomes.status()
@@ -62,7 +88,7 @@ async fn try_all<P: Planner>(
         Ended::Refused { .. } => {
             let mut all = Outcomes::default();
             for update in updates {
-                match transact(shared, std::slice::from_ref(update), terms).await {
+                match transact(shared, std::slice::from_ref(update), terms, late).await {
                     Ok(Ended::Done(outcomes) | Ended::Refused { outcomes }) => all.append(outcomes),
                     // Earlier updates stay done.
                     Err(status) => all.note::<()>(Err(Box::new(unable(status)))),
@@ -75,10 +101,10 @@ async fn try_all<P: Planner>(
 
 /// Applies updates without a client, with numbers instead of strings, all or none.
 pub(crate) async fn fill<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Result<(), Status> {
-    let terms = Terms { role: "", all_or_nothing: true, at_once: false };
+    let terms = Terms { role: "", all_or_nothing: true, at_once: false, goes_forward: false };
     shared.state().server.note(updates);
     let updates: Vec<_> = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
-    match transact(shared, &updates, terms).await? {
+    match transact(shared, &updates, terms, &mut BTreeSet::new()).await? {
         Ended::Done(outcomes) | Ended::Refused { outcomes } => outcomes.status(),
     }
 }
@@ -90,6 +116,8 @@ struct Terms<'r> {
     all_or_nothing: bool,
     /// No packet sees a part of the batch.
     at_once: bool,
+    /// Nothing that a packet may have seen is undone.
+    goes_forward: bool,
 }
 
 enum Ended {
@@ -129,6 +157,7 @@ async fn transact<P: Planner>(
     shared: &Shared<P>,
     updates: &[Lowered<'_>],
     terms: Terms<'_>,
+    late: &mut BTreeSet<usize>,
 ) -> Result<Ended, Status> {
     // Written to a saved program, which no device has yet.
     let running = if shared.state().server.is_saved() { None } else { shared.state().rollout() };
@@ -142,7 +171,7 @@ async fn transact<P: Planner>(
     batch.steps.leave_out(&absent);
     let merged = std::mem::take(&mut batch.merged);
     let (inserted, deleted) = (std::mem::take(&mut batch.begun), batch.ended.clone());
-    let ended = transfer(shared, running.as_ref(), (batch, before), terms, updates.len()).await;
+    let ended = transfer(shared, running.as_ref(), (batch, before), terms, (updates.len(), late)).await;
     {
         let mut state = shared.state();
         // Whatever has not been done is undone.
@@ -168,7 +197,7 @@ async fn transfer<P: Planner>(
     running: Option<&Arc<Rollout>>,
     (mut batch, before): (Batch, Found),
     terms: Terms<'_>,
-    updates: usize,
+    (updates, late): (usize, &mut BTreeSet<usize>),
 ) -> Result<Ended, Status> {
     if batch.steps.is_empty() {
         return Ok(Ended::Done(batch.outcomes));
@@ -184,6 +213,8 @@ async fn transfer<P: Planner>(
         return Err(status);
     }
     let (mut answers, mut before): (Vec<Answered>, _) = (vec![], before);
+    let mut behind =
+        terms.goes_forward.then(|| Behind { devices: BTreeSet::new(), values: batch.steps.values() });
     for step in 0..batch.steps.len() {
         let asks = batch.steps.take_forth(step).into_iter();
         let asks = asks.map(|(device, updates)| (device, Ask::Write(updates)));
@@ -196,8 +227,21 @@ async fn transfer<P: Planner>(
                 batch.steps.leave_out(&[*device].into());
             }
         }
+        let mut is_possible = true;
+        if let Some(behind) = &mut behind {
+            is_possible = catch_up(shared, (&mut batch.steps, step), (&answers, &mut answered), behind).await;
+        }
         let goes_on = answered.iter().all(|(_, answer)| *answer == Answer::Done);
         answers.extend(answered.into_iter().map(|(device, answer)| (step, device, answer)));
+        if let (false, Some(behind)) = (is_possible, &behind) {
+            // Whichever of them has the write loses it.
+            for device in &behind.devices {
+                answers.push((step, *device, Answer::Lost));
+                let mut state = shared.state();
+                state.stale.forget(*device);
+                state.stale(*device, "a write is rolled back", before.remove(device).unwrap_or_default());
+            }
+        }
         if !goes_on {
             break;
         }
@@ -214,6 +258,8 @@ async fn transfer<P: Planner>(
     let mut spent = (vec![], Steps::default());
     let ended = match all_done {
         true => {
+            let behind = behind.into_iter().flat_map(|behind| behind.devices);
+            late.extend(behind.filter(|device| shared.state().stale.contains(*device)));
             spent = (batch.undo, batch.steps);
             Ok(Ended::Done(batch.outcomes))
         }
@@ -398,6 +444,71 @@ fn desire_one<P: Planner>(
     // While packets are kept out, they see no order.
     let leading = if terms.at_once { None } else { rollout.edges_to(update) };
     batch.steps.add((index, update.r#type()), (forth, undone), leading.as_ref(), edges);
+}
+
+/// Devices that a write which goes forward brings to the desired state.
+struct Behind {
+    devices: BTreeSet<usize>,
+    /// Values of the write, which the desired state lacks, for each device that is not behind.
+    values: Found,
+}
+
+/// After a step of a write that goes forward: brings devices to the desired state that may lack what others have done, or may have. A device that does not
+/// answer stays stale: it is repaired later. False if one refuses the desired state: it cannot have done the write, and never will.
+async fn catch_up<P: Planner>(
+    shared: &Shared<P>,
+    (steps, step): (&mut Steps, usize),
+    (answers, answered): (&[Answered], &mut [(usize, Answer)]),
+    behind: &mut Behind,
+) -> bool {
+    let mut all = answers.iter().map(|(.., answer)| answer).chain(answered.iter().map(|(_, answer)| answer));
+    let has_begun = all.any(|answer| *answer == Answer::Done || is_unknown(answer));
+    let lacking: Vec<&(usize, Answer)> =
+        answered.iter().filter(|(_, answer)| *answer != Answer::Done).collect();
+    if !has_begun || lacking.is_empty() {
+        return true;
+    }
+    for (device, answer) in &lacking {
+        let why = format!("it may not have executed a write: {}", reason(answer));
+        let values = behind.values.remove(device).unwrap_or_default();
+        shared.state().stale(*device, &why, values);
+    }
+    let lacking: Vec<usize> = lacking.into_iter().map(|(device, _)| *device).collect();
+    behind.devices.extend(&lacking);
+    // Their repair brings later steps, too.
+    steps.leave_out(&behind.devices);
+    // Other tasks must not use these devices until they are repaired.
+    shared.alone(&lacking).await;
+    let mut is_possible = true;
+    for device in &lacking {
+        let repaired = repair::repair_stale(shared, *device).await;
+        is_possible &= repaired.map_or_else(|status| status.is_unavailable(), |()| true);
+    }
+    if is_possible && step + 1 < steps.len() {
+        until_out(shared, &lacking).await;
+    }
+    if is_possible {
+        answered.iter_mut().for_each(|(_, answer)| *answer = Answer::Done);
+    }
+    is_possible
+}
+
+/// Waits until no sender uses devices that are still stale: packets that find the next step of the write must not come to one of them afterwards. A device
+/// that remains in use, since no other one is there, is not waited for.
+async fn until_out<P: Planner>(shared: &Shared<P>, devices: &[usize]) {
+    /// Looks at senders until they know.
+    const LOOKS: u32 = 10;
+    let look = shared.state().timing.look;
+    for _ in 0..LOOKS {
+        let is_over = {
+            let state = shared.state();
+            devices.iter().all(|device| !state.stale.contains(*device) || state.edges.is_out(*device))
+        };
+        if is_over {
+            return;
+        }
+        shared.sleep(look).await;
+    }
 }
 
 /// Rolls back: a device failed, so undoes the writes of the others and of the desired state.

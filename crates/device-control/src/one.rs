@@ -257,7 +257,9 @@ impl OneSwitch {
             }
             Call::Resume(state) => Some(Reply::Done(self.resume(*state))),
             Call::Write(request) => self.server.begin_write(*request).map(Reply::Done),
-            Call::Operate(request) => self.server.begin_operation(*request).map(Reply::Done),
+            Call::Operate(request) | Call::Enforce(request) => {
+                self.server.begin_operation(*request).map(Reply::Done)
+            }
             Call::SetConfig(request) => self.server.begin_config(*request).map(Reply::Done),
             Call::Steer(election, steer) => {
                 let may = match &election {
@@ -421,7 +423,7 @@ impl Served for OneSwitch {
                 }
                 // A sender that may not write is refused at once.
                 Call::Write(request) if server.may_write(request).is_err() => true,
-                Call::Write(request) | Call::Operate(request) => {
+                Call::Write(request) | Call::Operate(request) | Call::Enforce(request) => {
                     server.make_way_to_follow(request)
                         && server.make_way(readings.iter_mut().map(|(_, reading)| reading), request)
                 }

@@ -94,7 +94,11 @@ fn run(seed: u64) -> (u64, usize, u64) {
             let updates: Vec<String> = (0..rng.between(1, updates_each)).map(|_| update(&mut rng)).collect();
             let atomicity =
                 *rng.pick(&["CONTINUE_ON_ERROR", "ROLLBACK_ON_ERROR", "DATAPLANE_ATOMIC"]).unwrap();
-            calls.insert(rig.write(atomicity, &updates), Some(request(atomicity, &updates)));
+            let write = match rng.next_bool() {
+                true => rig.write(atomicity, &updates),
+                false => rig.call(Call::Enforce(Box::new(request(atomicity, &updates)))),
+            };
+            calls.insert(write, Some(request(atomicity, &updates)));
             if rng.next_bool() {
                 let until = rig.now + Duration::from_ms(rng.below(20));
                 rig.run_until(until);

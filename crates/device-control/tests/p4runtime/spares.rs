@@ -410,6 +410,26 @@ fn nothing_is_written_after_a_step_that_fails() {
     assert_eq!((reach.entries(1), reach.entries(2), reach.packet(1)), (0, 0, 7));
 }
 
+/// A write that goes forward does not wait for a device that is out of use because it does not answer, and is not undone at the others.
+#[test]
+fn a_write_that_goes_forward_ends_when_the_silent_device_is_out() {
+    for silent in [1, 2] {
+        let mut reach = Reach::new();
+        reach.packet(1);
+        reach.wait(Duration::from_ms(300));
+        reach.rack.channel.devices.insert(silent);
+        let entry = flow(ids(), "INSERT", 1, 9);
+        let write = write_request("ROLLBACK_ON_ERROR", &[&entry]);
+        assert_eq!(reach.call(Call::Enforce(Box::new(write))), Ok(()), "{silent}");
+        assert_eq!((reach.entries(3 - silent), reach.entries(silent)), (1, 0));
+        assert_eq!(reach.packet(1), 9, "{silent} is not used");
+        reach.bring_back();
+        assert_eq!((reach.entries(1), reach.entries(2)), (1, 1));
+        reach.wait(Duration::from_ms(3000));
+        assert_eq!(reach.packet(1), 9);
+    }
+}
+
 /// A device that a batch goes on without is not asked to undo it either.
 #[test]
 fn a_device_that_is_left_out_undoes_nothing() {

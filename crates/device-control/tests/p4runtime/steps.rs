@@ -114,6 +114,27 @@ fn a_device_that_may_have_done_a_step_is_not_asked_to_undo_others() {
     assert_eq!(addresses.map(|address| reach.packet(address)), [9, 7]);
 }
 
+/// The repair of a device in a step of a batch that goes forward brings later steps, too: they are not done there twice.
+#[test]
+fn a_batch_that_goes_forward_repairs_a_device_once() {
+    for number in 1..=3 {
+        for passage in [Passage::AskLost, Passage::AnswerLost] {
+            let (mut reach, addresses, helpers) = divided();
+            reach.rack.channel.asked.clear();
+            reach.rack.channel.fault = Some((helpers[1], number, passage.clone()));
+            let batch = batch(addresses);
+            let updates: Vec<&str> = batch.iter().map(String::as_str).collect();
+            let request = write_request("ROLLBACK_ON_ERROR", &updates);
+            assert_eq!(reach.call(Call::Enforce(Box::new(request))), Ok(()), "{number}, {passage:?}");
+            assert!(reach.rack.channel.fault.is_none() && reach.rack.stale().is_empty());
+            let asked = reach.rack.channel.of(helpers[1]).into_iter();
+            let writes = asked.filter(|asked| *asked == Asked::Write).count();
+            assert_eq!(writes, number, "{passage:?}: nothing after its repair");
+            assert_eq!(addresses.map(|address| reach.packet(address)), [6, 5], "{number}, {passage:?}");
+        }
+    }
+}
+
 /// Packets wait, so no device has to be before another one.
 #[test]
 fn a_batch_that_packets_wait_for_has_one_step() {
