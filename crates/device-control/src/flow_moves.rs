@@ -2,16 +2,17 @@
 //! [`pinned_flows`] become writes by whoever runs the switch, and the result of each move is reported.
 //!
 //! ```text
-//! promote, demote ──> FlowMoves ── Call::Operate ──> Controller
+//! promote, demote ──> FlowMoves ── Call::Enforce ──> Controller
 //!                        │      <── Reply ────────
 //!                        └──> Moved { flow, to, when it was asked for, how long it took, how it ended }
 //! ```
 //!
 //! Steps that can be done at one time are one call, so ten flows that are promoted together cost the round trips of one. If the call is refused, each step is tried
-//! alone.
+//! alone. Steps for which the switch may have no room are calls of their own: no other step is undone with them.
 //!
-//! **Invariant**: nothing of a flow is written by anybody else. A write that may or may not have been done is repaired by the
-//! controller, which knows what it desires, and then tried again.
+//! **Invariant**: nothing of a flow is written by anybody else, and a step that a device may have done is not undone: packets that have found an entry as it
+//! is written find it so from then on. A device whose answer is lost gets what the controller desires by its repair, and the call ends after that; so what a
+//! call has removed is gone.
 
 use base_diag::Diagnostic;
 use base_time::{Duration, Time};
@@ -332,8 +333,10 @@ impl FlowMoves {
 
     /// Calls that are due. `desired` is the desired state of the controller that gets them.
     pub fn calls(&mut self, now: Time, desired: &Store) -> Vec<(Ticket, Call)> {
-        let (mut calls, mut joined) = (vec![], Joined::default());
-        while self.sent.len() + usize::from(!joined.steps.is_empty()) < MOST_CALLS {
+        // Those that must be done, and those for which the switch may have no room.
+        let (mut calls, mut joined) = (vec![], [Joined::default(), Joined::default()]);
+        let open = |joined: &[Joined; 2]| joined.iter().filter(|one| !one.steps.is_empty()).count();
+        while self.sent.len() + open(&joined) < MOST_CALLS {
             let again = self.again.first_entry().filter(|first| first.key().0 <= now);
             let again = again.map(|first| first.remove());
             let is_again = again.is_some();
@@ -355,8 +358,9 @@ impl FlowMoves {
                     calls.push(self.call(alone));
                 }
                 Some(updates) => {
+                    let joined = &mut joined[usize::from(step.may_be_full)];
                     if !joined.has_room_for(&updates) {
-                        calls.push(self.call(std::mem::take(&mut joined)));
+                        calls.push(self.call(std::mem::take(joined)));
                     }
                     joined.steps.push((step, tries));
                     joined.updates.extend(updates);
@@ -365,7 +369,7 @@ impl FlowMoves {
                 None => self.flows.ended(step.id, Ended::Full),
             }
         }
-        if !joined.steps.is_empty() {
+        for joined in joined.into_iter().filter(|one| !one.steps.is_empty()) {
             calls.push(self.call(joined));
         }
         self.hear(now);
@@ -377,7 +381,7 @@ impl FlowMoves {
         self.tickets += 1;
         let request = WriteRequest { device_id: self.device, updates, ..WriteRequest::default() };
         self.sent.insert(ticket, steps);
-        (ticket, Call::Operate(Box::new(request)))
+        (ticket, Call::Enforce(Box::new(request)))
     }
 
     /// True for the ticket of a call of these moves.

@@ -55,6 +55,8 @@ struct Protocol {
     drains: bool,
     /// The switch may start anew, without copies and flows.
     restarts: Option<Refill>,
+    /// A step of the write whose answer is lost is undone and done again. Otherwise it stays.
+    undoes: bool,
 }
 
 /// Contents of a switch that has started anew when packets come in again.
@@ -140,6 +142,7 @@ fn explore(protocol: Protocol, of: Move) -> (usize, usize) {
         }
         next.extend(protocol.restarts.and_then(|refill| restart(&state, refill, moves.len())));
         next.extend(write_on(&state, protocol));
+        next.extend(protocol.undoes.then(|| undo(&state, protocol)).flatten());
         next.extend(move_on(&state, protocol, of, &moves));
         for state in next {
             if known.insert(state.clone()) {
@@ -225,6 +228,18 @@ fn write_on(state: &State, protocol: Protocol) -> Option<State> {
     Some(after)
 }
 
+/// The answer to the last step of the write is lost.
+fn undo(state: &State, protocol: Protocol) -> Option<State> {
+    let last = state.written.checked_sub(1)?;
+    let mut before = State { written: last, ..state.clone() };
+    match protocol.order.get(last)? {
+        Switch => before.switch = state.switch.map(|_| 0),
+        Primary => before.primary = 0,
+        Backup => before.backup = 0,
+    }
+    Some(before)
+}
+
 fn move_on(state: &State, protocol: Protocol, of: Move, moves: &[MoveStep]) -> Option<State> {
     let step = moves.get(state.moved)?;
     let has_to_wait = protocol.locks && state.lock == Holder::Write || state.is_empty;
@@ -253,13 +268,14 @@ fn move_on(state: &State, protocol: Protocol, of: Move, moves: &[MoveStep]) -> O
 /// A promotion from a device, one from the desired state, and a demotion.
 fn all(order: [Place; 3], locks: bool, drains: bool) -> [(usize, usize); 3] {
     let moves = [Move::Promote(Source::Device), Move::Promote(Source::Desired), Move::Demote];
-    moves.map(|of| explore(Protocol { order, locks, drains, restarts: None }, of))
+    moves.map(|of| explore(Protocol { order, locks, drains, restarts: None, undoes: false }, of))
 }
 
 /// The same in the order that is right, where the switch may start anew.
 fn with_restarts(order: [Place; 3], drains: bool, refill: Refill) -> [(usize, usize); 3] {
     let moves = [Move::Promote(Source::Device), Move::Promote(Source::Desired), Move::Demote];
-    moves.map(|of| explore(Protocol { order, locks: true, drains, restarts: Some(refill) }, of))
+    let protocol = Protocol { order, locks: true, drains, restarts: Some(refill), undoes: false };
+    moves.map(|of| explore(protocol, of))
 }
 
 #[test]
@@ -288,6 +304,15 @@ fn a_switch_that_starts_anew_is_filled_before_packets_come_in() {
         with_restarts([Backup, Primary, Switch], true, Refill::Nothing),
         [(1146, 0), (1146, 0), (423, 0)]
     );
+}
+
+/// Packets have found it.
+#[test]
+fn a_step_whose_answer_is_lost_must_not_be_undone() {
+    let moves = [Move::Promote(Source::Device), Move::Promote(Source::Desired), Move::Demote];
+    let order = [Switch, Backup, Primary];
+    let protocol = Protocol { order, locks: true, drains: true, restarts: None, undoes: true };
+    assert_eq!(moves.map(|of| explore(protocol, of)), [(852, 33), (852, 33), (524, 33)]);
 }
 
 #[test]

@@ -41,6 +41,7 @@ mod jobs;
 mod landings;
 mod limited;
 mod line;
+mod lost_answers;
 mod merged;
 mod mirrors;
 mod mixed_runtimes;

@@ -10,6 +10,7 @@ use dataplane_api::{Device, Registry};
 use device::{Options, Switch};
 use device_control::{Channel, Direct, Event, Known, Maker, Passage, RackSwitch, Served, Splitter};
 use ir::{Name, Program};
+use ir_pin::Pinned;
 use p4rack::entries::Entries;
 use p4rack::rack::Racked;
 use p4rack::{flows, pinned, replan};
@@ -585,9 +586,19 @@ fn trial<C: Channel>(
             assert_eq!(sum, wanted, "{} seed {seed}: counts of `{}`", title, copy.original);
         }
     }
-    // Nothing is left at the switch.
+    nothing_is_left(&mut rig, &copied, (&name, keys), &format!("{title} seed {seed}"));
+    outcome
+}
+
+/// The app's flows leave the switch, and nothing of them is left there.
+pub(crate) fn nothing_is_left<C: Channel>(
+    rig: &mut Rig<C>,
+    copied: &Pinned,
+    (app, keys): (&str, Vec<BTreeMap<String, String>>),
+    title: &str,
+) {
     for key in keys {
-        let _ = rig.done(move_flow(&name, key, false));
+        let _ = rig.done(move_flow(app, key, false));
     }
     for _ in 0..100_000 {
         let shown = rig.app();
@@ -597,15 +608,14 @@ fn trial<C: Channel>(
         rig.pass(Duration::from_ms(1000));
     }
     let shown = rig.app();
-    assert_eq!((shown.resident, shown.moving), (0, 0), "{shown:?}");
+    assert_eq!((shown.resident, shown.moving), (0, 0), "{title}: {shown:?}");
     let by_entry = copied.tables.iter().filter(|copy| !copied.whole.contains(&copy.original));
     for table in by_entry.map(|copy| &copy.resident).chain(&copied.flow_manager) {
         for device in rig.rack.devices() {
             let left = device.switch().table_entries(table).unwrap_or_default();
-            assert!(left.is_empty(), "{} seed {seed}: `{table}` has {left:?}", title);
+            assert!(left.is_empty(), "{title}: `{table}` has {left:?}");
         }
     }
-    outcome
 }
 
 /// The changes are done.

@@ -33,7 +33,7 @@ impl Channel for Cut {
 
 /// One of the entries with exact keys of tables that are copied by entry, with another argument of its action: flows that look it up stay where they are if they look the
 /// same entries up then.
-fn modified(there: &[Write<Name>], pinned: &Pinned, rng: &mut Rng) -> Option<Write<Name>> {
+pub(crate) fn modified(there: &[Write<Name>], pinned: &Pinned, rng: &mut Rng) -> Option<Write<Name>> {
     let has_arguments = |write: &&Write<Name>| match write {
         Write::Entry { table, key, to: Some(to), .. } => {
             let call = match &to.run {

@@ -38,7 +38,8 @@ pub struct Step {
 /// The work of a step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Work {
-    /// Write to all devices that have the tables. Where it cannot be known whether it was done, it is to be done again.
+    /// Write to all devices that have the tables. Where it cannot be known whether it was done, it is to be done again, and not undone before: packets may
+    /// have found it.
     Write(Vec<Write<Name>>),
     /// Wait until no packet that has been looked up in the flow manager before is between there and its last lookup at the switch.
     Flush,
