@@ -5,6 +5,7 @@
 //! shrinks by half of the smoothed share of packets with a sign (DCTCP, RFC 8257). A loss halves it, at most once for each
 //! window; a time-out sets it to one packet.
 
+use crate::trip::Trip;
 use base_time::{Duration, Time};
 
 /// Packets in flight at first.
@@ -36,8 +37,7 @@ pub struct Congestion {
     is_cut: bool,
     /// Least round-trip time.
     least: Option<Duration>,
-    /// Smoothed round-trip time and its deviation (RFC 6298).
-    smooth: Option<(Duration, Duration)>,
+    trip: Trip,
 }
 
 impl Congestion {
@@ -53,7 +53,7 @@ impl Congestion {
             window: (0, 0),
             is_cut: false,
             least: None,
-            smooth: None,
+            trip: Trip::UNKNOWN,
         }
     }
 
@@ -64,8 +64,7 @@ impl Congestion {
 
     /// Time after which a packet without an answer is sent again.
     pub fn wait(&self) -> Duration {
-        let wait = self.smooth.map_or(self.least_wait, |(mean, deviation)| mean + deviation * 4);
-        wait.max(self.least_wait)
+        self.trip.wait(self.least_wait, Duration::MAX)
     }
 
     /// A packet is acknowledged. `sent` is when it was sent, if it was sent once; `has_waited`: the acknowledgement waited for others.
@@ -74,7 +73,8 @@ impl Congestion {
         let is_long =
             !has_waited && trip.is_some_and(|trip| self.least.is_some_and(|least| trip > least * LONG));
         if let Some(trip) = trip {
-            self.measure(trip);
+            self.least = Some(self.least.map_or(trip, |least| least.min(trip)));
+            self.trip.measured(trip);
         }
         let has_sign = is_marked || is_long;
         self.window.0 += 1;
@@ -110,17 +110,6 @@ impl Congestion {
         self.is_cut = true;
         self.allowed = PACKET;
         self.window = (0, 0);
-    }
-
-    fn measure(&mut self, trip: Duration) {
-        self.least = Some(self.least.map_or(trip, |least| least.min(trip)));
-        self.smooth = Some(match self.smooth {
-            None => (trip, trip.scaled(1, 2)),
-            Some((mean, deviation)) => {
-                let off = mean.max(trip) - mean.min(trip);
-                (mean.scaled(7, 8) + trip.scaled(1, 8), deviation.scaled(3, 4) + off.scaled(1, 4))
-            }
-        });
     }
 }
 
@@ -168,14 +157,5 @@ mod tests {
         assert_eq!(lossy.allowed(), 128, "once for each window");
         lossy.timed_out();
         assert_eq!(lossy.allowed(), 1);
-    }
-
-    #[test]
-    fn it_waits_for_the_usual_round_trip_and_some_more() {
-        let mut congestion = Congestion::new(256, WAIT);
-        assert_eq!(congestion.wait(), WAIT);
-        (0..50).for_each(|_| trip(&mut congestion, 4000, false));
-        let wait = congestion.wait();
-        assert!(wait >= Duration::from_us(4000) && wait < Duration::from_us(4400), "{wait}");
     }
 }

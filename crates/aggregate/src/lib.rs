@@ -44,6 +44,7 @@ pub mod switch;
 pub mod switchml;
 mod timer;
 pub mod traffic;
+mod trip;
 pub mod union;
 
 pub use congestion::Congestion;

@@ -6,6 +6,7 @@
 
 use crate::packet::{Kind, MOST_ROWS};
 use crate::timer::Timer;
+use crate::trip::Trip;
 use base_time::{Duration, Time};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,8 +20,10 @@ const AT_FIRST: u32 = 4;
 /// Answers to a request, at most.
 const OF_A_REQUEST: u32 = 16;
 
-/// Number of answers that are expected at a time: one more for each answer, until a request has to be repeated; then half as many, and one more for each as many answers.
-/// A switch in software may take longer for many answers than a request waits.
+/// Speed of requests: how many answers are expected at a time, and how long a request waits.
+///
+/// One more answer is expected for each that comes, until a request has to be repeated; then half as many, and one more for each as many answers. A switch in
+/// software may take longer for many answers than a request waits at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pace {
     at_once: u32,
@@ -30,13 +33,15 @@ pub(crate) struct Pace {
     answers: u32,
     /// Before this time, requests that are repeated say nothing new.
     until: Time,
+    trip: Trip,
 }
 
 impl Pace {
     /// For a switch that is not known yet.
     pub const FIRST: Pace = Pace { at_once: AT_FIRST, ..Pace::FULL };
 
-    const FULL: Pace = Pace { at_once: AT_ONCE, threshold: AT_ONCE, answers: 0, until: Time::ZERO };
+    const FULL: Pace =
+        Pace { at_once: AT_ONCE, threshold: AT_ONCE, answers: 0, until: Time::ZERO, trip: Trip::UNKNOWN };
 
     fn answered(&mut self) {
         self.answers += 1;
@@ -46,11 +51,12 @@ impl Pace {
         }
     }
 
-    fn repeated(&mut self, now: Time, wait: Duration) {
+    fn repeated(&mut self, now: Time, (least, most): (Duration, Duration)) {
         if now >= self.until {
             self.at_once = (self.at_once / 2).max(1);
             self.threshold = self.at_once;
-            (self.answers, self.until) = (0, now + wait);
+            self.trip.late();
+            (self.answers, self.until) = (0, now + self.trip.wait(least, most));
         }
     }
 
@@ -86,6 +92,8 @@ struct Request {
     /// Rows before this one.
     end: u32,
     is_sent: bool,
+    /// When it was sent, if it was sent once and has had no answer.
+    since: Option<Time>,
 }
 
 /// A request to send.
@@ -149,29 +157,42 @@ impl Requests {
         row: u32,
         (rows, wanted): (u32, u32),
         now: Time,
-        wait: Duration,
+        wait: (Duration, Duration),
     ) -> bool {
         if rows == 0 || rows > wanted {
             return false;
         }
-        self.take(switch, row, row + rows, row + wanted, now, wait)
+        self.take((switch, row), (row + rows, row + wanted), now, wait)
     }
 
     /// Takes the rows before `answered` out of the request that has them. Those from there to `wanted` are requested at once; the others have answers of their own,
     /// which are under way. False if no request has all the answered rows.
-    fn take(&mut self, switch: u16, row: u32, answered: u32, wanted: u32, now: Time, wait: Duration) -> bool {
+    fn take(
+        &mut self,
+        (switch, row): (u16, u32),
+        (answered, wanted): (u32, u32),
+        now: Time,
+        (least, most): (Duration, Duration),
+    ) -> bool {
         let before = self.pending.range(..=(switch, row)).next_back();
-        let Some((at, end)) = before.map(|(at, request)| (*at, request.end)) else { return false };
+        let Some((at, end, since)) = before.map(|(at, request)| (*at, request.end, request.since)) else {
+            return false;
+        };
         if at.0 != switch || answered > end {
             return false;
         }
         self.pending.remove(&at);
         let wanted = wanted.min(end);
         self.pace.answered();
+        if let Some(since) = since {
+            self.pace.trip.measured(now.since(since));
+        }
+        let wait = self.pace.trip.wait(least, most);
         let parts = [(at.1, row, true), (answered, wanted, false), (wanted, end, true)];
         for (first, end, is_sent) in parts.into_iter().filter(|(first, end, _)| first < end) {
             let due = if is_sent { now + wait } else { now };
-            self.pending.insert((switch, first), Request { timer: Timer::new(due, wait), end, is_sent });
+            let request = Request { timer: Timer::new(due, wait), end, is_sent, since: None };
+            self.pending.insert((switch, first), request);
         }
         true
     }
@@ -188,8 +209,8 @@ impl Requests {
     }
 
     /// The answer for so many rows came without its pairs: they are requested again at once.
-    pub fn trimmed(&mut self, switch: u16, row: u32, wanted: u32, now: Time, wait: Duration) {
-        self.take(switch, row, row, row + wanted, now, wait);
+    pub fn trimmed(&mut self, switch: u16, row: u32, wanted: u32, now: Time, wait: (Duration, Duration)) {
+        self.take((switch, row), (row, row + wanted), now, wait);
     }
 
     /// Rows of an answer to a request for so many: 0 if one answer is to have them all.
@@ -217,13 +238,15 @@ impl Requests {
         let room = self.room();
         if room > 0 {
             let end = (self.next.1 + self.each.min(room.saturating_mul(self.of_answer))).min(self.rows);
-            self.pending.insert(self.next, Request { timer: Timer::new(now, wait.0), end, is_sent: false });
+            let timer = Timer::new(now, self.pace.trip.wait(wait.0, wait.1));
+            self.pending.insert(self.next, Request { timer, end, is_sent: false, since: None });
             self.next.1 = end;
         }
         let (at, request) = self.pending.iter_mut().find(|(_, request)| request.timer.due <= now)?;
         if request.is_sent {
-            self.pace.repeated(now, wait.0);
+            self.pace.repeated(now, wait);
         }
+        request.since = (!request.is_sent).then_some(now);
         request.timer.sent(now, wait.1);
         request.is_sent = true;
         Some(Asked { switch: at.0, row: at.1, rows: request.end - at.1 })
@@ -243,11 +266,12 @@ mod tests {
     use super::*;
 
     const WAIT: Duration = Duration::from_us(100);
+    const WAITS: (Duration, Duration) = (WAIT, Duration::from_us(400));
     const LATER: Time = Time::ZERO;
 
     /// Rows of each request that is sent now: the first one, how many, and how many an answer is to have.
     fn sent(requests: &mut Requests, now: Time) -> Vec<(u32, u32, u32)> {
-        let asked = std::iter::from_fn(|| requests.poll(&[false], now, (WAIT, WAIT * 4)));
+        let asked = std::iter::from_fn(|| requests.poll(&[false], now, WAITS));
         let asked: Vec<Asked> = asked.collect();
         asked.iter().map(|asked| (asked.row, asked.rows, requests.of_answer(asked.rows))).collect()
     }
@@ -256,7 +280,7 @@ mod tests {
     fn a_request_has_several_answers_in_any_order() {
         let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
         assert_eq!(sent(&mut requests, LATER), [(0, 64, 10)]);
-        let mut answered = |row, rows, wanted| requests.answered(0, row, (rows, wanted), LATER, WAIT);
+        let mut answered = |row, rows, wanted| requests.answered(0, row, (rows, wanted), LATER, WAITS);
         assert!(answered(60, 4, 4) && answered(20, 10, 10) && answered(0, 10, 10));
         // Again, in part again, of none, and beyond the end.
         assert!(
@@ -264,7 +288,7 @@ mod tests {
         );
         assert!(answered(10, 10, 10) && answered(40, 10, 10) && answered(30, 10, 10));
         assert!(!requests.is_over(&[false]));
-        assert!(requests.answered(0, 50, (10, 10), LATER, WAIT));
+        assert!(requests.answered(0, 50, (10, 10), LATER, WAITS));
         assert!(requests.is_over(&[false]));
     }
 
@@ -272,7 +296,7 @@ mod tests {
     fn rows_without_room_are_requested_at_once_and_those_of_lost_answers_after_a_while() {
         let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
         sent(&mut requests, LATER);
-        assert!(requests.answered(0, 10, (7, 10), LATER, WAIT));
+        assert!(requests.answered(0, 10, (7, 10), LATER, WAITS));
         assert_eq!(sent(&mut requests, LATER), [(17, 3, 0)]);
         // The others are under way.
         assert_eq!(requests.deadline(), Some(LATER + WAIT));
@@ -283,12 +307,12 @@ mod tests {
     fn rows_that_came_without_their_pairs_are_requested_at_once() {
         let mut requests = Requests::new(Kind::Read, 0..1, (64, 64, 10), 256);
         sent(&mut requests, LATER);
-        requests.trimmed(0, 10, 10, LATER, WAIT);
+        requests.trimmed(0, 10, 10, LATER, WAITS);
         assert_eq!(sent(&mut requests, LATER), [(10, 10, 0)]);
         // An answer that has come is not requested again.
-        assert!(requests.answered(0, 20, (10, 10), LATER, WAIT));
-        requests.trimmed(0, 20, 10, LATER, WAIT);
-        requests.trimmed(1, 30, 10, LATER, WAIT);
+        assert!(requests.answered(0, 20, (10, 10), LATER, WAITS));
+        requests.trimmed(0, 20, 10, LATER, WAITS);
+        requests.trimmed(1, 30, 10, LATER, WAITS);
         assert_eq!(sent(&mut requests, LATER), []);
     }
 
@@ -297,7 +321,7 @@ mod tests {
     fn a_bounded_number_of_answers_is_expected_at_a_time() {
         let mut requests = Requests::new(Kind::Read, 0..1, (1000, 160, 10), 256);
         assert_eq!(sent(&mut requests, LATER), [(0, 160, 10), (160, 160, 10)]);
-        assert!(requests.answered(0, 0, (10, 10), LATER, WAIT));
+        assert!(requests.answered(0, 0, (10, 10), LATER, WAITS));
         assert_eq!(sent(&mut requests, LATER), [(320, 160, 10)]);
     }
 
@@ -307,7 +331,7 @@ mod tests {
         let mut requests = Requests::new(Kind::Read, 0..1, (1000, 1, 1), 4);
         requests.expect(5);
         assert_eq!(sent(&mut requests, LATER), [(0, 80, 5), (80, 80, 5)]);
-        assert!(requests.answered(0, 0, (5, 5), LATER, WAIT));
+        assert!(requests.answered(0, 0, (5, 5), LATER, WAITS));
         requests.expect(50);
         assert_eq!(sent(&mut requests, LATER)[..2], [(160, 256, 50), (416, 256, 50)]);
     }
@@ -319,14 +343,34 @@ mod tests {
         requests.pace = Pace::FIRST;
         requests.expect(1);
         assert_eq!(sent(&mut requests, LATER), [(0, 4, 1)]);
-        (0..4).for_each(|row| assert!(requests.answered(0, row, (1, 1), LATER, WAIT)));
+        (0..4).for_each(|row| assert!(requests.answered(0, row, (1, 1), LATER, WAITS)));
         assert_eq!(sent(&mut requests, LATER), [(4, 8, 1)]);
         // Only the first of several requests that are repeated counts.
         assert_eq!(sent(&mut requests, LATER + WAIT), [(4, 8, 1)]);
         assert_eq!(requests.pace.at_once, 4);
         let now = LATER + WAIT;
-        (4..12).for_each(|row| assert!(requests.answered(0, row, (1, 1), now, WAIT)));
+        (4..12).for_each(|row| assert!(requests.answered(0, row, (1, 1), now, WAITS)));
         // Two more for eight answers.
         assert_eq!(sent(&mut requests, now), [(12, 5, 1)]);
+    }
+    /// After a repetition, requests wait twice as long until one that was sent once is answered; then as long as answers take.
+    #[test]
+    fn requests_wait_as_long_as_answers_take() {
+        let at = |us| LATER + Duration::from_us(us);
+        let mut requests = Requests::new(Kind::Read, 0..1, (10_000, 1, 1), 10_000);
+        requests.pace = Pace { at_once: 1, threshold: 1, ..Pace::FIRST };
+        requests.expect(1);
+        assert_eq!(sent(&mut requests, at(0)), [(0, 1, 0)]);
+        assert_eq!(sent(&mut requests, at(100)), [(0, 1, 0)]);
+        // An answer to a repeated request says nothing about the time that it took.
+        assert!(requests.answered(0, 0, (1, 1), at(120), WAITS));
+        requests.pace.at_once = 1;
+        assert_eq!(sent(&mut requests, at(120)), [(1, 1, 0)]);
+        assert_eq!(requests.deadline(), Some(at(320)));
+        assert!(requests.answered(0, 1, (1, 1), at(240), WAITS));
+        requests.pace.at_once = 1;
+        assert_eq!(sent(&mut requests, at(240)), [(2, 1, 0)]);
+        // 120 us, and four times the deviation of 60 us.
+        assert_eq!(requests.deadline(), Some(at(240 + 360)));
     }
 }

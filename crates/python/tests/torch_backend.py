@@ -34,13 +34,13 @@ def make(store, rank, size, ranks=(), options=None):
     return made(given, options)
 
 
-def world(size, program):
+def world(size, program, options=None):
     """Runs a program at each rank; what each returned."""
     store, done = dist.Store(size), [None] * size
 
     def one(rank):
         try:
-            group = make(store, rank, size)
+            group = make(store, rank, size, options=options)
             try:
                 done[rank] = program(group, rank)
             finally:
@@ -298,7 +298,8 @@ def six_senders_of_arrays_save_four_fifths():
     with tempfile.TemporaryDirectory() as place:
         rack = network(6, Path(place))
         with agg.local(arrays(6, profile="arrays"), rack=rack) as plans:
-            os.environ["P4RACK_GROUP"] = plans["grads"]
+            # Time is to pass before a packet is sent again, however slow the machine is.
+            options = p4rack.torch.Options(plans["grads"], wait=2000)
 
             def program(group, rank):
                 calls, call = [], group._group.allreduce
@@ -311,8 +312,7 @@ def six_senders_of_arrays_save_four_fifths():
                 found = reduced(group, values[rank].copy())
                 return found, calls
 
-            done = world(7, program)
-            del os.environ["P4RACK_GROUP"]
+            done = world(7, program, options)
     for found, calls in done:
         assert within_the_bound(found, values) and found.tobytes() == done[0][0].tobytes()
         # Exponents of blocks, and values.

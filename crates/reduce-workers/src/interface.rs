@@ -1,16 +1,13 @@
 //! A host's network interface by AF_XDP sockets: datagrams of a job in frames, past the kernel's network stack.
 
-use crate::wire::{CAPABLE, CONGESTED};
+use crate::wire::{AT_ONCE, CAPABLE, CONGESTED};
 use aggregate::Datagram;
 use aggregate::datagram::mac;
 use linux_net::xdp::{LONGEST, Sockets};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
-
-/// Frames that are taken at once.
-const AT_ONCE: usize = 64;
 
 /// Bytes of the longest IPv4 packet of a job.
 const LONGEST_PACKET: u32 = 1500;
@@ -30,8 +27,6 @@ pub(crate) struct Interface {
     card: [u8; 6],
     port: u16,
     cards: BTreeMap<u32, [u8; 6]>,
-    /// Payloads that have come, and whether they met congestion.
-    came: VecDeque<(Vec<u8>, bool)>,
 }
 
 impl Interface {
@@ -67,7 +62,7 @@ impl Interface {
         })?;
         let cards = cards.iter().map(|(host, card)| (u32::from(*host), *card)).collect();
         let address = u32::from(address);
-        Ok(Interface { sockets, address, card: link.address, port, cards, came: VecDeque::new() })
+        Ok(Interface { sockets, address, card: link.address, port, cards })
     }
 
     /// Sends a payload; it is lost if the ring is full.
@@ -83,18 +78,19 @@ impl Interface {
         }
     }
 
-    /// A payload, and whether it met congestion; none if none comes in time.
-    pub fn receive(&mut self, wait: Duration) -> Option<(Vec<u8>, bool)> {
-        if self.came.is_empty() && !self.take() {
-            self.sockets.wait(wait).ok()?;
-            self.take();
+    /// Payloads that wait, and whether each met congestion; if none waits, those that come within `wait`.
+    pub fn receive(&mut self, wait: Duration) -> Vec<(Vec<u8>, bool)> {
+        let mut came = self.take();
+        if came.is_empty() && self.sockets.wait(wait).is_ok() {
+            came = self.take();
         }
-        self.came.pop_front()
+        came
     }
 
-    /// Takes the frames that have come; true if there was one for the job.
-    fn take(&mut self) -> bool {
-        let Interface { sockets, address, port, came, .. } = self;
+    /// Takes the frames that wait: the payloads of those for the job.
+    fn take(&mut self) -> Vec<(Vec<u8>, bool)> {
+        let Interface { sockets, address, port, .. } = self;
+        let mut came = vec![];
         for socket in &mut sockets.all {
             socket.receive(AT_ONCE, |frame| {
                 let datagram = Datagram::parse(frame);
@@ -102,6 +98,6 @@ impl Interface {
                 came.extend(datagram.filter(is_ours).map(|one| (one.payload, one.ecn == CONGESTED)));
             });
         }
-        !came.is_empty()
+        came
     }
 }

@@ -20,6 +20,9 @@ pub(crate) const CONGESTED: u8 = 3;
 /// Limit on the kernel's memory for packets that wait at a socket. It is taken only while they wait.
 pub(crate) const WAITING: usize = 16 << 20;
 
+/// Packets that are received at a time from a socket, at most.
+pub(crate) const AT_ONCE: usize = 256;
+
 /// Shortest wait for a packet.
 const QUIET: Duration = Duration::from_micros(100);
 
@@ -119,29 +122,46 @@ impl Wire {
         };
     }
 
-    /// A payload, and whether it met congestion; none if none arrives in time. The kernel's UDP does not say what met congestion.
-    pub fn receive(&mut self, wait: Duration) -> Option<(Vec<u8>, bool)> {
+    /// Payloads that wait, and whether each met congestion; if none waits, those that arrive within `wait`. The kernel's UDP does not say what met congestion.
+    ///
+    /// A process that had no processor for a while finds answers here that its timers do not know of: it looks at all of them before it sends a packet again.
+    pub fn receive(&mut self, wait: Duration) -> Vec<(Vec<u8>, bool)> {
         let wait = wait.max(QUIET);
-        let socket = match &mut self.medium {
-            Medium::Interface(interface) => {
-                let came = alone(interface).receive(wait)?;
-                return (!self.loss.strikes()).then_some(came);
-            }
-            Medium::Kernel(socket) | Medium::Cable(socket, ..) => socket,
-        };
-        socket.set_read_timeout(Some(wait)).ok()?;
-        let length = socket.recv(&mut self.buffer).ok()?;
-        if self.loss.strikes() {
-            return None;
-        }
-        let bytes = &self.buffer[..length];
-        match &self.medium {
-            Medium::Kernel(_) | Medium::Interface(_) => Some((bytes.to_vec(), false)),
-            Medium::Cable(_, address, _) => {
+        let Wire { medium, port, loss, buffer, .. } = self;
+        let mut came = match medium {
+            Medium::Interface(interface) => alone(interface).receive(wait),
+            Medium::Kernel(socket) => datagrams(socket, buffer, wait, |bytes| Some((bytes.to_vec(), false))),
+            Medium::Cable(socket, address, _) => datagrams(socket, buffer, wait, |bytes| {
                 let datagram = Datagram::parse(bytes)?;
-                let is_here = datagram.destination == u32::from(*address) && datagram.port == self.port;
+                let is_here = datagram.destination == u32::from(*address) && datagram.port == *port;
                 is_here.then_some((datagram.payload, datagram.ecn == CONGESTED))
-            }
-        }
+            }),
+        };
+        came.retain(|_| !loss.strikes());
+        came
     }
+}
+
+/// What is read from the datagrams that wait at a socket, or from the first that arrives within `wait`.
+fn datagrams<T>(
+    socket: &UdpSocket,
+    buffer: &mut [u8],
+    wait: Duration,
+    read: impl Fn(&[u8]) -> Option<T>,
+) -> Vec<T> {
+    let mut came = vec![];
+    let mut has_waited = false;
+    while came.len() < AT_ONCE {
+        if let Some(bytes) = linux_net::receive_waiting(socket, buffer) {
+            came.extend(read(bytes));
+            continue;
+        }
+        if has_waited || !came.is_empty() || socket.set_read_timeout(Some(wait)).is_err() {
+            break;
+        }
+        has_waited = true;
+        let Ok(length) = socket.recv(buffer) else { break };
+        came.extend(read(&buffer[..length]));
+    }
+    came
 }

@@ -166,7 +166,7 @@ fn serve(
             }
             deadline = [deadline, channel.mapper.deadline()].into_iter().flatten().min();
         }
-        if let Some((payload, _)) = wire.receive(until(begun, deadline)) {
+        for (payload, _) in wire.receive(until(begun, deadline)) {
             for channel in &mut channels {
                 if let Some(packet) = Packet::parse(&payload, &channel.reducer.layout) {
                     channel.mapper.handle(now(begun), &packet);

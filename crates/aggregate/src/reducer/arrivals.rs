@@ -117,7 +117,7 @@ impl Reducer {
         if self.boots.get(usize::from(packet.channel)) != Some(&packet.boot) {
             return;
         }
-        let wait = self.config.least_wait;
+        let wait = (self.config.least_wait, self.config.most_wait);
         let attempt = self.attempts.iter_mut().find(|attempt| attempt.generation == packet.generation);
         let requests = attempt.and_then(|attempt| attempt.requests.as_mut());
         if let Some(requests) = requests.filter(|requests| requests.kind == Kind::Read) {
@@ -201,7 +201,8 @@ impl Reducer {
             Kind::Cleared => Kind::Clear,
             _ => Kind::Read,
         };
-        let (switch, op, wait) = (packet.channel, self.config.op, self.config.least_wait);
+        let (switch, op) = (packet.channel, self.config.op);
+        let wait = (self.config.least_wait, self.config.most_wait);
         let (layout, array) = (self.config.layout, self.array);
         // An answer from before a restart is about slots that are lost.
         if self.boots.get(usize::from(switch)) != Some(&packet.boot) {

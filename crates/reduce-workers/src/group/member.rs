@@ -98,10 +98,10 @@ impl Member {
             while let Some(packet) = self.mapper.poll(now(self.begun)) {
                 self.wire.send(to, &packet.bytes(&layout));
             }
-            if let Some((payload, _)) = self.wire.receive(until(self.begun, self.mapper.deadline()))
-                && let Some(packet) = Packet::parse(&payload, &layout)
-            {
-                self.mapper.handle(now(self.begun), &packet);
+            for (payload, _) in self.wire.receive(until(self.begun, self.mapper.deadline())) {
+                if let Some(packet) = Packet::parse(&payload, &layout) {
+                    self.mapper.handle(now(self.begun), &packet);
+                }
             }
             // A look at the connection is a system call: rare while packets flow.
             if self.mapper.is_busy() && looked.elapsed() < super::LOOKS {

@@ -213,11 +213,11 @@ impl Root {
             if let Some(what) = self.reducer.trouble(now(self.begun)) {
                 return Err(trouble(plan, what));
             }
-            if let Some((payload, is_marked)) = self.wire.receive(until(self.begun, self.reducer.deadline()))
-                && let Some(packet) = Packet::parse(&payload, &layout)
-            {
-                self.bytes.0 += AROUND + payload.len() as u64;
-                self.reducer.handle(now(self.begun), &packet, is_marked);
+            for (payload, is_marked) in self.wire.receive(until(self.begun, self.reducer.deadline())) {
+                if let Some(packet) = Packet::parse(&payload, &layout) {
+                    self.bytes.0 += AROUND + payload.len() as u64;
+                    self.reducer.handle(now(self.begun), &packet, is_marked);
+                }
             }
             if looked.elapsed() < super::LOOKS {
                 continue;

@@ -167,7 +167,7 @@ fn serve(
                 return;
             }
         }
-        if let Some((payload, is_marked)) = wire.receive(until(begun, deadline)) {
+        for (payload, is_marked) in wire.receive(until(begun, deadline)) {
             for one in &mut reducers {
                 if let Some(packet) =
                     Packet::parse(&payload, &one.layout).filter(|packet| packet.job == one.job)
