@@ -99,7 +99,7 @@ impl<'a> Walk<'a> {
             }
             StmtKind::Block(block) => self.block(block),
             StmtKind::For { .. } | StmtKind::ForIn { .. } => {
-                self.problems.push(Problem::new(stmt.span, "a loop", "stages run once: unroll the loop"));
+                Problem::new(stmt.span, "a loop", "stages run once: unroll the loop").add_to(self.problems);
             }
             _ => self.code(stmt),
         }
@@ -126,7 +126,7 @@ impl<'a> Walk<'a> {
             // The last step represents all following ones.
             let what = "a program of more tables and steps than any device holds";
             if self.problems.iter().all(|p| p.what != what) {
-                self.problems.push(Problem::new(unit.span, what, "divide the program"));
+                Problem::new(unit.span, what, "divide the program").add_to(self.problems);
             }
             return MOST_UNITS - 1;
         }
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
         if captured.len() > STATEFUL_INPUTS {
             let what = format!("a register action that reads {} values of the packet", captured.len());
             let help = format!("a stateful ALU takes at most {STATEFUL_INPUTS} values beside its register's");
-            self.problems.push(Problem::new(call.span, &what, &help));
+            Problem::new(call.span, &what, &help).add_to(self.problems);
         }
         if let Some((id, _)) = object {
             let found = stateful::problems(self.program, id, call.span).into_iter();
@@ -377,7 +377,7 @@ impl<'a> Walk<'a> {
         });
         if let Some(found) = found {
             let help = "ALUs of stages add, subtract, compare, shift by constants and work bit by bit";
-            self.problems.push(Problem::new(stmt.span, found, help));
+            Problem::new(stmt.span, found, help).add_to(self.problems);
         }
     }
 }
