@@ -22,7 +22,7 @@ use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
 use crate::pack::{ROUND_BITS, Round};
-use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, STORED, TRIMMED};
+use crate::packet::{CONGESTED, DIRECT, FULL, Kind, LAST, Packet, Pair, STORED, TRIMMED};
 use crate::timer::Timer;
 use attempt::{Attempt, Flight};
 use base_time::{Duration, Time};
@@ -318,6 +318,7 @@ impl Mapper {
                 ..header
             });
         }
+        let mut in_flight = flights[PAST];
         let number = attempt.due(now).or_else(|| {
             // The reducer's link is the narrow one: its packets go first.
             [PAST, FOLDED].into_iter().find_map(|sort: usize| {
@@ -341,7 +342,7 @@ impl Mapper {
         self.sent += 1;
         self.counts.packets += 1;
         let order = self.sent;
-        attempt.trimmed[sort].remove(&number);
+        in_flight += usize::from(attempt.trimmed[sort].remove(&number));
         match attempt.flights[sort].get_mut(&number) {
             Some(flight) => {
                 // A loss found by overtaking has reduced the rate already; only a timeout does it here.
@@ -358,6 +359,7 @@ impl Mapper {
                 let flight =
                     Flight { timer, at: now, order, is_repeated: false, is_last: false, overtaken: 0 };
                 attempt.flights[sort].insert(number, flight);
+                in_flight += 1;
                 attempt.next[sort] += 1;
                 let pairs = parcel.pairs.len() as u64;
                 let is_further = at >= attempt.numbers.of_round(sort);
@@ -372,15 +374,16 @@ impl Mapper {
         // The first row of an array's packet past the switches.
         let row = parcel.pairs.first().filter(|_| self.config.layout.is_dense());
         let row = row.map_or(0, |pair| u32::from(pair.place.slot.index));
-        let (mut last, mut boot) = (0, 0);
+        // The window has no room for another one.
+        let (mut end, mut boot) = (if in_flight >= self.congestion[PAST].allowed() { FULL } else { 0 }, 0);
         if is_sent(attempt) {
-            (last, boot) = (LAST, ends[PAST] as u16);
+            (end, boot) = (LAST, ends[PAST] as u16);
             attempt.flights[PAST].entry(number).and_modify(|flight| flight.is_last = true);
             let wait = self.congestion[PAST].wait();
             attempt.end.get_or_insert_with(|| Timer::new(now, wait)).sent(now, self.config.most_wait);
         }
         let (kind, aux) =
-            if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | last) } else { (Kind::Data, 0) };
+            if parcel.is_direct { (Kind::Overflow, row << 16 | DIRECT | end) } else { (Kind::Data, 0) };
         let seq = generation << ROUND_BITS | number;
         Some(Packet { kind, generation, boot, seq, aux, pairs: parcel.pairs, ..header })
     }

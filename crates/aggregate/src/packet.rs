@@ -51,6 +51,9 @@ pub const DIRECT: u32 = 1;
 /// `boot` is the number of the generation's packets past the switches.
 pub const LAST: u32 = 2;
 
+/// In `aux` of an OVERFLOW with [`DIRECT`]: the mapper's window has no room for another one, so its acknowledgement waits for no others.
+pub const FULL: u32 = 4;
+
 /// Types of packets, with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {

@@ -1,7 +1,7 @@
 //! A mapper alone: the packets that it sends after each answer.
 
 use aggregate::pack::{Parcel, Round};
-use aggregate::packet::{DIRECT, LAST, STORED, TRIMMED};
+use aggregate::packet::{DIRECT, FULL, LAST, STORED, TRIMMED};
 use aggregate::{Kind, Layout, Mapper, Op, Packet, Pair, Place, Slot, mapper};
 use base_time::{Duration, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -271,7 +271,7 @@ fn pairs_for_further_places_are_sent_once_they_fill_64_packets() {
     }
 }
 
-/// The acknowledgement of a packet that says so does not wait for others. Two packets may be past the switches at a time.
+/// The acknowledgement of a packet that says so does not wait for others: the last one, and one that fills the window. Two packets may be past the switches at a time.
 #[test]
 fn the_last_packet_past_the_switches_says_that_it_is_the_last_one() {
     let layout = Layout { window: 2, ..SMALL };
@@ -283,16 +283,16 @@ fn the_last_packet_past_the_switches_says_that_it_is_the_last_one() {
     };
     let shown = |packets: Vec<Packet>| packets.iter().map(|one| (one.kind, one.aux)).collect::<Vec<_>>();
     let stored = |number| Packet { aux: STORED, ..ack(4, number) };
-    let (early, last) = ((Kind::Overflow, DIRECT), (Kind::Overflow, DIRECT | LAST));
+    let [early, full, last] = [0, FULL, LAST].map(|bit| (Kind::Overflow, DIRECT | bit));
 
     let mut mapper = round(0);
-    assert_eq!(shown(answered(&mut mapper, &[start(4, 0, 0)])), [early, early]);
+    assert_eq!(shown(answered(&mut mapper, &[start(4, 0, 0)])), [early, full]);
     assert_eq!(shown(answered(&mut mapper, &[stored(0)])), [last]);
 
     // The pair of the packet to be folded may come back.
     let mut mapper = round(1);
     let sent = answered(&mut mapper, &[start(4, 0, 0)]);
-    assert_eq!(shown(sent.clone()), [early, early, (Kind::Data, 0)]);
+    assert_eq!(shown(sent.clone()), [early, full, (Kind::Data, 0)]);
     assert_eq!(shown(answered(&mut mapper, &[stored(1), stored(2)])), [early]);
     assert_eq!(shown(answered(&mut mapper, &[left(&sent[2])])), [last]);
 }

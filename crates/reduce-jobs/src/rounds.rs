@@ -15,7 +15,8 @@ impl Reducer {
         }
         let estimate = Estimate { mappers: self.mappers.len() as u32, pairs, distinct };
         let best = estimate.rounds(&self.layout).min(1 << 15);
-        let cost = |rounds| estimate.cost(&self.layout, rounds);
-        (cost(best) < cost(self.rounds) * (1.0 - WORTH)).then_some(best)
+        let (own, better) = (estimate.load(&self.layout, self.rounds), estimate.load(&self.layout, best));
+        let is_clear = |own: f64, better: f64| better < own * (1.0 - WORTH);
+        (is_clear(own.most(), better.most()) || is_clear(own.reducer, better.reducer)).then_some(best)
     }
 }

@@ -92,6 +92,11 @@ fn rounds_follow_the_estimates_unless_they_are_given() {
         &job(&format!("{START}reducer r = add(m1, m2, rows = 256, rounds = {found})\n")).reducers[0];
     assert_eq!(reducer.better_rounds(4_000_000, 2_500_000), None);
     assert!(reducer.better_rounds(4_000, 2_500).is_some_and(|better| better < 4));
+    // Mappers with the same keys: their links are the busier ones, and more rounds save bytes on the reducer's.
+    let programs: String = (1..=6).map(|at| format!("mapper w{at} = program(at = h{at})\n")).collect();
+    let reducer =
+        &job(&format!("{programs}reducer r = add(w1, w2, w3, w4, w5, w6, rows = 8192)\n")).reducers[0];
+    assert_eq!((reducer.rounds, reducer.better_rounds(393_216, 65_536)), (1, Some(2)));
 }
 
 /// The text after the common start, the code, and a piece of what is said.

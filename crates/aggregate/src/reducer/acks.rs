@@ -1,6 +1,6 @@
 //! Acknowledgements, several in a packet: of a channel, those of packets that met congestion and of others apart.
 
-use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, STORED};
+use crate::packet::{CONGESTED, DIRECT, FULL, Kind, LAST, Packet, STORED};
 use base_time::{Duration, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -59,7 +59,7 @@ impl Acks {
             numbers: vec![],
             ready: VecDeque::new(),
         });
-        let is_last = packet.aux & (DIRECT | LAST) == DIRECT | LAST;
+        let is_awaited = packet.aux & DIRECT != 0 && packet.aux & (LAST | FULL) != 0;
         let is_other = waiting.is_marked != is_marked || waiting.packet.generation != packet.generation;
         if is_other || waiting.numbers.len() >= MOST {
             waiting.flush();
@@ -67,7 +67,7 @@ impl Acks {
         waiting.is_marked = is_marked;
         waiting.packet = header;
         waiting.numbers.push(packet.seq);
-        if waiting.numbers.len() >= MOST || is_last {
+        if waiting.numbers.len() >= MOST || is_awaited {
             waiting.due = now;
         }
     }
@@ -184,6 +184,20 @@ mod tests {
         acks.add(&Packet { aux: DIRECT | LAST, ..overflow(5) }, false, Time::ZERO);
         let (_, all) = acks.poll(Time::ZERO).expect("it is due");
         assert_eq!((all.seq, all.map), (5, 3));
+    }
+
+    /// A mapper with a small window waits for the answer to its last packet: it would wait for the time of an acknowledgement after each few packets.
+    #[test]
+    fn packets_that_fill_a_window_do_not_wait() {
+        let mut acks = Acks::new(Duration::from_us(320));
+        acks.add(&Packet { aux: DIRECT, ..overflow(3) }, false, Time::ZERO);
+        // Of a switch, the bits are a row's.
+        acks.add(&Packet { aux: FULL, ..overflow(4) }, false, Time::ZERO);
+        assert_eq!(acks.poll(Time::ZERO), None);
+        acks.add(&Packet { aux: DIRECT | FULL, ..overflow(5) }, false, Time::ZERO);
+        let (_, all) = acks.poll(Time::ZERO).expect("it is due");
+        assert_eq!((all.seq, all.map), (5, 3));
+        assert_eq!(acks.deadline(), None);
     }
 
     #[test]
