@@ -142,7 +142,7 @@ impl Wire {
     }
 }
 
-/// What is read from the datagrams that wait at a socket, or from the first that arrives within `wait`.
+/// Readings of the datagrams that wait at a socket, or of those that arrive within `wait`.
 fn datagrams<T>(
     socket: &UdpSocket,
     buffer: &mut [u8],
