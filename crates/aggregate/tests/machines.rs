@@ -381,10 +381,10 @@ fn an_answer_with_another_boot_number_answers_nothing() {
     assert_eq!(hear(&mut reducer, Kind::Opened, 3), starts);
 }
 
-/// Rows that a reducer asks for at once, at the beginning of each round: few of a switch that it does not know, all of one that has answered before.
+/// At the beginning of each round: four answers of a switch that it does not know, and more of one that has answered before.
 #[test]
 fn a_reducer_asks_for_more_rows_of_a_switch_that_it_knows() {
-    let layout = Layout { index_bits: 8, ..SMALL };
+    let layout = Layout { index_bits: 13, ..SMALL };
     let mut reducer = Reducer::new(reducer::Config { channels: 1, layout, ..config(1, 2) });
     let mut switch = Switch::new(layout, 0, 1, 1, 1);
     let mut asked = BTreeMap::<u32, u32>::new();
@@ -409,8 +409,9 @@ fn a_reducer_asks_for_more_rows_of_a_switch_that_it_knows() {
             answers.iter().for_each(|answer| reducer.handle(Time::ZERO, answer, false));
         }
     }
-    // Four answers of 35 rows, which have room if full.
-    assert_eq!(asked.into_values().collect::<Vec<_>>(), [4 * 35, 256]);
+    // Answers have room for 35 full rows; later, it is known that rows are empty, and a request has at most 256.
+    let asked: Vec<u32> = asked.into_values().collect();
+    assert!(asked.len() == 2 && asked[0] == 4 * 35 && asked[1] > 4 * 256, "{asked:?}");
 }
 
 /// Only the incarnation that START has named sends the packets of a round.
