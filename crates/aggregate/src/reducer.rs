@@ -294,9 +294,6 @@ impl Reducer {
             let generation = attempt.generation;
             if let Some(requests) = &mut attempt.requests {
                 let asked = requests.poll(&attempt.lost, now, (least_wait, most_wait));
-                if requests.kind == Kind::Read {
-                    self.pace = requests.pace;
-                }
                 let Some(Asked { switch, row, rows }) = asked else { continue };
                 let boot = self.boots.get(usize::from(switch)).copied().unwrap_or(0);
                 self.counts.read_packets += u64::from(requests.kind == Kind::Read);
@@ -320,7 +317,7 @@ impl Reducer {
                 if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now) {
                     timer.sent(now, most_wait);
                     member.heard.get_or_insert(now);
-                    self.acks.started(channel, generation, before);
+                    self.acks.started(channel, generation);
                     // Generations of packets have no more bits.
                     let (boot, aux) = (before as u16, member.incarnation);
                     let start = Packet { generation, channel, seq: attempt.round, boot, aux, ..header };

@@ -60,10 +60,10 @@ impl Pace {
         }
     }
 
-    /// Answers to ask for beside so many: none until there is room for a third, or a whole request, since each request is a packet.
+    /// Answers to ask for beside so many: none until there is room for a third, since each request is a packet.
     fn room(&self, expected: u32) -> u32 {
-        let room = self.at_once.saturating_sub(expected).min(OF_A_REQUEST);
-        if room >= OF_A_REQUEST.min(self.at_once.div_ceil(3)) { room } else { 0 }
+        let room = self.at_once.saturating_sub(expected);
+        if room >= self.at_once.div_ceil(3) { room } else { 0 }
     }
 }
 
@@ -353,6 +353,48 @@ mod tests {
         // Two more for eight answers.
         assert_eq!(sent(&mut requests, now), [(12, 5, 1)]);
     }
+
+    /// However many answers come.
+    #[test]
+    fn the_number_of_expected_answers_has_a_limit() {
+        let mut requests = Requests::new(Kind::Read, 0..1, (60_000, 1, 1), 60_000);
+        requests.pace = Pace::FIRST;
+        requests.expect(1);
+        let mut most = 0;
+        for row in 0..5_000 {
+            sent(&mut requests, LATER);
+            most = most.max(requests.pending.iter().map(|((_, row), request)| request.end - row).sum());
+            assert!(requests.answered(0, row, (1, 1), LATER, WAITS));
+        }
+        assert_eq!(most, AT_ONCE);
+    }
+
+    /// A switch reads one row after another, so the others come later.
+    #[test]
+    fn only_the_first_answer_to_a_request_says_how_long_answers_take() {
+        let at = |us| LATER + Duration::from_us(us);
+        let mut requests = Requests::new(Kind::Read, 0..1, (1000, 160, 10), 1000);
+        requests.pace = Pace { at_once: 16, threshold: 16, ..Pace::FIRST };
+        assert_eq!(sent(&mut requests, at(0)), [(0, 160, 10)]);
+        assert!(requests.answered(0, 0, (10, 10), at(40), WAITS));
+        assert!(requests.answered(0, 20, (10, 10), at(300), WAITS));
+        // 40 us, and four times the deviation of 20 us.
+        assert_eq!(requests.deadline(), Some(at(300 + 120)));
+    }
+
+    /// Within the longer wait that follows from the first one. Answers before it do not count for those that are needed for one more.
+    #[test]
+    fn requests_that_are_repeated_together_count_once() {
+        let at = |us| LATER + Duration::from_us(us);
+        let mut pace = Pace { at_once: 8, threshold: 8, answers: 7, ..Pace::FULL };
+        pace.repeated(at(0), WAITS);
+        pace.answered();
+        pace.repeated(at(199), WAITS);
+        assert_eq!(pace.at_once, 4);
+        pace.repeated(at(200), WAITS);
+        assert_eq!(pace.at_once, 2);
+    }
+
     /// After a repetition, requests wait twice as long until one that was sent once is answered; then as long as answers take.
     #[test]
     fn requests_wait_as_long_as_answers_take() {

@@ -6,8 +6,9 @@ mod adversary;
 use adversary::{Disturbance, World};
 use aggregate::packet::{DIRECT, LAST};
 use aggregate::reducer::{self, Reducer, To};
-use aggregate::{Kind, Layout, Op, Packet, Pair, Place};
+use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Switch};
 use base_time::{Duration, Rng, Time};
+use std::collections::BTreeMap;
 
 /// Few slots, so that many pairs collide.
 const SMALL: Layout = Layout { lanes: 4, tag_bits: 32, index_bits: 2, window: 4, evict: false };
@@ -322,7 +323,11 @@ fn polled(reducer: &mut Reducer, now: Time) -> Vec<(Kind, u16, u32, u32, u16)> {
 
 /// A reducer of two mappers.
 fn of_two(switches: u16, rounds: u32) -> Reducer {
-    Reducer::new(reducer::Config {
+    Reducer::new(config(switches, rounds))
+}
+
+fn config(switches: u16, rounds: u32) -> reducer::Config {
+    reducer::Config {
         job: 1,
         op: Op::Add,
         layout: SMALL,
@@ -334,7 +339,7 @@ fn of_two(switches: u16, rounds: u32) -> Reducer {
         least_wait: Duration::from_ms(1),
         most_wait: Duration::from_ms(1),
         patience: Duration::from_s(1),
-    })
+    }
 }
 
 /// The same without switches, after its first packets.
@@ -374,6 +379,39 @@ fn an_answer_with_another_boot_number_answers_nothing() {
     }
     let starts = [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)];
     assert_eq!(hear(&mut reducer, Kind::Opened, 3), starts);
+}
+
+/// At the beginning of each round: four answers of a switch that it does not know, and more of one that has answered before.
+#[test]
+fn a_reducer_asks_for_more_rows_of_a_switch_that_it_knows() {
+    let layout = Layout { index_bits: 13, ..SMALL };
+    let mut reducer = Reducer::new(reducer::Config { channels: 1, layout, ..config(1, 2) });
+    let mut switch = Switch::new(layout, 0, 1, 1, 1);
+    let mut asked = BTreeMap::<u32, u32>::new();
+    while !reducer.is_done() {
+        let packets: Vec<_> = std::iter::from_fn(|| reducer.poll(Time::ZERO)).collect();
+        let reads = packets.iter().filter(|(_, packet)| packet.kind == Kind::Read);
+        let rows: u32 = reads.map(|(_, packet)| packet.aux).sum();
+        let generation = packets.iter().map(|(_, packet)| packet.generation).max().unwrap_or(0);
+        if rows > 0 {
+            asked.entry(generation).or_insert(rows);
+        }
+        for (to, packet) in packets {
+            let answers = match to {
+                To::Switch(_) => switch.handle(packet, false).into_iter().map(|(_, answer)| answer).collect(),
+                // A mapper of incarnation 1 without pairs.
+                To::Mapper(_) if packet.aux == 0 => vec![Packet { kind: Kind::Ack, aux: 1, ..packet }],
+                To::Mapper(_) if packet.kind == Kind::Start => {
+                    vec![Packet { kind: Kind::End, boot: 0, ..packet }]
+                }
+                To::Mapper(_) => vec![],
+            };
+            answers.iter().for_each(|answer| reducer.handle(Time::ZERO, answer, false));
+        }
+    }
+    // Answers have room for 35 full rows; later, it is known that rows are empty, and a request has at most 256.
+    let asked: Vec<u32> = asked.into_values().collect();
+    assert!(asked.len() == 2 && asked[0] == 4 * 35 && asked[1] > 4 * 256, "{asked:?}");
 }
 
 /// Only the incarnation that START has named sends the packets of a round.

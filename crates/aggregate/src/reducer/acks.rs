@@ -93,9 +93,9 @@ impl Acks {
         self.ends.insert((end_ack.channel, end_ack.generation), (now + self.delay_of_ends, end_ack));
     }
 
-    /// A START of a generation that follows `before` is sent to a mapper: it says that all others have ended.
-    pub fn started(&mut self, channel: u16, generation: u32, before: u32) {
-        self.ends.retain(|(of, ended), _| *of != channel || *ended >= generation || *ended == before);
+    /// A START of a generation is sent to a mapper: it says which earlier ones have ended.
+    pub fn started(&mut self, channel: u16, generation: u32) {
+        self.ends.retain(|(of, ended), _| *of != channel || *ended >= generation);
     }
 
     /// An acknowledgement to send now, and its channel.
