@@ -449,7 +449,10 @@ impl Owner {
                     (None, _) => self.switch.tick(now),
                 }
             }
-            Command::Kept(count, kept) => return self.kept(count, kept),
+            Command::Kept(count, kept) => {
+                self.kept(count, kept);
+                self.switch.kept(now, count)
+            }
             Command::GetConfig(request, reply) => {
                 return drop(reply.send(self.switch.answers().get_config(&request)));
             }
@@ -620,8 +623,8 @@ impl Owner {
         while let Some(event) = waiting.pop_front() {
             match event {
                 Event::Reply(ticket, reply) => {
-                    // Reads wait, too, so that no client sees writes that may be lost later.
-                    let waits = matches!(&reply, Reply::Done(Ok(())) | Reply::Found(_, Ok(())));
+                    // Reads wait, too, so that no client sees writes that may be lost later; and refusals, since what was undone must not come back.
+                    let waits = matches!(&reply, Reply::Done(_) | Reply::Found(_, Ok(())));
                     let reply = Unkept::Reply(ticket, reply);
                     let ready = if waits { self.unkept.reply(reply) } else { Some(reply) };
                     if let Some(Unkept::Reply(ticket, reply)) = ready {

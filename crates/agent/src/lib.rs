@@ -30,6 +30,7 @@ use p4runtime_grpc::{Front, Link, LinkEnd, Place};
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, Update};
 use p4runtime_proto::p4rack::v1::SavedState;
 use state_etcd::Leading;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -522,14 +523,14 @@ fn owner(
         if start.is_none() && !state.config.as_ref().is_some_and(says_program) {
             return Err(failed("the state to restore has no program: name the program that the switch ran"));
         }
-        start = Some(Call::Resume(Box::new(state)));
+        start = Some(Call::Resume(Box::new(state), BTreeSet::new()));
     }
     let keeper = match &setup.state {
         Some(place) => {
             let (keeper, state) = place.open(leading.as_ref(), fresh, front.clone())?;
             if let Some(state) = state {
                 info!(entities = state.entities.len(), "continuing with the saved state");
-                start = Some(Call::Resume(Box::new(state)));
+                start = Some(Call::Resume(Box::new(state), BTreeSet::new()));
             }
             Some(keeper)
         }

@@ -23,16 +23,16 @@ use crate::edges::left_out;
 use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::merge_rows::Stored;
 use crate::numbers::Numbered;
-use crate::part::{Planner, Rollout};
+use crate::part::{Part, Planner, Rollout};
 use crate::repair::{reason, wanted_of};
 use crate::stale::Mark;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update};
+use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, Update, entity::Entity as Kind};
 use p4runtime_proto::p4rack::v1::SavedState;
 use p4runtime_server::{Prepared, Status};
 use p4runtime_store::Store;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Starts with a program, or continues with the known one; `updates` are the rack's own entries, for devices that run
@@ -106,8 +106,18 @@ fn runs_ours(rollout: &Rollout, device: usize, held: &Holdings) -> bool {
     held.config.as_ref().is_some_and(|config| config.cookie == ours)
 }
 
-/// Continues from a saved state.
-pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) -> Result<(), Status> {
+/// True if a device runs its part by this plan.
+fn runs_part(held: &BTreeMap<usize, Holdings>, (device, part): (usize, &Part)) -> bool {
+    let config = held.get(&device).and_then(|held| held.config.as_ref());
+    config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
+}
+
+/// Continues from a saved state, but for the entries of these tables, which are those that devices hold.
+pub(crate) async fn resume<P: Planner>(
+    shared: &Shared<P>,
+    state: SavedState,
+    of_devices: &BTreeSet<u32>,
+) -> Result<(), Status> {
     let mut prepared = shared.state().server.prepare(state.config.unwrap_or_default())?;
     let rollout = Arc::clone(&prepared.target().rollout);
     let asked = shared.state().stale.last();
@@ -119,9 +129,20 @@ pub(crate) async fn resume<P: Planner>(shared: &Shared<P>, state: SavedState) ->
     };
     let stored = Stored::of(&state.merged);
     let is_stored = |entity: &Entity| !stored.is_empty() && rollout.is_merged(entity);
-    let kept =
-        state.entities.into_iter().filter(|entity| !has_counted(entity) && !is_stored(entity)).collect();
+    // A device that gets another part loses what it holds.
+    let stays = rollout.parts().all(|part| runs_part(&held, part));
+    let is_of_devices = |entity: &Entity| match &entity.entity {
+        Some(Kind::TableEntry(e)) => stays && of_devices.contains(&e.table_id),
+        _ => false,
+    };
+    let is_kept = |entity: &Entity| !has_counted(entity) && !is_stored(entity) && !is_of_devices(entity);
+    let mut kept: Vec<Entity> = state.entities.into_iter().filter(is_kept).collect();
     let merged = merge(&Store::new(Arc::clone(&rollout.plain)), &rollout, &held);
+    let there: Vec<&Entity> = merged.iter().filter(|entity| is_of_devices(entity)).collect();
+    // Only the earlier process knew which strings its numbers stood for. A part of them would have keys without copies.
+    if !there.iter().any(|entity| prepared.says_strings(entity)) {
+        kept.extend(there.into_iter().cloned());
+    }
     let counted = merged.into_iter().filter_map(counts).filter(|entity| !is_stored(entity));
     let totals = entities_of(&rollout, &stored.totals(&rollout)).into_iter().chain(stored.counts(&rollout));
     let desired = prepared.target_mut();
@@ -145,14 +166,10 @@ async fn take_over<P: Planner>(
     stored: Option<Stored>,
 ) -> Result<(), Status> {
     let rollout = Arc::clone(&prepared.target().rollout);
-    let is_same = |(device, part): (usize, &crate::part::Part)| {
-        let config = held.get(&device).and_then(|held| held.config.as_ref());
-        config.is_some_and(|config| config.p4_device_config == part.config.p4_device_config)
-    };
     let stored = stored.filter(|stored| !stored.is_empty() && stored.fits(&rollout)).unwrap_or_default();
     // Without the stored messages the own counts of a device cannot be distinguished from merged ones: it restarts.
     let merges_anew = stored.is_empty() && rollout.merged().next().is_some();
-    if merges_anew || !rollout.parts().all(is_same) {
+    if merges_anew || !rollout.parts().all(|part| runs_part(held, part)) {
         return exchange(shared, prepared).await;
     }
     {

@@ -11,6 +11,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_proto::p4rack::v1::steer_request::{ChangeGroup, MoveFlow};
 use p4runtime_proto::p4rack::v1::{SavedState, Thresholds, TraceRequest, TraceResponse};
 use p4runtime_server::{Pieces, Status, StreamId};
+use std::collections::BTreeSet;
 
 /// Identifies the call to which a reply belongs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -25,8 +26,9 @@ pub enum Call {
     /// one continues: another controller controlled the devices meanwhile.
     Adopt(Option<Box<ForwardingPipelineConfig>>, Vec<Update>),
     /// A state saved by an earlier process: program and entities. Devices that already run the program keep the values that their
-    /// data planes have written; their other entities are replaced.
-    Resume(Box<SavedState>),
+    /// data planes have written; their other entities are replaced. Tables with these ids have the entries that devices hold, if all devices run the program by
+    /// the same plan, and otherwise those of the state.
+    Resume(Box<SavedState>, BTreeSet<u32>),
     /// The RPC `Write`.
     Write(Box<WriteRequest>),
     /// `Write` by the operator of the switch, without an election id.

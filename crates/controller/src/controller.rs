@@ -12,9 +12,10 @@ use crate::part::{PlanChange, Planner, Rollout};
 use crate::schedule::{Schedule, TaskId};
 use crate::stale::Marks;
 use crate::state::State;
+use crate::storing::{Rows, Storing};
 use crate::task::{Shared, Task, go_on};
 use crate::timing::Timing;
-use crate::trial::tried;
+use crate::trial::{Tried, tried};
 use crate::work::Work;
 use crate::write::within_reach;
 use base_time::{Duration, Time};
@@ -104,6 +105,7 @@ impl<P: Planner + 'static> Controller<P> {
             current: TaskId::default(),
             woken: BTreeSet::new(),
             until_right: BTreeSet::new(),
+            storing: Storing::default(),
             alarms: BTreeMap::new(),
             pausing: BTreeSet::new(),
             readings: BTreeMap::new(),
@@ -146,7 +148,43 @@ impl<P: Planner + 'static> Controller<P> {
             state.merged.note_all();
         }
         batch.rows.extend(state.merged.take_rows());
-        batch
+        state.storing.next(batch)
+    }
+
+    /// From now on, some writes wait until they are stored: the caller of [`noted`](Controller::noted) says what is, with [`stored`](Controller::stored).
+    pub fn wait_for_store(&mut self) {
+        self.shared.state().storing.begin();
+    }
+
+    /// So many non-empty batches of [`noted`](Controller::noted) are stored, or will never be.
+    pub fn stored(&mut self, now: Time, batches: u64) -> Vec<Output> {
+        {
+            let mut state = self.shared.state();
+            state.storing.stored(batches);
+            let waiting = std::mem::take(&mut state.storing.waiting);
+            state.woken.extend(waiting);
+        }
+        self.go_on(now)
+    }
+
+    /// These rows are stored from now on, until [`end_storing`](Controller::end_storing), whatever the desired state has: a write makes them so, and a
+    /// controller that takes over goes on with it.
+    pub fn store_first(&self, rows: Rows) {
+        self.shared.state().storing.store_first(rows);
+    }
+
+    /// True if the rows of [`store_first`](Controller::store_first) are stored.
+    pub fn has_stored_first(&self) -> bool {
+        self.shared.state().storing.has_first()
+    }
+
+    /// The write is over, done or not: of the entities of these changes, the desired state is stored.
+    pub fn end_storing(&self, changes: &[Change]) {
+        let mut state = self.shared.state();
+        state.storing.forget();
+        if state.storing.is_on() {
+            state.server.note_again(changes);
+        }
     }
 
     /// A call. Calls that touch the same things are done in the order in which they come, others at one time; too many are refused at
@@ -170,12 +208,8 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().server.may_write(head)
     }
 
-    /// Tries updates on the desired state and undoes them: the effect of each, or why it cannot be done.
-    pub fn tried(
-        &self,
-        role: &str,
-        updates: &[Update],
-    ) -> Result<Vec<p4runtime_store::Result<Vec<Change>>>, Status> {
+    /// Tries updates on the desired state and undoes them.
+    pub fn tried(&self, role: &str, updates: &[Update]) -> Result<Tried, Status> {
         tried(&mut self.shared.state().server, role, updates)
     }
 
@@ -358,6 +392,15 @@ impl<P: Planner + 'static> Controller<P> {
     pub fn stale(&self) -> BTreeMap<DeviceId, String> {
         let state = self.shared.state();
         state.stale.iter().map(|(device, stale)| (DeviceId(device), stale.why.clone())).collect()
+    }
+
+    /// A device in use that is not known to be as it should be, if there is one.
+    pub fn in_doubt(&self) -> Option<String> {
+        let mut state = self.shared.state();
+        let rollout = state.rollout()?;
+        let in_doubt =
+            state.stale.iter().map(|(device, _)| device).find(|device| !state.edges.is_out(*device))?;
+        Some(rollout.name(in_doubt).to_string())
     }
 
     /// The edges with spares.

@@ -12,6 +12,7 @@ use crate::part::{Planner, Rollout};
 use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
 use crate::stale::{Mark, Marks};
+use crate::storing::Storing;
 use crate::timing::Timing;
 use base_time::{Duration, Time};
 use p4runtime_proto::p4::v1::{Entity, Update};
@@ -56,6 +57,8 @@ pub(crate) struct State<P: Planner> {
     pub(crate) woken: BTreeSet<TaskId>,
     /// Tasks that wait until devices have the desired state, or are out of use.
     pub(crate) until_right: BTreeSet<TaskId>,
+    /// Batches for the store, and writes that wait for it.
+    pub(crate) storing: Storing,
     /// Times at which sleeping tasks wake up.
     pub(crate) alarms: BTreeMap<TaskId, Time>,
     /// Tasks that have yielded: they wait for nothing, but other work comes first.

@@ -224,6 +224,24 @@ impl<P: Planner> Shared<P> {
         .await;
     }
 
+    /// Waits until everything that is noted is stored, if it is to be.
+    pub(crate) async fn until_stored(&self) {
+        let batch = {
+            let state = self.state();
+            state.storing.number(state.server.has_notes())
+        };
+        poll_fn(|_| {
+            let mut state = self.state();
+            if state.storing.has(batch) {
+                return Poll::Ready(());
+            }
+            let task = state.current;
+            state.storing.waiting.insert(task);
+            Poll::Pending
+        })
+        .await;
+    }
+
     /// Waits until each of these devices has the desired state or is out of use. The task needs nothing any more: writes that concern the devices are
     /// refused meanwhile, and other calls go on.
     pub(crate) async fn until_right(&self, devices: &BTreeSet<usize>) {

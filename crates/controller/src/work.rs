@@ -75,7 +75,7 @@ impl Work {
                 Claim::read(request, &state.server.live_queries(request), rollout.as_deref())
             }
             Call::Trace(_) | Call::Merge(..) => Claim::look(rollout.as_deref()),
-            Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) | Call::Steer(..) => {
+            Call::Start(..) | Call::Adopt(..) | Call::Resume(..) | Call::SetConfig(_) | Call::Steer(..) => {
                 Claim::rack()
             }
         }
@@ -95,7 +95,9 @@ impl Work {
                 Work::Call(Call::Adopt(config, updates)) => {
                     Reply::Done(adopt::adopt(&shared, config.map(|config| *config), &updates).await)
                 }
-                Work::Call(Call::Resume(state)) => Reply::Done(adopt::resume(&shared, *state).await),
+                Work::Call(Call::Resume(state, held)) => {
+                    Reply::Done(adopt::resume(&shared, *state, &held).await)
+                }
                 Work::Call(Call::Write(request)) => Reply::Done(write::write(&shared, *request).await),
                 Work::Call(Call::Operate(request)) => Reply::Done(write::operate(&shared, *request).await),
                 Work::Call(Call::Enforce(request)) => Reply::Done(write::enforce(&shared, *request).await),

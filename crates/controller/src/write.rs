@@ -212,6 +212,10 @@ async fn transfer<P: Planner>(
         undo(shared, batch.undo).await?;
         return Err(status);
     }
+    if terms.at_once {
+        // No device has a part that the next controller would undo.
+        shared.until_stored().await;
+    }
     let (mut answers, mut before): (Vec<Answered>, _) = (vec![], before);
     let mut behind =
         terms.goes_forward.then(|| Behind { devices: BTreeSet::new(), values: batch.steps.values() });
@@ -266,6 +270,8 @@ async fn transfer<P: Planner>(
         false => roll_back(shared, running, batch, before, answers, updates).await,
     };
     if let (true, Some(origin)) = (holds, origin) {
+        // A write that was rolled back does not come again.
+        shared.until_stored().await;
         shared.release(origin).await;
     }
     shared.discard(spent.0).await;

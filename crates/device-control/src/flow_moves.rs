@@ -283,6 +283,11 @@ impl FlowMoves {
         self.table(entry.table_id).is_some_and(|name| self.flows.is_own(name))
     }
 
+    /// Ids of the tables that only moves write.
+    pub(crate) fn own_tables(&self) -> impl Iterator<Item = u32> {
+        self.tables().filter(|(_, name)| self.flows.is_own(name)).map(|(table, _)| table)
+    }
+
     /// The write with names; none if the program lacks something.
     pub(crate) fn named(&self, change: &Change) -> Option<Write<Name>> {
         let name = |kind, id: &u32| {

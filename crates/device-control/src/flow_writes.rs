@@ -5,10 +5,13 @@
 //! Write ──> tried on the desired state ──> updates that no copy is of, as they are ──> the others, through FlowMoves ──> reply
 //! DATAPLANE_ATOMIC ──> tried ──> flows that look its entries up leave the switch ──> all updates, with those of copies, as one call ──> reply
 //! ```
+//!
+//! If the state of the rack is stored, entries of copied tables are stored as they will be before a device gets any of them. A controller that takes over in the
+//! middle of the request gives them to all devices, so packets that have found one of them do not find it as before.
 
 use super::{AppFlows, FlowMoves, Splitter};
 use base_time::Time;
-use controller::{Call, Controller, Reply, Ticket};
+use controller::{Call, Controller, Reply, Rows, Ticket, Tried};
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::entity::Entity as Kind;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
@@ -66,6 +69,10 @@ struct Current {
     left: VecDeque<(usize, usize, Change)>,
     /// Updates in progress with their places, by app.
     open: BTreeMap<(usize, WriteNumber), (usize, Change)>,
+    /// Entries as they will be, which are stored before the first update of a copied table is begun; none once they are to be stored.
+    rows: Option<Rows>,
+    /// The changes of copied tables, if their entries are stored before.
+    stored: Vec<Change>,
 }
 
 /// A request of whose updates no packet sees a part.
@@ -132,11 +139,12 @@ impl FlowWrites {
             }
             match self.current.take() {
                 Some(InProgress::Each(mut current)) => {
-                    current.begin_more(now, apps);
+                    current.begin_more(now, apps, controller);
                     if !current.is_over() {
                         self.current = Some(InProgress::Each(current));
                         break;
                     }
+                    current.end_storing(controller);
                     replies.push(current.reply());
                 }
                 Some(InProgress::AtOnce(mut batch)) => {
@@ -208,8 +216,15 @@ impl FlowWrites {
 
 impl Current {
     /// Begins updates for which there is room.
-    fn begin_more(&mut self, now: Time, apps: &mut [AppFlows]) {
-        if self.plain.is_some() {
+    fn begin_more(&mut self, now: Time, apps: &mut [AppFlows], controller: &Controller<Splitter>) {
+        if self.plain.is_some() || self.left.is_empty() {
+            return;
+        }
+        if let Some(rows) = self.rows.take() {
+            self.stored = self.left.iter().map(|(.., change)| change.clone()).collect();
+            controller.store_first(rows);
+        }
+        if !controller.has_stored_first() {
             return;
         }
         while let Some((at, of, change)) = self.left.front() {
@@ -226,6 +241,13 @@ impl Current {
                 }
             }
             self.left.pop_front();
+        }
+    }
+
+    /// The entries are stored as the controller has them.
+    fn end_storing(&self, controller: &Controller<Splitter>) {
+        if !self.stored.is_empty() {
+            controller.end_storing(&self.stored);
         }
     }
 
@@ -375,7 +397,7 @@ fn begin(
     let plain: Vec<usize> = all.filter(|at| matches!(kinds[*at], Ok(None))).collect();
     let pick =
         |places: &[usize]| places.iter().map(|at| request.updates[*at].clone()).collect::<Vec<Update>>();
-    let tried = match controller.tried(&request.role, &pick(&copied)) {
+    let Tried { each: tried, rows } = match controller.tried(&request.role, &pick(&copied)) {
         Ok(tried) => tried,
         Err(status) => return Begun::Refused(asked.ticket, status),
     };
@@ -402,7 +424,17 @@ fn begin(
         call = Some((own, Call::Operate(Box::new(request))));
         with = Some((own, plain));
     }
-    let current = Current { ticket, all_or_nothing, ended, plain: with, left, open: BTreeMap::new() };
+    let rows = Some(rows).filter(|rows| !rows.is_empty());
+    let current = Current {
+        ticket,
+        all_or_nothing,
+        ended,
+        plain: with,
+        left,
+        open: BTreeMap::new(),
+        rows,
+        stored: vec![],
+    };
     Begun::Current(Box::new(current), call)
 }
 
@@ -415,7 +447,7 @@ fn begin_at_once(
     controller: &Controller<Splitter>,
 ) -> Begun {
     let tried = match controller.tried(&asked.request.role, &asked.request.updates) {
-        Ok(tried) => tried,
+        Ok(tried) => tried.each,
         Err(status) => return Begun::Refused(asked.ticket, status),
     };
     if let Err(status) = controller.may_reach(&asked.request.updates) {

@@ -255,7 +255,7 @@ impl OneSwitch {
                 let why = "this is a single device: it has no agents to adopt entries from";
                 Some(Reply::Done(Err(Status::new(Code::Unimplemented, why))))
             }
-            Call::Resume(state) => Some(Reply::Done(self.resume(*state))),
+            Call::Resume(state, _) => Some(Reply::Done(self.resume(*state))),
             Call::Write(request) => self.server.begin_write(*request).map(Reply::Done),
             Call::Operate(request) | Call::Enforce(request) => {
                 self.server.begin_operation(*request).map(Reply::Done)
@@ -430,7 +430,7 @@ impl Served for OneSwitch {
                 Call::Steer(_, Steer::Reset | Steer::ForgetSaved) => is_quiet,
                 Call::Merge(..) => !server.is_replacing(),
                 Call::Steer(..) | Call::Trace(_) => true,
-                Call::Start(..) | Call::Adopt(..) | Call::Resume(_) | Call::SetConfig(_) => is_quiet,
+                Call::Start(..) | Call::Adopt(..) | Call::Resume(..) | Call::SetConfig(_) => is_quiet,
             }
     }
 

@@ -12,14 +12,14 @@ use super::beside::Beside;
 use super::flow_writes::{Asked, FlowWrites};
 use super::new_flows::Comes;
 use super::pinned_tables::{Found, found};
-use super::{AppFlows, End, Held, Metric, Moved, Replanned, Resizing, Side, Splitter};
+use super::{AppFlows, End, FlowMoves, Held, Metric, Moved, Replanned, Resizing, Side, Splitter};
 use base_time::{Duration, Time};
 use controller::{Ask, Call, Controller, DeviceId, Reply, Rollout, Steer, Ticket};
 use dataplane_api::Output;
 use flow_control::flows::Place;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::v1::forwarding_pipeline_config::Cookie;
-use p4runtime_proto::p4::v1::{Entity, Uint128, Update, WriteRequest};
+use p4runtime_proto::p4::v1::{Uint128, Update, WriteRequest};
 use p4runtime_proto::p4rack::v1::steer_request::MoveFlow;
 use p4runtime_proto::p4rack::v1::{
     FlowShard, PinnedApp, PinnedFlow, Sample, SampleResponse, pinned_flow::Part,
@@ -34,6 +34,9 @@ const FIRST_TICKET: u64 = 1 << 62;
 
 /// A call that could not be done is made again after so long.
 const AGAIN: Duration = Duration::from_ms(10);
+
+/// Writes are refused after this time if a device must be repaired before flows move.
+const LONG: Duration = Duration::from_s(1);
 
 /// Times between two reports of an agent.
 const SHORTEST: Duration = Duration::from_ms(10);
@@ -100,11 +103,12 @@ struct Replans {
 
 enum Phase {
     NoProgram,
-    /// Steps that are left, the call that is under way, and when the next one is made.
+    /// Steps that are left, the call that is under way, when the next one is made, and when this began.
     Clearing {
         left: VecDeque<Vec<Update>>,
         call: Option<Ticket>,
         at: Time,
+        since: Time,
     },
     Running,
     /// Why no flow moves.
@@ -228,18 +232,19 @@ impl RackFlows {
                 self.ask(now, ticket, election.as_ref(), &flow, controller);
                 return None;
             }
-            Call::Resume(mut state) => {
-                self.change(ticket);
-                // Which flows are at the switch is no state: they come again.
-                let is_theirs = |entity: &Entity| self.apps.iter().any(|app| app.moves().is_of_moves(entity));
-                state.entities.retain(|entity| !is_theirs(entity));
-                return Some(Call::Resume(state));
+            Call::Resume(mut state, mut held) => {
+                self.change(ticket, controller);
+                // Which flows are at the switch is no state: those that are leave it when all helpers are as they should be, and come again.
+                let moves = || self.apps.iter().map(AppFlows::moves);
+                state.entities.retain(|entity| !moves().any(|moves| moves.is_of_moves(entity)));
+                held.extend(moves().flat_map(FlowMoves::own_tables));
+                return Some(Call::Resume(state, held));
             }
             Call::Start(..)
             | Call::Adopt(..)
             | Call::SetConfig(_)
             | Call::Steer(_, Steer::Reset | Steer::Replace(_) | Steer::Resize(_) | Steer::ForgetSaved) => {
-                self.change(ticket);
+                self.change(ticket, controller);
                 return Some(call);
             }
             other => return Some(other),
@@ -252,9 +257,11 @@ impl RackFlows {
     }
 
     /// A client's call that may bring another program.
-    fn change(&mut self, ticket: Ticket) {
+    fn change(&mut self, ticket: Ticket, controller: &Controller<Splitter>) {
         self.changing.insert(ticket);
         self.keeps_flows = false;
+        // A write in progress is of the program that may go.
+        controller.end_storing(&[]);
     }
 
     /// The reply to a call; false if it is a client's.
@@ -269,7 +276,7 @@ impl RackFlows {
             self.keeps_flows &= !matches!(reply, Reply::Done(Err(_)));
             return true;
         }
-        if let Phase::Clearing { left, call, at } = &mut self.phase
+        if let Phase::Clearing { left, call, at, .. } = &mut self.phase
             && call.take_if(|call| *call == ticket).is_some()
         {
             match reply {
@@ -297,16 +304,31 @@ impl RackFlows {
             *tickets += 1;
             Ticket(*tickets)
         };
+        let in_doubt = controller.in_doubt();
         match &mut self.phase {
             Phase::NoProgram | Phase::Off(_) => self.writes.take_waiting().collect(),
             Phase::Clearing { call: Some(_), .. } => vec![],
             Phase::Clearing { at, .. } if *at > now => vec![],
+            // Flows that leave the switch must not find a helper that lacks what the switch has.
+            Phase::Clearing { at, since, .. } if in_doubt.is_some() => {
+                *at = now + AGAIN;
+                if now.since(*since) >= LONG {
+                    let device = in_doubt.unwrap_or_default();
+                    let why = format!(
+                        "device `{device}` is being repaired, and flows that may be at the switch wait for it"
+                    );
+                    let refused = Reply::Done(Err(Status::new(Code::Unavailable, why)));
+                    self.replies
+                        .extend(self.writes.take_waiting().map(|(ticket, _)| (ticket, refused.clone())));
+                }
+                vec![]
+            }
             Phase::Clearing { left, call, .. } => match left.front() {
                 Some(updates) => {
                     let ticket = next();
                     *call = Some(ticket);
                     let device = self.apps.first().map_or(0, |app| app.moves().device());
-                    vec![(ticket, operate(device, updates.clone()))]
+                    vec![(ticket, enforce(device, updates.clone()))]
                 }
                 None => {
                     self.phase = Phase::Running;
@@ -456,6 +478,7 @@ impl RackFlows {
             return;
         }
         self.replies.extend(self.writes.end());
+        controller.end_storing(&[]);
         let program = rollout.parts().find_map(|(_, part)| part.config.cookie);
         if program != Some(self.program) {
             return self.end(now, "the running program is not that of the rack's file");
@@ -473,7 +496,7 @@ impl RackFlows {
             }
             all.extend(left);
         }
-        self.phase = Phase::Clearing { left: all, call: None, at: now };
+        self.phase = Phase::Clearing { left: all, call: None, at: now, since: now };
     }
 
     /// Another controller has the devices: nothing is done until the next call that adopts what they hold.
@@ -648,6 +671,7 @@ fn popular(apps: &mut [AppFlows]) -> Vec<&mut AppFlows> {
     apps.iter_mut().filter(|app| app.popular().is_some()).collect()
 }
 
-fn operate(device_id: u64, updates: Vec<Update>) -> Call {
-    Call::Operate(Box::new(WriteRequest { device_id, updates, ..WriteRequest::default() }))
+/// A flow's key that has left does not come back: its copies may be older than what its helper has.
+fn enforce(device_id: u64, updates: Vec<Update>) -> Call {
+    Call::Enforce(Box::new(WriteRequest { device_id, updates, ..WriteRequest::default() }))
 }

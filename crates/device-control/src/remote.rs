@@ -228,10 +228,16 @@ impl Served for RemoteRack {
 
     fn keep_notes(&mut self) {
         self.controller.keep_notes();
+        self.controller.wait_for_store();
     }
 
     fn noted(&mut self) -> Batch {
         self.controller.noted()
+    }
+
+    fn kept(&mut self, now: Time, batches: u64) -> Vec<Event> {
+        let outputs = self.controller.stored(now, batches);
+        self.perform(now, outputs)
     }
 
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
@@ -244,7 +250,7 @@ impl Served for RemoteRack {
                 self.start = Start::Waits(ticket, call, now);
                 self.begin(now)
             }
-            Call::Resume(_) => {
+            Call::Resume(..) => {
                 self.start = Start::Waits(ticket, call, now);
                 self.begin(now)
             }
@@ -325,6 +331,7 @@ impl Served for RemoteRack {
                 self.superseded = true;
                 if let Some(flows) = &mut self.flows {
                     flows.stop(now);
+                    self.controller.end_storing(&[]);
                 }
                 // Two controllers must not repair the devices in turn.
                 self.controller.pause(true);

@@ -64,6 +64,11 @@ pub trait Served {
     /// Changes of the desired state since the last call. They must be stored before replies that are issued after this call may be sent.
     fn noted(&mut self) -> Batch;
 
+    /// So many of the batches that [`noted`](Served::noted) gave and that were not empty are stored, or will never be. Writes may wait for that.
+    fn kept(&mut self, _now: Time, _batches: u64) -> Vec<Event> {
+        vec![]
+    }
+
     /// A call; its reply is an event, now or later.
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event>;
 

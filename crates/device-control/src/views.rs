@@ -296,6 +296,11 @@ impl Served for Views {
         self.inner.noted()
     }
 
+    fn kept(&mut self, now: Time, batches: u64) -> Vec<Event> {
+        let events = self.inner.kept(now, batches);
+        self.events(now, events)
+    }
+
     fn call(&mut self, now: Time, ticket: Ticket, call: Call) -> Vec<Event> {
         let device = match &call {
             Call::Write(request) | Call::Operate(request) => request.device_id,

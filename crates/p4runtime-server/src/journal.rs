@@ -5,8 +5,17 @@ use crate::server::Server;
 use crate::status::Status;
 use crate::target::Builder;
 use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig};
-use p4runtime_store::Names;
+use p4runtime_store::{Change, Names};
 use state_journal::{Batch, Notes};
+use std::collections::BTreeMap;
+
+fn rows(notes: Notes, names: &Names) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
+    notes.rows(|entity| {
+        if !names.is_empty() {
+            names.raise(entity);
+        }
+    })
+}
 
 impl<B: Builder> Server<B> {
     /// Notes changes from now on. Programs that already run are not noted.
@@ -24,13 +33,25 @@ impl<B: Builder> Server<B> {
             p4_device_config: running.source.clone(),
             ..running.config.clone()
         });
-        let names = &running.names;
-        let rows = running.store.take_notes().rows(|entity| {
-            if !names.is_empty() {
-                names.raise(entity);
-            }
-        });
+        let rows = rows(running.store.take_notes(), &running.names);
         Batch { program, rows }
+    }
+
+    /// The rows of changes of the running program, as [`noted`](Server::noted) has them.
+    pub fn rows(&self, notes: Notes) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
+        self.running.as_ref().map(|running| rows(notes, &running.names)).unwrap_or_default()
+    }
+
+    /// True if changes of the running program are noted.
+    pub fn has_notes(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.store.has_notes())
+    }
+
+    /// Notes the present values of what these changes of the running program are of.
+    pub fn note_again(&mut self, changes: &[Change]) {
+        if let Some(running) = &mut self.running {
+            changes.iter().for_each(|change| running.store.note(change));
+        }
     }
 
     /// Removes the notes of unfinished work, so that they are not stored before the work is done.

@@ -28,6 +28,11 @@ impl Store {
         self.notes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// True if something has changed since the last call of [`take_notes`](Store::take_notes).
+    pub fn has_notes(&self) -> bool {
+        self.notes.as_ref().is_some_and(|notes| !notes.is_empty())
+    }
+
     /// Puts removed notes back. They are older than changes noted since.
     pub fn give_back_notes(&mut self, mut taken: Notes) {
         if let Some(notes) = &mut self.notes {
@@ -36,8 +41,8 @@ impl Store {
         }
     }
 
-    /// Notes the effect of a change that has been done.
-    pub(crate) fn note(&mut self, change: &Change) {
+    /// Notes the present value of what a change is of, done or not.
+    pub fn note(&mut self, change: &Change) {
         let Some(mut notes) = self.notes.take() else { return };
         self.note_in(change, &mut notes);
         self.notes = Some(notes);
@@ -52,12 +57,13 @@ impl Store {
             |kind| Kind::PacketReplicationEngineEntry(PacketReplicationEngineEntry { r#type: Some(kind) });
         let index = |cell: &u64| Some(Index { index: i64::try_from(*cell).unwrap_or(i64::MAX) });
         match change {
-            Change::Entry { table, key, to, count } => {
+            Change::Entry { table, key, count, .. } => {
                 let Some(query) = self.key_of(*table, key) else { return };
                 let now = self.entry_now(*table, key);
+                let is_gone = now.is_none();
                 note(Kind::TableEntry(query.clone()), now.map(Kind::TableEntry));
                 // An entry that goes takes its counts along, and one that comes begins with its own.
-                if self.catalog.direct_counter(*table).is_some() && (to.is_none() || count.is_some()) {
+                if self.catalog.direct_counter(*table).is_some() && (is_gone || count.is_some()) {
                     note(
                         direct_counter(&query, None),
                         count.map(|count| direct_counter(&query, Some(count))),

@@ -4,4 +4,5 @@ mod forward;
 mod overlap;
 mod rig;
 mod serial;
+mod storing;
 mod windows;

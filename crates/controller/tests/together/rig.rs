@@ -219,15 +219,20 @@ pub struct Rig {
 impl Rig {
     /// With its program, and a primary controller.
     pub fn started() -> Rig {
-        Rig::of(Rack::default())
+        Rig::of(Rack::default(), false)
+    }
+
+    /// The same, with a state that is stored.
+    pub fn stored() -> Rig {
+        Rig::of(Rack::default(), true)
     }
 
     /// The same, with cells apart.
     pub fn with_cells_apart() -> Rig {
-        Rig::of(Rack { is_apart: true, ..Rack::default() })
+        Rig::of(Rack { is_apart: true, ..Rack::default() }, false)
     }
 
-    fn of(rack: Rack) -> Rig {
+    fn of(rack: Rack, is_stored: bool) -> Rig {
         let mut rig = Rig {
             controller: Controller::new(rack, 1, 0, TIMING),
             agents: HOLDS.iter().map(|_| Agent::new(Maker)).collect(),
@@ -240,6 +245,10 @@ impl Rig {
             replies: BTreeMap::new(),
             most: 0,
         };
+        if is_stored {
+            rig.controller.keep_notes();
+            rig.controller.wait_for_store();
+        }
         let start = rig.call(Call::Start(Box::default(), vec![]));
         rig.settle();
         assert_eq!(rig.ended(start), Ok(()));
@@ -252,6 +261,12 @@ impl Rig {
         let outputs = rig.controller.message(rig.now, StreamId(0), &hello);
         rig.take(outputs);
         rig
+    }
+
+    /// So many batches are stored.
+    pub fn store(&mut self, batches: u64) {
+        let outputs = self.controller.stored(self.now, batches);
+        self.take(outputs);
     }
 
     /// Begins a call.

@@ -211,7 +211,7 @@ fn what_is_only_tried_changes_no_count() {
     assert!(insert(&mut rig, 1) && (0..5).all(|by| rig.packet(1, 13 * by, 0)));
     let kinds = [Type::Delete, Type::Insert, Type::Delete];
     let update = |kind: Type| Update { r#type: kind as i32, entity: Some(entry(&rig, 1, None)) };
-    let tried = rig.controller.tried("", &kinds.map(update)).expect("it can be undone");
+    let tried = rig.controller.tried("", &kinds.map(update)).expect("it can be undone").each;
     assert!(tried.iter().all(Result::is_ok), "{tried:?}");
     assert!(rig.packet(1, 20, 0));
     assert_eq!(read(&mut rig, 1), 6);

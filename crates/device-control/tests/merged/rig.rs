@@ -16,7 +16,7 @@ use p4runtime_proto::p4::v1::{
 };
 use p4runtime_store::Live as _;
 use state_journal::Kept;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub const CELLS: u64 = 4;
@@ -183,7 +183,7 @@ impl Rig {
         let state = self.kept.state().expect("it can be read").expect("there is one");
         // The devices are asked once for what they hold.
         let loss = std::mem::take(&mut self.faults.loss);
-        assert_eq!(self.call(Call::Resume(Box::new(state))), Reply::Done(Ok(())));
+        assert_eq!(self.call(Call::Resume(Box::new(state), BTreeSet::new())), Reply::Done(Ok(())));
         self.faults.loss = loss;
     }
 

@@ -18,6 +18,7 @@ use p4runtime_proto::p4rack::v1::{SavedState, ShowResponse};
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
 use state_journal::Batch;
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 pub const PROGRAM: &str = include_str!("all.p4");
@@ -357,7 +358,7 @@ impl Bench {
 
     /// Goes on from a state that was kept, with a controller.
     pub fn resumed(mut self, state: SavedState) -> Bench {
-        assert_eq!(self.call(Call::Resume(Box::new(state))), "OK\n");
+        assert_eq!(self.call(Call::Resume(Box::new(state), BTreeSet::new())), "OK\n");
         self.message(0, &arbitration(1, Some(1)));
         self
     }
