@@ -3,7 +3,9 @@
 
 use aggregate::program::Program;
 use aggregate::{Direction, Kind, Layout, Op, Packet, Pair, Place, Slot, Switch};
-use aggregate_trials::{CHILDREN, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile};
+use aggregate_trials::{
+    CHILDREN, Compiled, Datagram, Engine, MAPPERS, Pipeline, REDUCER, Reached, SWITCH, compile,
+};
 use base_time::Rng;
 
 const JOB: u16 = 9;
@@ -146,24 +148,24 @@ fn wanted(
 
 /// The first packet that the program treats in another way.
 fn difference(program: Program, source: &str, engine: Engine, packets: u32, seed: u64) -> Option<String> {
-    [false, true]
-        .into_iter()
-        .find_map(|has_parent| difference_of(program.clone(), has_parent, source, engine, packets / 2, seed))
+    let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
+    [false, true].into_iter().find_map(|has_parent| {
+        difference_of(program.clone(), has_parent, &compiled, engine, packets / 2, seed)
+    })
 }
 
 fn difference_of(
     program: Program,
     has_parent: bool,
-    source: &str,
+    compiled: &Compiled,
     engine: Engine,
     packets: u32,
     seed: u64,
 ) -> Option<String> {
     let (layout, is_parent) = (program.layout, program.is_parent);
-    let compiled = compile(source).unwrap_or_else(|problem| panic!("{problem}\n{source}"));
     let senders = senders(is_parent);
     let mut pipeline =
-        Pipeline::of_senders(program.clone(), &compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
+        Pipeline::of_senders(program.clone(), compiled, engine, (JOB, NUMBER, 1), has_parent, &senders)
             .expect("it starts");
     let mut model = Switch::of_senders(layout, NUMBER, JOB, senders, 1);
     if has_parent {

@@ -19,6 +19,7 @@ use ir_keys::{Keys, Part};
 use ir_merge::Share;
 use ir_pin::Pinned;
 use ir_split::DeviceIndex;
+use p4runtime_proto::p4::config::v1::P4Info;
 use p4runtime_store::Store;
 use pinned_flows::{Flow, PinnedFlows};
 use std::collections::VecDeque;
@@ -35,6 +36,8 @@ pub struct FlowsOf {
     pub pinned: Pinned,
     /// The pinned program, or the merged one that it is a part of, which the controller presents as one switch.
     pub whole: Arc<Program>,
+    /// Description of `whole`.
+    pub info: Arc<P4Info>,
     /// Costs of moves.
     pub costs: Costs,
     /// Externs of the program.
@@ -54,9 +57,9 @@ impl FlowsOf {
     ///
     /// Reasons why flows of this program cannot move.
     pub fn moves(&self, entries: &[Write<Name>], device: u64) -> Result<FlowMoves, Vec<Diagnostic>> {
-        let FlowsOf { program, keys, pinned, whole, costs, share, number, .. } = self;
+        let FlowsOf { program, keys, pinned, info, costs, share, number, .. } = self;
         let flows = PinnedFlows::new(program, keys, pinned, entries, *costs, self.options())?;
-        FlowMoves::new(flows, (whole, share.clone()), device, *number)
+        Ok(FlowMoves::new(flows, (Arc::clone(info), share.clone()), device, *number))
     }
 
     fn options(&self) -> Options {

@@ -14,13 +14,12 @@
 //! is written find it so from then on. A device whose answer is lost gets what the controller desires by its repair, and the call ends after that; so what a
 //! call has removed is gone.
 
-use base_diag::Diagnostic;
 use base_time::{Duration, Time};
 use control_writes::{Kind as Reference, Write};
 use controller::{Call, Reply, Ticket};
 use dataplane_api::EntryError;
 use flow_control::flows::Place;
-use ir::{Name, Program};
+use ir::Name;
 use ir_merge::Share;
 use p4runtime_proto::google::rpc::Code;
 use p4runtime_proto::p4::config::v1::P4Info;
@@ -155,17 +154,16 @@ fn target(update: &Update) -> Option<(u32, &[FieldMatch], i32)> {
 }
 
 impl FlowMoves {
-    /// `whole` is the pinned program, or the merged one that the pinned program is a part of, which the controller presents as this device.
+    /// `info` describes the pinned program, or the merged one that the pinned program is a part of, which the controller presents as this device.
     /// Each pinned program of a controller has a number of its own.
     pub fn new(
         flows: PinnedFlows,
-        (whole, share): (&Program, Option<Share>),
+        (info, share): (Arc<P4Info>, Option<Share>),
         device: u64,
         number: u16,
-    ) -> Result<FlowMoves, Vec<Diagnostic>> {
-        let info = Arc::new(p4info::p4info(whole)?);
+    ) -> FlowMoves {
         let first = FIRST_TICKET + (u64::from(number & 0x7fff) << TICKET_BITS);
-        Ok(FlowMoves {
+        FlowMoves {
             flows,
             catalog: Store::new(Arc::clone(&info)),
             info,
@@ -180,7 +178,7 @@ impl FlowMoves {
             ended: vec![],
             ready: VecDeque::new(),
             together: BTreeMap::new(),
-        })
+        }
     }
 
     /// The flows, to ask where they are.

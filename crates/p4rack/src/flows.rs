@@ -157,6 +157,7 @@ fn of_app(
         keys: unpinned.keys.clone(),
         pinned: pinned.clone(),
         whole: Arc::clone(&app.whole),
+        info: Arc::new(p4info::p4info(&app.whole)?),
         costs: costs(rack, model),
         registry: functions::declared(&unpinned.program),
         share: share.clone(),

@@ -5,7 +5,7 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::Time;
 use control_writes::{Match, Write};
-use dataplane_api::Port;
+use dataplane_api::{Device, Port};
 use device::trace::EventKind;
 use device::{Options, Switch};
 use ir::{Block, Name, Program};
@@ -47,23 +47,25 @@ impl Classifier {
 
     /// The flow of a frame. A part of a header that it does not have is 0.
     pub fn flow(&mut self, port: Port, frame: &[u8]) -> Flow {
-        self.parser.process(port, frame, Time::ZERO);
-        let mut fields: BTreeMap<String, Bits> = BTreeMap::new();
+        // Headers are taken off on the way in.
+        let _ = self.parser.ingress(port, frame.to_vec(), Time::ZERO);
+        let first = |part: &Part| match part.source {
+            Source::Port => Bits::new(part.width, u128::from(port)),
+            Source::Field(_) => Bits::zero(part.width),
+        };
+        let mut flow: Flow = self.parts.iter().map(first).collect();
         for event in self.parser.take_trace() {
-            let EventKind::Extract { header, fields: of, .. } = event.kind else { continue };
-            for (name, shown) in of {
-                if let Some(bits) = shown.bits() {
-                    fields.insert(format!("{header}.{name}"), bits.clone());
+            let EventKind::Extract { header, fields, .. } = event.kind else { continue };
+            for (part, value) in self.parts.iter().zip(&mut flow) {
+                let name = part.name.strip_prefix(header.as_str()).and_then(|rest| rest.strip_prefix('.'));
+                let Some(name) = name.filter(|_| matches!(part.source, Source::Field(_))) else { continue };
+                let shown = fields.iter().find(|(field, _)| field == name);
+                if let Some(bits) = shown.and_then(|(_, shown)| shown.bits()) {
+                    *value = bits.clone();
                 }
             }
         }
-        let part = |part: &Part| match part.source {
-            Source::Port => Bits::new(part.width, u128::from(port)),
-            Source::Field(_) => {
-                fields.get(part.name.as_str()).cloned().unwrap_or_else(|| Bits::zero(part.width))
-            }
-        };
-        self.parts.iter().map(part).collect()
+        flow
     }
 }
 

@@ -108,6 +108,8 @@ pub struct Group<F> {
     /// Members that have not confirmed the list of members yet, and when it was sent to them.
     unreported: BTreeMap<Member, u64>,
     rows: Vec<RowState<F>>,
+    /// Buckets whose rows are not steady: few of them, most of the time.
+    moving: BTreeSet<u32>,
     /// Where each bucket is wanted.
     wishes: Vec<Member>,
     pins: BTreeMap<F, Pin<F>>,
@@ -135,6 +137,7 @@ impl<F: Clone + Ord> Group<F> {
             version: 0,
             unreported: BTreeMap::new(),
             rows: vec![],
+            moving: BTreeSet::new(),
             wishes: vec![first; buckets],
             pins: BTreeMap::new(),
             commands: VecDeque::new(),
@@ -213,6 +216,14 @@ impl<F: Clone + Ord> Group<F> {
 
     /// Every bucket is where it is wanted, and no previous server is left.
     pub fn is_steady(&self) -> bool {
+        debug_assert!(
+            (0..)
+                .zip(&self.rows)
+                .filter(|(_, state)| !state.is_steady())
+                .map(|(bucket, _)| bucket)
+                .eq(self.moving.iter().copied()),
+            "the moving buckets are those that do not rest"
+        );
         let pins_are = self.pins.values().all(|pin| pin.state.is_steady());
         let is_there = |(state, wish): (&RowState<F>, &Member)| {
             state.is_steady() && state.row.current == *wish && state.row.previous.is_none()
@@ -311,9 +322,13 @@ impl<F: Clone + Ord> Group<F> {
         // First, since a row without an owner restarts at the server that is wished for it now.
         self.spread_wishes();
         for (bucket, state) in self.rows.iter_mut().enumerate() {
-            let Some(row) = state.without(dead) else { continue };
-            let row = row.unwrap_or_else(|| state.restart(self.wishes[bucket]));
-            writes.push(Write::Row { bucket: bucket as u32, row });
+            let changed = state.without(dead);
+            let row = changed.map(|row| row.unwrap_or_else(|| state.restart(self.wishes[bucket])));
+            let bucket = bucket as u32;
+            if state.is_steady() {
+                self.moving.remove(&bucket);
+            }
+            writes.extend(row.map(|row| Write::Row { bucket, row }));
         }
         self.write(writes);
         self.announce_members(now);
@@ -383,9 +398,8 @@ impl<F: Clone + Ord> Group<F> {
             }
         }
         // Most rows are steady, and have nothing to do.
-        let is_moving = |state: &RowState<F>| !state.is_steady();
-        let rows = (0..).zip(&self.rows).filter(|(_, state)| is_moving(state));
-        let pinned = self.pins.iter().filter(|(_, pin)| is_moving(&pin.state));
+        let rows = self.moving.iter().map(|bucket| (*bucket, &self.rows[*bucket as usize]));
+        let pinned = self.pins.iter().filter(|(_, pin)| !pin.state.is_steady());
         let pinned =
             pinned.map(|(flow, pin)| (RowId { bucket: pin.bucket, pin: Some(flow.clone()) }, &pin.state));
         let moving = rows.map(|(bucket, state)| (RowId::bucket(bucket), state)).chain(pinned);
@@ -433,7 +447,10 @@ impl<F: Clone + Ord> Group<F> {
         if self.pins.len() * 4 > pins * 3 {
             self.check_pins();
         }
-        self.advance(now);
+        // Roles change with time. Everything else has begun with the event that allowed it.
+        if is_filtered {
+            self.turn(now);
+        }
     }
 
     fn settled(&mut self, from: Member, id: RowId<F>, epoch: u32, kept: Vec<(u32, F)>, now: u64) {
@@ -452,6 +469,9 @@ impl<F: Clone + Ord> Group<F> {
         }
         if is_filtered {
             state.phase = Phase::Steady;
+            if id.pin.is_none() {
+                self.moving.remove(&id.bucket);
+            }
             let mut writes = vec![];
             self.pin(from, kept.clone(), &mut writes);
             self.write(writes);
@@ -503,8 +523,10 @@ impl<F: Clone + Ord> Group<F> {
             return;
         }
         state.phase = Phase::Steady;
-        if let Some(flow) = id.pin.as_ref().filter(|_| drops) {
-            self.pins.remove(flow);
+        match &id.pin {
+            None => drop(self.moving.remove(&id.bucket)),
+            Some(flow) if drops => drop(self.pins.remove(flow)),
+            Some(_) => {}
         }
         self.advance(now);
     }
@@ -540,6 +562,9 @@ impl<F: Clone + Ord> Group<F> {
             if may_move && !busy.contains(&(bucket as u32)) && self.members.contains_key(wish) {
                 let is_alive = self.members.contains_key(&state.row.current);
                 let keeps = is_alive && !self.is_stateless;
+                if keeps {
+                    self.moving.insert(bucket as u32);
+                }
                 let row = if keeps { state.go(*wish, now) } else { state.restart(*wish) };
                 writes.push(Write::Row { bucket: bucket as u32, row });
             }
@@ -562,10 +587,13 @@ impl<F: Clone + Ord> Group<F> {
             let rows = &mut self.rows;
             if roles.begin(now) {
                 let since = now.saturating_sub(self.limits.settle_after);
-                let old = rows.iter_mut().filter(|state| state.row.previous.is_some());
-                old.for_each(|state| state.phase = Phase::Moved { since });
+                let old = (0..).zip(rows.iter_mut()).filter(|(_, state)| state.row.previous.is_some());
+                for (bucket, state) in old {
+                    state.phase = Phase::Moved { since };
+                    self.moving.insert(bucket);
+                }
             }
-            if rows.iter().all(|state| state.is_steady()) && roles.change(now) {
+            if self.moving.is_empty() && roles.change(now) {
                 for (bucket, (state, wish)) in (0..).zip(rows.iter_mut().zip(&self.wishes)) {
                     let is_there = self.members.contains_key(wish);
                     let row = state.turn(if is_there { *wish } else { state.row.current });

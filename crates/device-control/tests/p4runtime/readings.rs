@@ -324,18 +324,19 @@ fn a_new_program_runs_in_the_end() {
     let mut switch = started();
     let first: Vec<String> = (0..6000).map(|n| format!("INSERT {}", route(n, "drop"))).collect();
     let first: Vec<&str> = first.iter().map(String::as_str).collect();
-    let write = |updates: &[&str]| Call::Write(Box::new(write_request("CONTINUE_ON_ERROR", updates)));
-    let mut events = switch.call(now, Ticket(3), write(&first));
+    let write = |updates: &[&str]| write_request("CONTINUE_ON_ERROR", updates);
+    let mut events = switch.call(now, Ticket(3), Call::Write(Box::new(write(&first))));
     while switch.is_busy() {
         events.extend(switch.go_on(now));
     }
     assert_eq!(switch.call(now, Ticket(8), Call::Steer(None, Steer::Reset)), []);
     let batch: Vec<String> = (0..500).map(|n| format!("MODIFY {}", route(n, "to_cpu"))).collect();
-    let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
+    let batch = write(&batch.iter().map(String::as_str).collect::<Vec<_>>());
+    let batch = || Call::Write(Box::new(batch.clone()));
     let (mut written, mut slices) = (0, 0);
     while switch.is_busy() {
-        if switch.makes_way(&write(&batch)) {
-            switch.call(now, Ticket(9), write(&batch));
+        if switch.makes_way(&batch()) {
+            switch.call(now, Ticket(9), batch());
             written += 1;
         }
         slices += 1;

@@ -273,8 +273,22 @@ fn preambles() -> &'static [(String, u32)] {
 
 /// Names of ids, so that tests can be read: `$MyIngress.route` is a table's id.
 fn with_ids(text: &str) -> String {
-    let known = preambles().iter();
-    known.fold(text.to_string(), |text, (name, id)| text.replace(&format!("${name}"), &id.to_string()))
+    let (mut done, mut rest) = (String::new(), text);
+    while let Some((before, named)) = rest.split_once('$') {
+        let known = preambles().iter().find_map(|(name, id)| Some((id, named.strip_prefix(name.as_str())?)));
+        done += before;
+        match known {
+            Some((id, after)) => {
+                done += &id.to_string();
+                rest = after;
+            }
+            None => {
+                done.push('$');
+                rest = named;
+            }
+        }
+    }
+    done + rest
 }
 
 /// The other way around, and shorter.

@@ -88,10 +88,8 @@ impl<'p> Found<'p> {
             }
         });
         self.depth -= 1;
-        for (action, at) in control.actions.iter().zip(0..) {
-            for _ in 0..uses(control, ActionId(at)) {
-                self.block(&action.body);
-            }
+        for (action, uses) in control.actions.iter().zip(uses(control)) {
+            (0..uses).for_each(|_| self.block(&action.body));
         }
     }
 
@@ -157,18 +155,17 @@ impl<'p> Found<'p> {
     }
 }
 
-/// Tables that are applied and use an action; a direct call counts as one.
-fn uses(control: &Control, action: ActionId) -> usize {
+/// Tables that are applied and use an action, for each action; a direct call counts as one.
+fn uses(control: &Control) -> Vec<usize> {
     let mut tables: BTreeSet<TableId> = BTreeSet::new();
-    let mut calls = 0;
+    let mut uses = vec![0; control.actions.len()];
+    let mut count = |action: ActionId| uses.get_mut(action.index()).into_iter().for_each(|uses| *uses += 1);
     visit::stmts(&control.body, &mut |stmt| {
         match &stmt.kind {
             StmtKind::Apply(table) | StmtKind::Switch(SwitchOn::ActionRun(table), _) => {
                 tables.insert(*table);
             }
-            StmtKind::Call(Call { callee: Callee::Action(called), .. }) => {
-                calls += usize::from(*called == action)
-            }
+            StmtKind::Call(Call { callee: Callee::Action(called), .. }) => count(*called),
             _ => {}
         }
         visit::exprs(stmt, &mut |expr| {
@@ -179,11 +176,11 @@ fn uses(control: &Control, action: ActionId) -> usize {
             });
         });
     });
-    let is_user = |table: &&TableId| {
-        let table = control.tables.get(table.index());
-        table.is_some_and(|table| table.actions.iter().any(|of| of.action == action))
-    };
-    tables.iter().filter(is_user).count() + calls
+    for table in tables.iter().filter_map(|table| control.tables.get(table.index())) {
+        let actions: BTreeSet<ActionId> = table.actions.iter().map(|of| of.action).collect();
+        actions.into_iter().for_each(&mut count);
+    }
+    uses
 }
 
 /// The algorithm that a call names, if it is a call of a calculation.
