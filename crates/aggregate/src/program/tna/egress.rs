@@ -19,6 +19,8 @@ pub(super) fn egress() -> String {
 
 struct egress_metadata_t {{
     bit<10> session;
+    // The first byte of a copy: the open compiler takes no constant there.
+    step_t  first;
     bit<32> excess;
 }}
 
@@ -28,7 +30,7 @@ parser AggEgressParser(packet_in packet,
                        out egress_intrinsic_metadata_t eg_intr_md) {{
     state start {{
         packet.extract(eg_intr_md);
-        meta = {{ 0, 0 }};
+        meta = {{ 0, 0, 0 }};
         transition select(packet.lookahead<step_t>()) {{
             COPY: parse_copy;
             default: parse_bridge;
@@ -95,6 +97,7 @@ control AggEgress(inout egress_headers_t hdr,
         hdr.bridge.step = NEXT_ROW;
         eg_dprsr_md.mirror_type = 1;
         meta.session = COPIES;
+        meta.first = COPY;
     }}
 
     // Its copy comes around for the rows after those.
@@ -143,7 +146,7 @@ control AggEgressDeparser(packet_out packet,
             hdr.ipv4.flags, hdr.ipv4.frag_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src_addr, hdr.ipv4.dst_addr
         }});
         if (eg_dprsr_md.mirror_type == 1) {{
-            copies.emit<copy_h>(meta.session, {{ COPY }});
+            copies.emit<copy_h>(meta.session, {{ meta.first }});
         }}
         packet.emit(hdr.bridge);
         packet.emit(hdr.ethernet);
