@@ -9,13 +9,13 @@ use app_trials::frames::{Flow, UDP, packet};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng};
 use control_writes::Write;
-use controller::{Agent, Heard, Ticket};
+use controller::{Agent, Ask, Call, Heard, Ticket};
 use device_control::Served;
 use ir::Name;
 use p4rack::rack::{self, Racked};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::update::Type;
 use p4runtime_proto::p4::v1::write_request::Atomicity;
+use p4runtime_proto::p4::v1::{Update, WriteRequest, update::Type};
 use p4runtime_proto::p4rack::v1::target::State;
 use p4runtime_proto::p4rack::v1::{Sample, SampleResponse};
 use p4runtime_server::Status;
@@ -460,8 +460,8 @@ fn flows_are_planned_again_without_a_helper_whose_process_has_ended() {
 }
 
 /// Time of a new entry of `table`, where a message takes 5 ms: of an entry that the rack begins with, which is deleted first.
-fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
-    let app = &racked.apps[0];
+/// A rack whose edges all use a device.
+fn in_use(racked: &Racked) -> World<'_> {
     let mut world = World::new(racked, 1);
     world.delays = 5_000..5_001;
     // Packets of many flows use every edge, and the controller reads which device each edge uses.
@@ -475,9 +475,21 @@ fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
     let targets = world.rack.show().spares.into_iter().map(|edge| edge.targets);
     let in_use = targets.map(|targets| targets.iter().filter(|one| one.state() == State::InUse).count());
     assert!(in_use.clone().count() > 0 && in_use.clone().all(|count| count == 1), "{in_use:?}");
+    world
+}
+
+/// An entry that the rack begins with, of this table.
+fn insertion(racked: &Racked, table: &str) -> (Name, Vec<Update>) {
+    let app = &racked.apps[0];
     let is_of_it = |one: &&Write<Name>| matches!(one, Write::Entry { table: of, .. } if of.ends_with(table));
     let entry = app.entries.writes().iter().find(is_of_it).expect("the rack begins with one").clone();
-    let mut updates = device_control::updates(&[entry], &app.whole).expect("P4Runtime has it");
+    let Write::Entry { table, .. } = &entry else { unreachable!() };
+    (table.clone(), device_control::updates(&[entry.clone()], &app.whole).expect("P4Runtime has it"))
+}
+
+fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
+    let mut world = in_use(racked);
+    let (_, mut updates) = insertion(racked, table);
     let begun = [Type::Delete, Type::Insert].map(|kind| {
         updates.iter_mut().for_each(|update| update.set_type(kind));
         let begun = world.now;
@@ -486,6 +498,54 @@ fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
         begun
     });
     world.now.since(begun[1])
+}
+
+/// A spare that is gone in the middle of a write which goes forward: the switch knows that it is out before the device in use has the write, so packets that find it
+/// there do not come to the spare afterwards.
+#[test]
+fn a_spare_that_is_gone_is_out_before_the_device_in_use_has_a_write() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let racked = rack::load(&examples.join("spares"), &[], &mut SourceMap::new());
+    let racked = racked.unwrap_or_else(|found| panic!("{found:#?}"));
+    let mut world = in_use(&racked);
+    let edge = world.rack.show().spares.remove(0);
+    let device_in = |state: State| {
+        let target = edge.targets.iter().find(|target| target.state() == state).expect("there is one");
+        let names = &racked.apps[0].placement.devices;
+        names.iter().position(|device| device.to_string() == target.device).expect("it is a device")
+    };
+    let (used, spare) = (device_in(State::InUse), device_in(State::Ready));
+    let (table, mut updates) = insertion(&racked, "wall");
+    updates.iter_mut().for_each(|update| update.set_type(Type::Delete));
+    let request = WriteRequest { device_id: 1, updates, ..WriteRequest::default() };
+    let written = world.call(Call::Enforce(Box::new(request)));
+    let is_written_to = |world: &World<'_>, device: usize| {
+        let is_it =
+            |(to, mail): &(usize, Mail)| *to == device && matches!(mail, Mail::ToAgent(_, Ask::Write(_)));
+        world.mail.values().any(is_it)
+    };
+    // Counts are read first.
+    for _ in 0..1000 {
+        if is_written_to(&world, spare) {
+            break;
+        }
+        world.pass(Duration::from_us(100));
+    }
+    assert!(is_written_to(&world, spare) && !is_written_to(&world, used));
+    world.cut(spare);
+    let has = |world: &mut World<'_>| {
+        let device = world.agents[used].target().expect("it runs a program");
+        device.switch().table_entries(&table).expect("it has the table").len()
+    };
+    let (before, mut on_its_way, mut is_known) = (has(&mut world), false, false);
+    while has(&mut world) == before {
+        world.pass(Duration::from_us(100));
+        let still = is_written_to(&world, 0);
+        is_known |= on_its_way && !still;
+        on_its_way = still;
+    }
+    assert!(is_known, "the switch may still use the spare");
+    assert_eq!(world.wait_for(written), Ok(()));
 }
 
 /// ExoPlane's first packet, T3: all devices at once where no order is right, otherwise all spares before the device in use.

@@ -215,6 +215,8 @@ fn an_agent_probes_its_edges_and_leaves_ports_that_go_down() {
 #[derive(Default)]
 struct Silent {
     devices: BTreeSet<usize>,
+    /// Writes to these are lost, and all else is refused at once: nobody reaches them any more.
+    gone: BTreeSet<usize>,
     /// The same until they are asked for all that they hold.
     deaf: BTreeSet<usize>,
     /// The devices that were written to, in order.
@@ -230,7 +232,11 @@ impl Channel for Silent {
         if matches!(ask, Ask::Holdings(_)) {
             self.deaf.remove(&device);
         }
-        let is_lost = self.devices.contains(&device) || self.deaf.contains(&device);
+        if self.gone.contains(&device) && !matches!(ask, Ask::Write(_)) {
+            return Passage::Refused(Status::new(Code::Unavailable, "it is gone"));
+        }
+        let is_lost =
+            self.gone.contains(&device) || self.devices.contains(&device) || self.deaf.contains(&device);
         if is_lost { Passage::AskLost } else { Passage::Through }
     }
 }
@@ -316,6 +322,7 @@ impl Reach<Silent> {
     /// All devices answer again, and are repaired. A request that was lost is waited for, for a minute, before another one is made.
     fn bring_back(&mut self) {
         self.rack.channel.devices.clear();
+        self.rack.channel.gone.clear();
         let until = self.now + Duration::from_s(200);
         while !self.rack.stale().is_empty() {
             assert!(self.now < until, "devices stay out of step: {:?}", self.rack.stale());
@@ -413,11 +420,12 @@ fn nothing_is_written_after_a_step_that_fails() {
 /// A write that goes forward does not wait for a device that is out of use because it does not answer, and is not undone at the others.
 #[test]
 fn a_write_that_goes_forward_ends_when_the_silent_device_is_out() {
-    for silent in [1, 2] {
+    for (silent, is_gone) in [(1, false), (2, false), (2, true)] {
         let mut reach = Reach::new();
         reach.packet(1);
         reach.wait(Duration::from_ms(300));
-        reach.rack.channel.devices.insert(silent);
+        let channel = &mut reach.rack.channel;
+        if is_gone { &mut channel.gone } else { &mut channel.devices }.insert(silent);
         reach.rack.channel.written.clear();
         let entry = flow(ids(), "INSERT", 1, 9);
         let write = write_request("ROLLBACK_ON_ERROR", &[&entry]);
