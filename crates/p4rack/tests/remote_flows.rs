@@ -484,7 +484,10 @@ fn insertion(racked: &Racked, table: &str) -> (Name, Vec<Update>) {
     let is_of_it = |one: &&Write<Name>| matches!(one, Write::Entry { table: of, .. } if of.ends_with(table));
     let entry = app.entries.writes().iter().find(is_of_it).expect("the rack begins with one").clone();
     let Write::Entry { table, .. } = &entry else { unreachable!() };
-    (table.clone(), device_control::updates(&[entry.clone()], &app.whole).expect("P4Runtime has it"))
+    (
+        table.clone(),
+        device_control::updates(std::slice::from_ref(&entry), &app.whole).expect("P4Runtime has it"),
+    )
 }
 
 fn time_of_an_insertion(racked: &Racked, table: &str) -> Duration {
@@ -512,7 +515,7 @@ fn a_spare_that_is_gone_is_out_before_the_device_in_use_has_a_write() {
     let device_in = |state: State| {
         let target = edge.targets.iter().find(|target| target.state() == state).expect("there is one");
         let names = &racked.apps[0].placement.devices;
-        names.iter().position(|device| device.to_string() == target.device).expect("it is a device")
+        names.iter().position(|device| *device == target.device).expect("it is a device")
     };
     let (used, spare) = (device_in(State::InUse), device_in(State::Ready));
     let (table, mut updates) = insertion(&racked, "wall");
