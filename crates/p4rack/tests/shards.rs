@@ -51,7 +51,9 @@ fn changed(
     change: impl Fn(String, String) -> (String, String),
 ) -> Racked {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/spares");
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{replicas}"));
+    // Tests that run at the same time have racks of the same name.
+    let alone = format!("{name}-{replicas}-{}-{:?}", std::process::id(), std::thread::current().id());
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(alone);
     std::fs::create_dir_all(&directory).unwrap();
     let read = |file: &str| std::fs::read_to_string(example.join(file)).unwrap();
     let wall = replaced(
@@ -71,8 +73,9 @@ fn changed(
     for (name, text) in [("wall.p4", wall), ("RACK.toml", file), ("entries.stf", read("entries.stf"))] {
         std::fs::write(directory.join(name), text).unwrap();
     }
-    let mut racked =
-        rack::load(&directory, &[], &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
+    let loaded = rack::load(&directory, &[], &mut SourceMap::new());
+    std::fs::remove_dir_all(&directory).unwrap();
+    let mut racked = loaded.unwrap_or_else(|found| panic!("{found:#?}"));
     racked.rack.faults = faults;
     racked
 }
