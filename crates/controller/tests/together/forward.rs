@@ -124,16 +124,22 @@ fn a_write_is_rolled_back_if_a_device_has_no_room_for_the_desired_state() {
     (0..4).for_each(|device| assert_eq!(values(&rig, device, EVERYWHERE), [1]));
 }
 
-/// The call ends when the device is as it should be. Until then it is in nobody's way.
-#[test]
-fn a_deletion_is_done_when_a_device_that_was_away_has_it() {
-    let mut rig = rack();
+/// Nothing that is asked of device 2 arrives, until this is set to false.
+fn without_device_2(rig: &mut Rig) -> Rc<RefCell<bool>> {
     let away = Rc::new(RefCell::new(true));
     let is_away = Rc::clone(&away);
     rig.channel = Box::new(move |device, _| match device == 2 && *is_away.borrow() {
         true => Passage::AskLost,
         false => Passage::Through,
     });
+    away
+}
+
+/// The call ends when the device is as it should be. Until then it is in nobody's way.
+#[test]
+fn a_deletion_is_done_when_a_device_that_was_away_has_it() {
+    let mut rig = rack();
+    let away = without_device_2(&mut rig);
     let deletion = enforce(&mut rig, &[entry("DELETE", 5, 1, 0)]);
     let until = rig.now + Duration::from_s(20);
     rig.run_until(until);
@@ -156,12 +162,7 @@ fn a_deletion_is_done_when_a_device_that_was_away_has_it() {
 #[test]
 fn calls_about_the_whole_rack_do_not_wait_for_a_device_that_is_away() {
     let mut rig = rack();
-    let away = Rc::new(RefCell::new(true));
-    let is_away = Rc::clone(&away);
-    rig.channel = Box::new(move |device, _| match device == 2 && *is_away.borrow() {
-        true => Passage::AskLost,
-        false => Passage::Through,
-    });
+    let away = without_device_2(&mut rig);
     let write = enforce(&mut rig, &[entry("MODIFY", 5, 1, 2)]);
     let until = rig.now + Duration::from_s(20);
     rig.run_until(until);
