@@ -114,7 +114,7 @@ pub struct Report {
     pub fallbacks: Vec<(BlockName, String)>,
     /// Classes of packets that have code of their own: the parser decides them by a constant that it stores.
     pub classes: usize,
-    /// Ends of their parser states that have code of their own: the valid headers are known there.
+    /// Ends of the parser that have code of their own: the valid headers are known there.
     pub ends: usize,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
@@ -230,12 +230,12 @@ pub(crate) struct Coded {
 }
 
 impl Coded {
-    /// The code, or if there is none, the number of classes that it would have had.
-    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Result<Coded, usize> {
+    /// The code, or if there is none, whether parts of it would have been there several times.
+    fn new(program: &Program, layout: &Layout, facts: &Facts, part: Part) -> Result<Coded, bool> {
         let mut notes = Notes::default();
         match Machine::compile(program, layout, facts, part, &mut notes) {
             Some(machine) => Ok(Coded { machine, notes }),
-            None => Err(notes.classes),
+            None => Err(notes.classes + notes.ends > 0),
         }
     }
 }
@@ -248,10 +248,10 @@ impl Build {
         let mut facts = Facts::new(blocks, &layout, &mut wanted);
         facts.shares = shares;
         let program = blocks.program();
-        let whole = Coded::new(program, &layout, &facts, part).or_else(|classes| {
+        let whole = Coded::new(program, &layout, &facts, part).or_else(|has_copies| {
             // The function may be too large only with code for each class of packets.
             facts.has_classes = false;
-            if classes > 0 { Coded::new(program, &layout, &facts, part) } else { Err(0) }
+            if has_copies { Coded::new(program, &layout, &facts, part) } else { Err(false) }
         });
         let whole = whole.ok()?;
         if !facts.frame_externs.is_empty() && !whole.notes.calls_frame_externs(&layout, &facts) {

@@ -29,7 +29,7 @@ pub(crate) struct Notes {
     pub(crate) lacks_frame_calls: bool,
     /// Classes of packets that have code of their own.
     pub(crate) classes: usize,
-    /// Ends of their parser states that have code of their own.
+    /// Ends of the parser that have code of their own.
     pub(crate) ends: usize,
     /// Bytes that the deparser may emit.
     pub(crate) emitted: usize,
@@ -81,8 +81,8 @@ fn is_kept(node: &Node) -> bool {
     }
 }
 
-/// A statement that is left to the interpreter.
-#[derive(Clone, Debug)]
+/// A statement that is left to the interpreter, in all copies of its code.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Fallback {
     pub(crate) block: BlockName,
     pub(crate) stmt: Stmt,

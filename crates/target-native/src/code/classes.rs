@@ -19,6 +19,9 @@
 //! rest     no class will be decided                       headers in the frame, as in programs without classes
 //! ```
 //!
+//! In a short program of few headers, all packets are of one class, which has no number, and the end of the parser with the most headers has code of its own: it is
+//! known which headers are valid there, and where they lie.
+//!
 //! Nothing is assumed about the program: constants are stored in the variable by the parser alone, and code that stores other numbers afterwards is
 //! compiled as it stands. Only the code of [`Part::Whole`](super::Part) has classes: packets that are cloned, wait or are parsed again are for
 //! the other parts.
@@ -42,14 +45,17 @@ const MOST_STMTS: usize = 1 << 13;
 /// Ends of a class's parser states that stay apart: there it is known which headers are valid, and where they lie.
 const MOST_ENDS: usize = 2;
 
+/// Statements of controls where all packets are of one class.
+const MOST_STMTS_OF_ONE: usize = 1 << 8;
+
 /// Comparisons of a variable from which on paths with different numbers of it stay apart.
 const OFTEN: usize = 4;
 
 /// Classes of a program's packets.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Classes {
-    /// The variable, in the list of scalars.
-    scalar: usize,
+    /// The variable, in the list of scalars; `None` if all packets are of one class.
+    scalar: Option<usize>,
     /// For each class, its number.
     numbers: Vec<u64>,
     /// Other variables of the metadata that code often asks for.
@@ -69,17 +75,31 @@ struct End {
 }
 
 impl<'a> Code<'a, '_> {
-    /// The classes, where code for each is worth it: of the variables that could give them, that with the most questions. Programs
-    /// of few headers have no use of them, and frame externs continue at positions in the program's only copy.
+    /// The classes, where code for each is worth it. Frame externs continue at positions in the program's only copy.
     pub(crate) fn classes(&mut self) -> Option<Classes> {
-        if !self.has_many_headers() || !self.facts.has_classes || !self.facts.frame_externs.is_empty() {
+        if !self.facts.has_classes || !self.facts.frame_externs.is_empty() {
             return None;
         }
+        let (questions, stmts) = self.questions();
         self.enter(BlockName::Parser);
         let parser = self.program.parser(self.facts.parser);
         if !self.can_parse() || super::parser::is_cyclic(parser) {
             return None;
         }
+        if self.has_many_headers() {
+            return self.several_classes(parser, &questions, stmts);
+        }
+        let one = Classes { scalar: None, numbers: vec![0], asked: vec![], ends: 1 };
+        (stmts <= MOST_STMTS_OF_ONE).then_some(one)
+    }
+
+    /// Of the variables that could give classes, that with the most questions. Programs of few headers have no use of them.
+    fn several_classes(
+        &self,
+        parser: &'a ir::Parser,
+        questions: &BTreeMap<usize, usize>,
+        stmts: usize,
+    ) -> Option<Classes> {
         let mut numbers: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
         let mut others = BTreeSet::new();
         for stmt in parser.states.iter().flat_map(|state| &state.stmts) {
@@ -89,7 +109,6 @@ impl<'a> Code<'a, '_> {
             }
         }
         numbers.retain(|scalar, of| (2..=MOST_CLASSES).contains(&of.len()) && !others.contains(scalar));
-        let (questions, stmts) = self.questions();
         let count = |scalar: &usize| questions.get(scalar).copied().unwrap_or(0);
         let of_class =
             *numbers.keys().filter(|scalar| count(scalar) > 1).max_by_key(|scalar| count(scalar))?;
@@ -98,7 +117,7 @@ impl<'a> Code<'a, '_> {
         let ends = [MOST_ENDS, 0].into_iter().find(|ends| is_small(*ends))?;
         let often = |scalar: &usize| count(scalar) >= OFTEN && *scalar != of_class;
         let asked = questions.keys().copied().filter(often).collect();
-        Some(Classes { scalar: of_class, numbers, asked, ends })
+        Some(Classes { scalar: Some(of_class), numbers, asked, ends })
     }
 
     /// For each variable of the metadata, the comparisons with constants in controls; and the number of statements in these.
@@ -175,11 +194,13 @@ impl<'a> Code<'a, '_> {
 
     /// A packet of a program with classes.
     pub(crate) fn each_class(&mut self, classes: &Classes) -> Made<()> {
-        self.notes.classes = classes.numbers.len();
-        self.is_in_frame = false;
-        let (touched, no) = (self.b.declare_var(types::I8), self.number(types::I8, 0));
-        self.b.def_var(touched, no);
-        self.touched = Some(touched);
+        self.notes.classes = classes.scalar.map_or(0, |_| classes.numbers.len());
+        let without = std::mem::replace(&mut self.is_in_frame, false);
+        if self.has_many_headers() {
+            let (touched, no) = (self.b.declare_var(types::I8), self.number(types::I8, 0));
+            self.b.def_var(touched, no);
+            self.touched = Some(touched);
+        }
         self.begin();
         self.enter(BlockName::Parser);
         self.locals(BlockName::Parser);
@@ -194,11 +215,13 @@ impl<'a> Code<'a, '_> {
                 self.pass(&[])?;
                 continue;
             };
-            let number = self.number(types::I32, classes.numbers[class]);
-            self.set_scalar(classes.scalar, number);
+            if let Some(scalar) = classes.scalar {
+                let number = self.number(types::I32, classes.numbers[class]);
+                self.set_scalar(scalar, number);
+            }
             self.pass(&classes.asked)?;
         }
-        self.is_in_frame = true;
+        self.is_in_frame = without;
         Ok(())
     }
 
@@ -206,17 +229,18 @@ impl<'a> Code<'a, '_> {
         let parser = self.program.parser(self.facts.parser);
         self.stmts(&parser.locals)?;
         let homes = self.header_pointers();
-        let runs = Runs::new(parser, |stmt| {
+        let only = classes.scalar.is_none().then_some(0);
+        let runs = Runs::new(parser, only, |stmt| {
             let (scalar, number) = self.stores_number(stmt)?;
-            (scalar == classes.scalar).then(|| classes.numbers.iter().position(|of| *of == number))?
+            (Some(scalar) == classes.scalar).then(|| classes.numbers.iter().position(|of| *of == number))?
         });
         let ends: Vec<Block> = classes.numbers.iter().map(|_| self.end_block()).collect();
-        let rest = self.end_block();
+        let rest = only.map_or_else(|| self.end_block(), |class| ends[class]);
         let blocks: BTreeMap<(usize, Class), Block> =
             runs.order.iter().map(|run| (*run, self.b.create_block())).collect();
         // From open states to those of the rest and to its end: headers go to the frame on the way.
         let ways: BTreeMap<usize, Block> = runs.rest().map(|state| (state, self.b.create_block())).collect();
-        let way_out = self.end_block();
+        let way_out = only.map_or_else(|| self.end_block(), |class| ends[class]);
         let targets = |class: Class, is_rest: bool| {
             let block = |run: (usize, Class)| match ways.get(&run.0) {
                 Some(way) if class.is_none() && !is_rest => *way,
@@ -229,7 +253,7 @@ impl<'a> Code<'a, '_> {
             };
             Targets { states: (0..parser.states.len()).map(|state| block((state, class))).collect(), done }
         };
-        let first = targets(None, false).states.first().copied();
+        let first = targets(only, false).states.first().copied();
         self.b.ins().jump(first.ok_or(Unable("a parser without states"))?, &[]);
         let mut found = Found::default();
         let (last, before): (Vec<_>, Vec<_>) = runs.order.iter().copied().partition(|run| runs.is_rest(*run));
@@ -238,11 +262,13 @@ impl<'a> Code<'a, '_> {
             self.parse_state(run, &runs, blocks[&run], &|class| targets(class, false), &mut found)?;
         }
         self.room = None;
-        for (state, way) in &ways {
-            self.move_headers_to_frame(*way, blocks[&(*state, None)], &homes);
+        if only.is_none() {
+            for (state, way) in &ways {
+                self.move_headers_to_frame(*way, blocks[&(*state, None)], &homes);
+            }
+            self.move_headers_to_frame(way_out, rest, &homes);
+            self.is_in_frame = true;
         }
-        self.move_headers_to_frame(way_out, rest, &homes);
-        self.is_in_frame = true;
         for run in last {
             self.parse_state(run, &runs, blocks[&run], &|class| targets(class, true), &mut found)?;
         }
@@ -250,7 +276,8 @@ impl<'a> Code<'a, '_> {
         let apart = self.ends_apart(found.apart, classes.ends, &ends);
         self.notes.ends = apart.len();
         let ends = ends.into_iter().enumerate().map(|(class, block)| End { class: Some(class), block });
-        Ok(apart.into_iter().chain(ends).chain([End { class: None, block: rest }]).collect())
+        let rest = only.is_none().then_some(End { class: None, block: rest });
+        Ok(apart.into_iter().chain(ends).chain(rest).collect())
     }
 
     /// For each class, those of its ends with the most headers, `most` of them. The others join the end of their class.
@@ -408,15 +435,15 @@ struct Runs {
 }
 
 impl Runs {
-    /// The runs of a parser without cycles.
-    fn new(parser: &ir::Parser, decides: impl Fn(&Stmt) -> Class) -> Runs {
+    /// The runs of a parser without cycles, of packets that begin in the class `first`.
+    fn new(parser: &ir::Parser, first: Class, decides: impl Fn(&Stmt) -> Class) -> Runs {
         let mut runs = Runs { order: vec![], decided: BTreeMap::new(), open: BTreeSet::new() };
         for (at, state) in parser.states.iter().enumerate() {
             for (number, stmt) in state.stmts.iter().enumerate() {
                 runs.decided.extend(decides(stmt).map(|class| ((at, number), class)));
             }
         }
-        runs.visit(parser, (0, None), &mut BTreeSet::new());
+        runs.visit(parser, (0, first), &mut BTreeSet::new());
         runs.order.reverse();
         for (state, class) in runs.order.clone().into_iter().rev().filter(|(_, class)| class.is_none()) {
             let after = runs.class_after(state, class);

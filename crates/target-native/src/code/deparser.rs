@@ -126,9 +126,15 @@ impl<'a> Code<'a, '_> {
             for Emit { header, shape, .. } in group.iter().rev() {
                 let size = code.size_if_valid(header, shape)?;
                 let end = code.b.use_var(target);
-                let start = code.b.ins().isub(end, size);
+                let start = match code.known_number(size) {
+                    Some(size) => code.b.ins().iadd_imm_s(end, -(size as i64)),
+                    None => code.b.ins().isub(end, size),
+                };
                 code.b.def_var(target, start);
                 let pointer = code.pointer(header, Reach::Read)?;
+                if code.distance(pointer, start) == Some(0) {
+                    continue;
+                }
                 let distance = code.b.ins().bxor(pointer, start);
                 let zero = code.number(types::I64, 0);
                 let distance = code.b.ins().select(size, distance, zero);
@@ -185,6 +191,9 @@ impl<'a> Code<'a, '_> {
     fn size_if_valid(&mut self, header: &HeaderAt<'a>, shape: &Shape) -> Made<Value> {
         let valid = self.valid(header)?;
         let valid = self.resize(valid, types::I64);
+        if self.known_number(valid) == Some(1) {
+            return Ok(self.size(header, shape));
+        }
         Ok(match self.variable_size(header, shape) {
             Some(size) => self.b.ins().imul(valid, size),
             None => self.b.ins().imul_imm_s(valid, shape.bytes() as i64),
@@ -243,6 +252,10 @@ impl<'a> Code<'a, '_> {
     fn unless_room(&mut self, first: Value) {
         if self.layout.half.is_some() {
             // Whoever runs a half has made room.
+            return;
+        }
+        let start = self.scalar(self.layout.registers.start);
+        if self.distance(start, first).is_some_and(|further| further >= 0) {
             return;
         }
         let room = self.buffer();

@@ -28,9 +28,13 @@ impl<'a> Code<'a, '_> {
         self.layout.counted.into_iter().for_each(|index| self.spill_scalar(index));
         nodes.iter().for_each(|node| self.spill(node));
         let is_alone = self.is_tna() && super::is_alone(self.program, self.block, stmt);
-        let id = self.notes.fallbacks.len() as u64;
-        self.notes.fallbacks.push(Fallback { block: self.block, stmt: stmt.clone(), vars, is_alone });
-        let id = self.number(types::I32, id);
+        let fallback = Fallback { block: self.block, stmt: stmt.clone(), vars, is_alone };
+        let known = self.notes.fallbacks.iter().position(|of| *of == fallback);
+        let id = known.unwrap_or_else(|| {
+            self.notes.fallbacks.push(fallback);
+            self.notes.fallbacks.len() - 1
+        });
+        let id = self.number(types::I32, id as u64);
         let call = self.b.ins().call(self.calls.statement, &[self.context, id]);
         let code = self.b.inst_results(call)[0];
         self.fill_registers();
