@@ -9,12 +9,12 @@
 // destination leaf keeps it and sends it back in packets the other way, the metrics of one uplink in each.
 //
 // Every operation is one of a limited switch (p4rack check leaf.p4 --device flexswitch). As FlexSwitch (NSDI'17, section 4.3) says, a limited switch
-// cannot search all metrics; with at most four uplinks it can, since the metrics of a leaf fit into one cell. The congestion of a link is its rate in
-// the last 128 us instead of CONGA's estimator, and that of an uplink comes back with the metrics of its path. Metrics are forgotten after about 10 ms.
+// cannot search all metrics; with at most four uplinks it can, since the metrics of a leaf fit into one cell. The congestion of an uplink comes back with
+// the metrics of its path: an array cannot choose the uplink and count its bytes, too. Metrics are forgotten after about 10 ms.
 //
 // Macros choose other forms, for software devices:
 //
-//   EXACT    as published: the discounting estimator with tau = 160 us, and the present congestion of the leaf's own uplinks.
+//   EXACT    as published: all rounds of the estimator of congestion one after the other, and the present congestion of the leaf's own uplinks.
 //   EXACT_RATE, EXACT_OWN    the first or the second of these alone.
 //   EXACT_BURSTS    a cell for each flow instead of the block `flowlet`.
 //   ECMP     paths by the hash of the flow.

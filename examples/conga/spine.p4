@@ -4,8 +4,8 @@
 //
 //   outer destination -> leaf -> port -> congestion of its link in 3 bits -> ce = max(ce, congestion)
 //
-// Every operation is one of a limited switch (p4rack check spine.p4 --device flexswitch); EXACT has CONGA's estimator instead of the rate in the last
-// 128 us, see leaf.p4.
+// Every operation is one of a limited switch (p4rack check spine.p4 --device flexswitch); EXACT has the rounds of the estimator of
+// congestion one after the other, see leaf.p4.
 
 #include <core.p4>
 #define V1MODEL_VERSION 20200408

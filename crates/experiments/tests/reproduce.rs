@@ -340,7 +340,32 @@ fn limited_switches_are_as_fast_as_exact_ones() {
     assert!(limited.map(|row| number(row, "means")).all(|means| (0.97..1.03).contains(&means)), "{rows:?}");
 }
 
-/// FlexSwitch's Fig. 6: with a slow link, hashes are worse than CONGA at all loads, exact or on limited switches.
+/// FlexSwitch's Table 3: short and medium transfers are many times as fast by RCP. Long ones cannot be: alone on the link they take a good part of
+/// their time by TCP.
+#[test]
+fn transfers_are_faster_by_rcp_as_far_as_the_link_allows() {
+    let output = reproduce_of("flexswitch", &["table3", "--format", "json"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    // Mean, median and 95th percentile.
+    let three = |row: &Value, column: &str| -> Vec<f64> {
+        let cell = row[column].as_str().expect("text");
+        cell.split(", ").map(|number| number.parse().expect("a number")).collect()
+    };
+    for (row, least) in rows.iter().zip([5.0, 5.0, 1.0]) {
+        let [tcp, rcp] = ["TCP", "RCP"].map(|scheme| three(row, &format!("{scheme}: mean, median, p95")));
+        let (ratio, alone, most) =
+            (number(row, "ratio of means"), number(row, "alone"), number(row, "at most"));
+        assert!(least <= ratio && ratio < most && alone < rcp[0], "{row}");
+        assert!((tcp[0] / alone / most - 1.0).abs() < 0.05, "{row}");
+    }
+    let [tcp, rcp] = ["TCP", "RCP"].map(|scheme| three(&rows[0], &format!("{scheme}: mean, median, p95"))[1]);
+    assert!(tcp < 1.5 * rcp && rcp < 1.5 * tcp, "{tcp} {rcp}");
+    assert!(rows.len() == 3 && number(&rows[2], "at most") < 5.0, "{rows:?}");
+}
+
+/// FlexSwitch's Fig. 6: with a slow link, hashes are worse than CONGA at all loads, exact or on limited switches, which are as fast as each other.
 #[test]
 fn conga_is_better_than_hashes() {
     let output = reproduce_of("flexswitch", &["fig6", "--format", "json"]);
@@ -361,6 +386,14 @@ fn conga_is_better_than_hashes() {
         }
         assert!(interval(row, "ECMP / CONGA")[1] > 1.0, "{row}");
         assert!(interval(row, "ECMP")[0] > 3.0 * interval(row, "limited")[0], "{row}");
+        let [value, low, high] = interval(row, "10 ns / CONGA");
+        assert!(low <= value && value <= high, "{row}");
+        // Of short transfers, which are nearly all.
+        assert!(number(row, "distance limited") < 0.03, "{row}");
+    }
+    // Above half of the load, a transfer more or less that waits for a timeout decides the mean.
+    for row in &rows[..3] {
+        assert!((interval(row, "limited / CONGA")[0] - 1.0).abs() < 0.03, "{row}");
     }
 }
 

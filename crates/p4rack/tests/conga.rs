@@ -15,27 +15,37 @@ use protocol_trials::statistics::{mean, quantile};
 use rack_emulator::RunReport;
 use rack_model::{DeviceId, Fault, FaultKind, LinkId};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Bytes of Ethernet, IPv4, UDP and VXLAN.
 const OUTER: usize = 50;
-/// Microseconds in which bytes are counted.
-const INTERVAL: u64 = 128;
-/// Bytes in an interval at an eighth of 2 Gbit/s, and of 500 Mbit/s.
-const FAST: u64 = 4000;
-const SLOW: u64 = 1000;
+/// Bytes in 160 us at an eighth of 2 Gbit/s, and of 500 Mbit/s.
+const FAST: u64 = 5000;
+const SLOW: u64 = 1250;
+/// The most bytes that the programs lose and win by rounding.
+const ROUNDED: (f64, f64) = (40.0, 4.0);
 
-/// Bytes of a link in each interval.
+/// The estimator of a link: of its bytes, a quarter goes each 40 us, and all after 1,280 us without a packet.
 #[derive(Clone, Default)]
-struct Rate(BTreeMap<u64, u64>);
+struct Rate {
+    bytes: f64,
+    last: u64,
+}
 
 impl Rate {
-    /// A packet is sent: the congestion of the link in the last whole interval, in eighths.
-    fn packet(&mut self, now: u64, bytes: usize, eighth: u64) -> u8 {
-        let interval = now / INTERVAL;
-        *self.0.entry(interval).or_default() += bytes as u64;
-        let before = interval.checked_sub(1).and_then(|last| self.0.get(&last)).copied().unwrap_or(0);
-        (before / eighth).min(7) as u8
+    /// A packet is sent: the congestion of the link in eighths, the least and the most that rounding makes of it.
+    fn packet(&mut self, now: u64, bytes: usize, eighth: u64) -> RangeInclusive<u8> {
+        let rounds = (now - self.last) / 40;
+        if rounds < 32 {
+            self.bytes *= 0.75f64.powi(rounds as i32);
+            self.last += 40 * rounds;
+        } else {
+            (self.bytes, self.last) = (0.0, now);
+        }
+        self.bytes += bytes as f64;
+        let eighths = |bytes: f64| (bytes / eighth as f64).clamp(0.0, 7.0) as u8;
+        eighths(self.bytes - ROUNDED.0)..=eighths(self.bytes + ROUNDED.1)
     }
 }
 
@@ -105,7 +115,7 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
     let mut forgotten = 0;
     // Uplink of a flow, and when it sent last.
     let mut bursts: BTreeMap<u8, (u8, u64)> = BTreeMap::new();
-    let mut counts = [0u32; 4];
+    let (mut counts, mut rounded, mut congested) = ([0u32; 4], 0, 0);
     for _ in 0..20_000 {
         let most = if rng.chance(1, 400) {
             40_000
@@ -141,7 +151,7 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
         forgotten += u32::from(to != known.map(|(metric, _)| metric));
         let packet = inner(1, 2, flow, bytes);
         let (port, sent) = pass(&mut devices, 1, &packet, now).unwrap();
-        let [tag, ..] = fields(&sent);
+        let [tag, ce, ..] = fields(&sent);
         let uplink = usize::from(tag);
         assert_eq!(port, 11 + u16::from(tag));
         let known = bursts.insert(flow, (tag, now)).filter(|(_, last)| now - last <= 500);
@@ -152,13 +162,17 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
                 counts[if to[0] == to[1] { 2 + uplink } else { uplink }] += 1;
             }
         }
-        let ce = links[uplink].packet(now, bytes + OUTER, FAST);
+        let congestion = links[uplink].packet(now, bytes + OUTER, FAST);
+        assert!(congestion.contains(&ce), "{ce} {congestion:?}");
+        rounded += u32::from(congestion.start() != congestion.end());
+        congested += u32::from(ce > 0);
         let wanted = [tag, ce, pointer as u8, from[pointer]];
         assert_eq!(sent, outer(1, 2, wanted, &packet));
         pointer = 1 - pointer;
     }
     // Either uplink was the better one, and either was chosen of equal ones.
     assert!(counts.iter().all(|count| *count > 20) && forgotten > 200, "{counts:?} {forgotten}");
+    assert!(congested > 1500 && rounded < 200, "{congested} {rounded}");
     assert_eq!(pass(&mut devices, 1, &inner(1, 9, 0, 60), now), None);
 }
 
@@ -175,10 +189,13 @@ fn a_spine_raises_the_congestion_to_that_of_its_link() {
         let eighth = if leaf == 1 { FAST } else { SLOW };
         let own = links[usize::from(leaf) - 1].packet(now, packet.len(), eighth);
         let [tag, ce, fb_tag, fb] = values;
+        let (port, sent) = pass(&mut devices, 1, &packet, now).unwrap();
+        let [_, raised_to, ..] = fields(&sent);
+        assert!((ce.max(*own.start())..=ce.max(*own.end())).contains(&raised_to), "{raised_to} {ce} {own:?}");
         let mut wanted = packet.clone();
-        set_fields(&mut wanted, [tag, ce.max(own), fb_tag, fb]);
-        assert_eq!(pass(&mut devices, 1, &packet, now), Some((leaf.into(), wanted)));
-        raised += u32::from(own > ce);
+        set_fields(&mut wanted, [tag, raised_to, fb_tag, fb]);
+        assert_eq!((port, sent), (leaf.into(), wanted));
+        raised += u32::from(*own.start() > ce);
     }
     assert!(raised > 2000, "{raised}");
     assert_eq!(pass(&mut devices, 1, &inner(1, 2, 0, 100), now), None, "no VXLAN");
