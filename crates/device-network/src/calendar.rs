@@ -31,8 +31,9 @@ pub(crate) enum Event<E> {
 pub(crate) struct Calendar<E> {
     lanes: [VecDeque<Planned<E>>; LANES],
     heap: BinaryHeap<Planned<E>>,
-    /// Order of the first event in each lane, then of the first in the heap; [`NOTHING`] if there is none.
-    firsts: [u128; LANES + 1],
+    /// Order of the first event in each lane, then of the first in the heap, with its place in this list: [`at_place`]. [`NOTHING`] if there
+    /// is none.
+    firsts: [u128; PLACES],
     /// Order of the last event in each lane, or 0 if it is empty: both ends of a long lane are far apart in memory.
     lasts: [u128; LANES],
     /// Time of the last event taken, and of all in `soon`.
@@ -43,15 +44,26 @@ pub(crate) struct Calendar<E> {
 }
 
 /// The usual number of different delays of packets at a time: a few service times and links.
-const PACKET_LANES: usize = 4;
+const PACKET_LANES: usize = 5;
 
 /// All lanes: those of packets, then those of timers.
 const LANES: usize = PACKET_LANES + 2;
 
+/// A bit for each lane of packets, and for each of timers.
+const OF_PACKETS: u32 = (1 << PACKET_LANES) - 1;
+const OF_TIMERS: u32 = (1 << LANES) - 1 - OF_PACKETS;
+
+/// The lanes and the heap.
+const PLACES: usize = LANES + 1;
+
+/// Bits of an event's order in which [`at_place`] puts its place.
+const PLACE_BITS: u32 = PLACES.ilog2();
+const _: () = assert!(PLACES.is_power_of_two());
+
 /// Behind all that ever comes.
 const NOTHING: u128 = u128::MAX;
 
-/// An event, and when: its picosecond above the number of those scheduled before.
+/// An event, and when: its picosecond above the number of those scheduled before, above [`PLACE_BITS`] zeros.
 #[derive(Clone, Copy, Debug)]
 struct Planned<E> {
     order: u128,
@@ -84,7 +96,7 @@ impl<E> Default for Calendar<E> {
         Calendar {
             lanes: Default::default(),
             heap: BinaryHeap::new(),
-            firsts: [NOTHING; LANES + 1],
+            firsts: [NOTHING; PLACES],
             lasts: [0; LANES],
             now: Time::ZERO,
             soon: VecDeque::new(),
@@ -101,27 +113,26 @@ impl<E: Copy> Calendar<E> {
         if at == Time::MAX {
             return;
         }
-        let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled);
+        let order = u128::from(at.as_ps()) << 64 | u128::from(self.scheduled << PLACE_BITS);
         self.scheduled += 1;
         let planned = Planned { order, event };
         let lanes = match event {
-            Event::Timer(_) | Event::Own(_) => PACKET_LANES..LANES,
-            _ => 0..PACKET_LANES,
+            Event::Timer(_) | Event::Own(_) => OF_TIMERS,
+            _ => OF_PACKETS,
         };
-        let first = lanes.start;
-        let place = match self.lasts[lanes].iter().position(|last| *last < order) {
-            Some(lane) => {
-                let lane = first + lane;
+        let place = match below(&self.lasts, order) & lanes {
+            0 => {
+                self.heap.push(planned);
+                LANES
+            }
+            fitting => {
+                let lane = fitting.trailing_zeros() as usize;
                 self.lanes[lane].push_back(planned);
                 self.lasts[lane] = order;
                 lane
             }
-            None => {
-                self.heap.push(planned);
-                LANES
-            }
         };
-        self.firsts[place] = self.firsts[place].min(order);
+        self.firsts[place] = self.firsts[place].min(at_place(order, place));
     }
 
     /// When the next event comes; none if nothing is left to happen.
@@ -129,19 +140,14 @@ impl<E: Copy> Calendar<E> {
         if !self.soon.is_empty() {
             return Some(self.now);
         }
-        let first = self.firsts.into_iter().fold(NOTHING, u128::min);
+        let first = least(&self.firsts);
         (first != NOTHING).then(|| time_of(first))
     }
 
     /// The next event, if it comes at `limit` or before.
     pub fn pop(&mut self, limit: Time) -> Option<(Time, Event<E>)> {
-        let (mut first, mut place) = (self.firsts[0], 0);
-        // By number: an iterator that skips is a call for each.
-        for other in 1..=LANES {
-            if self.firsts[other] < first {
-                (first, place) = (self.firsts[other], other);
-            }
-        }
+        let first = least(&self.firsts);
+        let place = first as usize % PLACES;
         let at = time_of(first);
         if !self.soon.is_empty() && at > self.now {
             let event = if self.now <= limit { self.soon.pop_front() } else { None };
@@ -154,13 +160,33 @@ impl<E: Copy> Calendar<E> {
             Some(lane) => (lane.pop_front()?.event, lane.front()),
             None => (self.heap.pop()?.event, self.heap.peek()),
         };
-        self.firsts[place] = next.map_or(NOTHING, |next| next.order);
+        self.firsts[place] = next.map_or(NOTHING, |next| at_place(next.order, place));
         if self.firsts[place] == NOTHING && place < LANES {
             self.lasts[place] = 0;
         }
         self.now = at;
         Some((at, event))
     }
+}
+
+/// The order of an event with its place, so that the least order says where it is. No two events have the same number: places decide nothing.
+#[inline(always)]
+fn at_place(order: u128, place: usize) -> u128 {
+    order | place as u128
+}
+
+/// The least, in pairs: a comparison waits for two others and not for all before it.
+#[inline(always)]
+fn least(firsts: &[u128; PLACES]) -> u128 {
+    let [a, b, c, d, e, f, g, h] = *firsts;
+    a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
+}
+
+/// A bit for each that is less. All are compared, since a branch for each would often be mispredicted.
+#[inline(always)]
+fn below(lasts: &[u128; LANES], order: u128) -> u32 {
+    let bits = lasts.iter().zip(0..).map(|(last, at)| u32::from(*last < order) << at);
+    bits.fold(0, |all, bit| all | bit)
 }
 
 /// The picosecond above the number.
