@@ -1,8 +1,8 @@
 //! All states of a model, breadth first, and whether each can still come to the end.
 
 use crate::protocol::{Model, State};
+use features::fingerprint;
 use std::collections::{HashMap, VecDeque};
-use std::hash::{Hash, Hasher};
 
 /// Result of an exploration.
 #[derive(PartialEq, Eq, Debug)]
@@ -58,30 +58,6 @@ pub fn explore(model: &Model) -> Outcome {
             states: lively.iter().filter(|lively| !**lively).count(),
             steps: steps(model, &parents, stuck as u32),
         },
-    }
-}
-
-/// States are distinguished by hashes of 128 bits.
-fn fingerprint(state: &State) -> u128 {
-    let mut hasher = Fingerprint(0x9e37_79b9_7f4a_7c15, 1);
-    state.hash(&mut hasher);
-    u128::from(hasher.0) << 64 | u128::from(hasher.1)
-}
-
-struct Fingerprint(u64, u64);
-
-impl Hasher for Fingerprint {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let word = chunk.iter().fold(1, |word: u64, byte| word << 7 ^ word >> 57 ^ u64::from(*byte));
-            self.0 = (self.0 ^ word).wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(29);
-            self.1 = (self.1.rotate_left(23) ^ word).wrapping_mul(0x94d0_49bb_1331_11eb);
-            self.1 ^= self.0 >> 31;
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
     }
 }
 

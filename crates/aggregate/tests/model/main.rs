@@ -6,6 +6,7 @@
 //! `P4RACK_ALL` the large configurations run, too.
 
 mod explore;
+mod part;
 mod protocol;
 
 use explore::{Outcome, explore};

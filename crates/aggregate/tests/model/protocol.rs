@@ -1,5 +1,6 @@
 //! Switch, reducer and mappers without windows of congestion, timers and sizes.
 
+use crate::part::Part;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
 
@@ -288,11 +289,11 @@ const LEFT: u8 = 128;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State {
-    switch: Switch,
-    reducer: Reducer,
-    mappers: Vec<Mapper>,
+    switch: Part<Switch>,
+    reducer: Part<Reducer>,
+    mappers: Vec<Part<Mapper>>,
     /// Every message that was ever sent, sorted.
-    messages: Vec<Message>,
+    messages: Part<Vec<Message>>,
     restarts: u8,
     aborts: u8,
 }
@@ -301,16 +302,16 @@ impl State {
     pub fn first(model: &Model) -> State {
         let cells = model.mappers() * usize::from(model.window);
         let mut state = State {
-            switch: Switch {
+            switch: Part::new(Switch {
                 boot: 1,
                 banks: vec![(0, false); model.banks.into()],
                 cells: vec![0; cells],
                 overflowed: vec![[None; 2]; cells],
                 slots: vec![[None; 2]; usize::from(model.banks * model.rows)],
-            },
-            reducer: Reducer { boot: 1, last: 0, attempts: vec![], commits: vec![] },
-            mappers: vec![Mapper::default(); model.mappers()],
-            messages: vec![],
+            }),
+            reducer: Part::new(Reducer { boot: 1, last: 0, attempts: vec![], commits: vec![] }),
+            mappers: vec![Part::default(); model.mappers()],
+            messages: Part::default(),
             restarts: 0,
             aborts: 0,
         };
@@ -349,7 +350,7 @@ impl State {
                 visit(label, next);
             }
         };
-        for message in &self.messages {
+        for message in self.messages.iter() {
             if let Message::Start { generation, round, mapper, before } = *message {
                 self.started((generation, before), round, usize::from(mapper), model, &mut visit);
                 continue;
@@ -402,7 +403,7 @@ impl State {
         if mapper.generation >= generation {
             return;
         }
-        let own = Mapper { earlier: vec![], ..mapper.clone() };
+        let own = Mapper { earlier: vec![], ..Mapper::clone(mapper) };
         let all = mapper.earlier.iter().cloned().chain([own]);
         let earlier: Vec<Mapper> = all.filter(|one| before > 0 && one.generation == before).collect();
         if before > 0 && earlier.is_empty() && !model.is(Mutant::StartOutOfOrder) {
@@ -414,7 +415,7 @@ impl State {
         let started = Mapper { generation, round, base, next_base, earlier, ..Mapper::default() };
         let mut next = self.clone();
         next.send(started.sends(at, model));
-        next.mappers[at] = started;
+        next.mappers[at] = Part::new(started);
         visit(format_args!("Start of {generation} at {at}"), next);
     }
 

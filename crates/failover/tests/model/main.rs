@@ -5,6 +5,7 @@ mod check;
 mod world;
 
 use failover::Thresholds;
+use features::fingerprint;
 use std::collections::HashSet;
 use world::{Budget, Mutant, World};
 
@@ -21,7 +22,7 @@ const LIMITS: Thresholds = Thresholds {
 
 /// Looks at all states; gives their number, or the first property that does not hold and the events that lead there.
 fn explore(start: World) -> Result<usize, String> {
-    let mut seen = HashSet::from([start.clone()]);
+    let mut seen = HashSet::from([fingerprint(&start)]);
     let mut open = vec![start];
     while let Some(world) = open.pop() {
         check::suffixes(&world).map_err(|what| format!("{what} after {world:?}"))?;
@@ -29,8 +30,7 @@ fn explore(start: World) -> Result<usize, String> {
             if let Some(what) = next.broken {
                 return Err(format!("{what} in {next:?}"));
             }
-            if !seen.contains(&next) {
-                seen.insert(next.clone());
+            if seen.insert(fingerprint(&next)) {
                 open.push(next);
             }
         }

@@ -1,9 +1,9 @@
 //! Leases of blocks, explored: every order of events within a budget. Each mutant breaks a property, and is found.
 
+use features::fingerprint;
 use server_groups::Member;
 use server_groups::leases::{Blocks, Leases, Orders, has, put};
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Blocks 1 to 3: one has its home at each of three servers.
 const BLOCKS: u32 = 4;
@@ -110,16 +110,6 @@ impl World {
 
     fn is(&self, mutant: Mutant) -> bool {
         self.mutant == Some(mutant)
-    }
-
-    /// Two hashes of the state.
-    fn hashes(&self) -> (u64, u64) {
-        let of = |salt: u8| {
-            let mut hasher = DefaultHasher::new();
-            (salt, self).hash(&mut hasher);
-            hasher.finish()
-        };
-        (of(0), of(1))
     }
 
     /// All worlds after one more event.
@@ -369,12 +359,12 @@ impl World {
 
 /// Looks at all states; gives their number, or the first property that does not hold and where.
 fn explore(start: World) -> Result<usize, String> {
-    let mut seen = HashSet::from([start.hashes()]);
+    let mut seen = HashSet::from([fingerprint(&start)]);
     let mut open = vec![start];
     while let Some(world) = open.pop() {
         world.check().map_err(|what| format!("{what} in {world:?}"))?;
         for next in world.next() {
-            if seen.insert(next.hashes()) {
+            if seen.insert(fingerprint(&next)) {
                 open.push(next);
             }
         }

@@ -4,12 +4,13 @@ mod filters;
 mod leases;
 mod world;
 
+use features::fingerprint;
 use std::collections::HashSet;
 use world::{Budget, Change, Mutant, World};
 
 /// Looks at all states; gives their number, or the first property that does not hold and where.
 fn explore(start: World) -> Result<usize, String> {
-    let mut seen = HashSet::from([start.hashes()]);
+    let mut seen = HashSet::from([fingerprint(&start)]);
     let mut open = vec![start];
     while let Some(world) = open.pop() {
         world.check().map_err(|what| format!("{what} in {world:?}"))?;
@@ -17,7 +18,7 @@ fn explore(start: World) -> Result<usize, String> {
             if let Some(what) = next.broken {
                 return Err(format!("{what} in {next:?}"));
             }
-            if seen.insert(next.hashes()) {
+            if seen.insert(fingerprint(&next)) {
                 open.push(next);
             }
         }

@@ -6,7 +6,6 @@ use server_groups::{
     Command, Effect, Frame, Group, Hop, Instruction, Member, Report, Row, Server, Table, Write,
 };
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Ways to get the protocol wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -122,16 +121,6 @@ impl World {
 
     pub fn with(self, mutant: Mutant) -> World {
         World { mutant: Some(mutant), ..self }
-    }
-
-    /// Two hashes of the state.
-    pub fn hashes(&self) -> (u64, u64) {
-        let of = |salt: u8| {
-            let mut hasher = DefaultHasher::new();
-            (salt, self).hash(&mut hasher);
-            hasher.finish()
-        };
-        (of(0), of(1))
     }
 
     /// All worlds after one more event.
