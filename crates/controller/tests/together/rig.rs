@@ -27,7 +27,7 @@ use p4runtime_server::{Builder, Built, Status, StreamId, Target};
 use p4runtime_store::{Catalog, Change, Live, Numbers, Result, Within, fault};
 use state_modes::{Merge, Mode};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Ids of the objects that each device has.
 const HOLDS: [&[u32]; 4] =
@@ -71,8 +71,12 @@ pub struct Rack {
 const CELLS: u32 = 61;
 
 fn whole() -> P4Info {
-    from_text(include_str!("rack.p4info.txtpb")).unwrap()
+    static WHOLE: LazyLock<P4Info> = LazyLock::new(|| from_text(include_str!("rack.p4info.txtpb")).unwrap());
+    WHOLE.clone()
 }
+
+/// The catalogue of [`whole`].
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::new(Arc::new(whole())));
 
 /// P4Info of one device.
 fn held(device: usize, is_apart: bool) -> P4Info {
@@ -184,7 +188,7 @@ impl Live for Device {
     fn register(&self, register: u32, index: u64) -> Result<Data> {
         match self.registers.get(&(register, index)) {
             Some(data) => Ok(data.clone()),
-            None => Catalog::new(Arc::new(whole())).register_zero(register),
+            None => CATALOG.register_zero(register),
         }
     }
 

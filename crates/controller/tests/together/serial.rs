@@ -5,8 +5,7 @@ use crate::rig::{Passage, Rig, entry, request};
 use base_time::{Duration, Rng};
 use controller::{Call, Steer, Ticket};
 use p4runtime_proto::google::rpc::Code;
-use p4runtime_proto::p4::v1::WriteRequest;
-use p4runtime_proto::to_text;
+use p4runtime_proto::p4::v1::{Entity, WriteRequest};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -42,17 +41,16 @@ fn update(rng: &mut Rng) -> String {
     }
 }
 
-/// All entities of the devices, and those reported to northbound controllers.
-fn contents(rig: &mut Rig) -> Vec<String> {
+/// All entities of the devices, each with its device, and those reported to northbound controllers.
+fn contents(rig: &mut Rig) -> Vec<(Option<usize>, Entity)> {
     let mut all = vec![];
     for kind in KINDS {
         for device in 0..4 {
-            let held = rig.holds(device, kind).into_iter();
-            all.extend(held.map(|entity| format!("{device}: {}", to_text(&entity).unwrap())));
+            all.extend(rig.holds(device, kind).into_iter().map(|entity| (Some(device), entity)));
         }
         let read = rig.read(kind);
         rig.settle();
-        all.extend(rig.found(read).iter().map(|entity| to_text(entity).unwrap()));
+        all.extend(rig.found(read).into_iter().map(|entity| (None, entity)));
     }
     all
 }
