@@ -197,8 +197,9 @@ mod tests {
         headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 32).sum()
     }
 
+    /// `failed` is sorted.
     fn batch(updates: usize, failed: &[usize], message: &str) -> Status {
-        let error = |at| match failed.contains(&at) {
+        let error = |at| match failed.binary_search(&at).is_ok() {
             true => Error { canonical_code: 3, message: message.to_string(), ..Error::default() },
             false => Error { canonical_code: 10, message: "rolled back".to_string(), ..Error::default() },
         };
