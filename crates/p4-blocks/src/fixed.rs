@@ -44,6 +44,23 @@ fn power(log: u128) -> u128 {
     used.fold(ONE, |mantissa, (root, _)| (mantissa * root) >> 62) << (log >> FRACTION)
 }
 
+/// Results of a function of small numbers, each computed when it is first asked for.
+pub(crate) struct Memo(Vec<Option<u64>>);
+
+impl Memo {
+    /// Keeps results for numbers below `size`.
+    pub(crate) fn new(size: usize) -> Memo {
+        Memo(vec![None; size])
+    }
+
+    pub(crate) fn of(&mut self, number: u64, compute: impl FnOnce() -> u64) -> u64 {
+        match self.0.get_mut(number as usize) {
+            Some(known) => *known.get_or_insert_with(compute),
+            None => compute(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

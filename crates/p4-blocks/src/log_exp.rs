@@ -7,7 +7,7 @@
 //! A row of the first table stands for the numbers with the same leading one and the same `mantissa - 1` bits after it, and gives the logarithm of their
 //! mean: 2^`fraction` steps for 0 to `bits`.
 
-use crate::fixed::{FRACTION, exp2, log2};
+use crate::fixed::{FRACTION, Memo, exp2, log2};
 use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values};
 use std::fmt::Write;
@@ -100,7 +100,7 @@ pub(crate) fn operands(values: &Values, result: &'static str) -> Vec<Port> {
 }
 
 fn cost(values: &Values) -> Cost {
-    let logs = log_rows(values.small("bits"), values.small("mantissa"), 4).len() as u64;
+    let logs = log_count(values.small("bits"), values.small("mantissa"));
     let log = |table| Entries { table, ternary: true, entries: logs };
     let powers = Entries { table: "powers", ternary: false, entries: 1 << values.small("fraction") };
     Cost { state_bits: 0, hashes: 0, tables: vec![log("logs_of_a"), log("logs_of_b"), powers], stages: 3 }
@@ -111,6 +111,11 @@ struct LogRow {
     value: u64,
     mask: u64,
     log: u64,
+}
+
+/// Number of [`log_rows`].
+fn log_count(bits: u32, mantissa: u32) -> u64 {
+    (0..bits).map(|top| 1 << top.min(mantissa - 1)).sum()
 }
 
 /// One for each leading one and what follows it.
@@ -254,36 +259,71 @@ pub(crate) fn exact_quotient(values: &Values) -> Body {
     Body { apply, ..Body::default() }
 }
 
-/// The model of both.
-struct LogExp {
+/// Both tables of a model.
+struct Tables {
     bits: u32,
     mantissa: u32,
     steps: u32,
+    /// By position of the leading one and leading bits.
+    logs: Memo,
+    powers: Memo,
+}
+
+impl Tables {
+    fn new(values: &Values) -> Tables {
+        let [bits, mantissa, steps] = ["bits", "mantissa", "fraction"].map(|name| values.small(name));
+        let (logs, powers) = (Memo::new((bits as usize) << mantissa), Memo::new(1 << steps));
+        Tables { bits, mantissa, steps, logs, powers }
+    }
+
+    fn log(&mut self, value: u128) -> u64 {
+        let top = value.ilog2();
+        let open = top.saturating_sub(self.mantissa - 1);
+        let (bits, steps, leading) = (self.bits, self.steps, (value >> open) as u64);
+        let row = (u64::from(top) << self.mantissa) + leading;
+        self.logs.of(row, || log_of(u128::from(leading) << open, open, bits, steps))
+    }
+
+    fn power(&mut self, sum: u64) -> u64 {
+        let (bits, steps, row) = (self.bits, self.steps, sum.min((1 << self.steps) - 1));
+        self.powers.of(row, || power_of(row, bits, steps))
+    }
+}
+
+/// The model of both.
+struct LogExp {
+    tables: Tables,
     /// Steps of the point, for quotients.
     divides: Option<u64>,
 }
 
 impl LogExp {
     fn new(values: &Values, divides: bool) -> LogExp {
-        let [bits, mantissa, steps] = ["bits", "mantissa", "fraction"].map(|name| values.small(name));
-        LogExp { bits, mantissa, steps, divides: divides.then(|| point_steps(values)) }
-    }
-
-    fn log(&self, value: u128) -> u64 {
-        let open = value.ilog2().saturating_sub(self.mantissa - 1);
-        log_of(value >> open << open, open, self.bits, self.steps)
+        LogExp { tables: Tables::new(values), divides: divides.then(|| point_steps(values)) }
     }
 }
 
 impl Model for LogExp {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
+        let tables = &mut self.tables;
         let sum = match (inputs[0], inputs[1], self.divides) {
-            (_, 0, Some(_)) => return vec![u128::MAX >> (128 - self.bits)],
+            (_, 0, Some(_)) => return vec![u128::MAX >> (128 - tables.bits)],
             (0, ..) | (_, 0, _) => return vec![0],
-            (a, b, None) => Some(self.log(a) + self.log(b)),
-            (a, b, Some(point)) => (self.log(a) + point).checked_sub(self.log(b)),
+            (a, b, None) => Some(tables.log(a) + tables.log(b)),
+            (a, b, Some(point)) => (tables.log(a) + point).checked_sub(tables.log(b)),
         };
-        let most = (1 << self.steps) - 1;
-        vec![sum.map_or(0, |sum| power_of(sum.min(most), self.bits, self.steps)).into()]
+        vec![sum.map_or(0, |sum| tables.power(sum)).into()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_without_their_logarithms() {
+        for (bits, mantissa) in [(8, 1), (16, 3), (32, 6), (64, 10)] {
+            assert_eq!(log_count(bits, mantissa), log_rows(bits, mantissa, 4).len() as u64);
+        }
     }
 }

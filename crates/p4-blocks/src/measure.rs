@@ -30,33 +30,55 @@ impl Errors {
 
 /// Products of two operands that are log-uniform and whose product fits (the workload of Table 2), or quotients of such operands that are at least 1.
 pub fn arithmetic(block: &Block, values: &Values, samples: u32, seed: u64) -> Errors {
-    let (bits, point) = (values.get("bits"), values.get("point"));
-    let (mut rng, mut model) = (Rng::new(seed), (block.model)(values));
-    let divides = (block.ports)(values).iter().any(|port| port.name == "quotient");
-    let mut errors = Vec::with_capacity(samples as usize);
-    let mut left = u64::from(samples) * 50;
-    while errors.len() < samples as usize && left > 0 {
-        left -= 1;
-        let logs = [0; 2].map(|_| u128::from(rng.below(bits << FRACTION)));
-        let [a, b] = logs.map(|log| exp2_floor(log).max(1));
-        let truth = if divides {
-            if a < b {
+    Operands::new(block, values, samples, seed).errors(block, values, samples)
+}
+
+/// The operands of [`arithmetic`], which all blocks and sizes with the same bits and point share.
+pub(crate) struct Operands {
+    point: u64,
+    /// Operands and the true result.
+    all: Vec<([u128; 2], f64)>,
+}
+
+impl Operands {
+    pub(crate) fn new(block: &Block, values: &Values, samples: u32, seed: u64) -> Operands {
+        let (bits, point) = (values.get("bits"), values.get("point"));
+        let mut rng = Rng::new(seed);
+        let divides = (block.ports)(values).iter().any(|port| port.name == "quotient");
+        let mut all = Vec::with_capacity(samples as usize);
+        let mut left = u64::from(samples) * 50;
+        while all.len() < samples as usize && left > 0 {
+            left -= 1;
+            let logs = [0; 2].map(|_| u128::from(rng.below(bits << FRACTION)));
+            let [a, b] = logs.map(|log| exp2_floor(log).max(1));
+            let truth = if divides {
+                if a < b {
+                    continue;
+                }
+                a as f64 / b as f64
+            } else {
+                if a * b >= 1 << bits {
+                    continue;
+                }
+                a as f64 * b as f64
+            };
+            if divides && truth * (1u64 << point) as f64 >= (1u128 << bits) as f64 {
                 continue;
             }
-            a as f64 / b as f64
-        } else {
-            if a * b >= 1 << bits {
-                continue;
-            }
-            a as f64 * b as f64
-        };
-        if divides && truth * (1u64 << point) as f64 >= (1u128 << bits) as f64 {
-            continue;
+            all.push(([a, b], truth));
         }
-        let given = model.apply(&[a, b]).first().copied().unwrap_or(0) as f64 / (1u64 << point) as f64;
-        errors.push((given - truth) / truth);
+        Operands { point, all }
     }
-    Errors::of(errors)
+
+    /// Errors of a block for the first `samples` of them.
+    pub(crate) fn errors(&self, block: &Block, values: &Values, samples: u32) -> Errors {
+        let (mut model, one) = ((block.model)(values), (1u64 << self.point) as f64);
+        let first = self.all.iter().take(samples as usize);
+        Errors::of(first.map(|(operands, truth)| {
+            let given = model.apply(operands).first().copied().unwrap_or(0) as f64 / one;
+            (given - truth) / truth
+        }))
+    }
 }
 
 /// The workload of Table 1: flows, a fifth of which send four fifths of ten million packets.

@@ -11,7 +11,7 @@
 //! Logarithms are those of the middles of what a mantissa stands for. An operand of at most `mantissa` bits after its leading one has no middle: its
 //! exponent is CORRECTION steps lower, which costs no row.
 
-use crate::fixed::{FRACTION, exp2, log2};
+use crate::fixed::{FRACTION, Memo, exp2, log2};
 use crate::log_exp::{BITS, POINT, check_point, exact_product, exact_quotient, operands};
 use crate::parameters::Kind;
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Values};
@@ -272,22 +272,48 @@ fn placed(leading: &str, at: u32, mantissa: u32, bits: u32) -> String {
     format!("(((bit<{wide}>){leading} + {wide}w{}) >> {drop})[{}:0]", 1u64 << (drop - 1), bits - 1)
 }
 
-/// The logarithm of an operand, in steps.
-pub(crate) fn log_steps(value: u128, mantissa: u32) -> i64 {
-    let top = value.ilog2();
-    let fraction = ((value ^ 1 << top) << mantissa >> top) as u64;
-    exponent(top, mantissa).wrapping_add(log_of(fraction, mantissa)) as i64
+/// The tables of a model.
+pub(crate) struct Logs {
+    mantissa: u32,
+    logs: Memo,
+    powers: Memo,
 }
 
-/// The result of a logarithm in steps, of which place 0 is a half.
-pub(crate) fn value_of(sum: i64, mantissa: u32, bits: u32) -> u64 {
-    let most = u64::MAX >> (64 - bits);
-    let leading = power_of(sum as u64 >> GUARD & ((1 << mantissa) - 1), mantissa);
-    match sum >> (mantissa + GUARD) {
-        ..0 => 0,
-        place if place > i64::from(bits) => most,
+impl Logs {
+    pub(crate) fn new(mantissa: u32) -> Logs {
+        let [logs, powers] = [(); 2].map(|()| Memo::new(1 << mantissa));
+        Logs { mantissa, logs, powers }
+    }
+
+    /// An operand times 2 to a number of steps; 0 for 0.
+    pub(crate) fn scaled(&mut self, value: u128, by: i64, bits: u32) -> u64 {
+        if value == 0 {
+            return 0;
+        }
+        let sum = self.steps(value) + (1 << (self.mantissa + GUARD)) + by;
+        self.value(sum, bits)
+    }
+
+    /// The logarithm of an operand, in steps.
+    fn steps(&mut self, value: u128) -> i64 {
+        let (top, mantissa) = (value.ilog2(), self.mantissa);
+        let fraction = ((value ^ 1 << top) << mantissa >> top) as u64;
+        let log = self.logs.of(fraction, || log_of(fraction, mantissa));
+        exponent(top, mantissa).wrapping_add(log) as i64
+    }
+
+    /// The result of a logarithm in steps, of which place 0 is a half.
+    fn value(&mut self, sum: i64, bits: u32) -> u64 {
+        let (most, mantissa) = (u64::MAX >> (64 - bits), self.mantissa);
+        let place = match sum >> (mantissa + GUARD) {
+            ..0 => return 0,
+            place if place > i64::from(bits) => return most,
+            place => place,
+        };
+        let power = sum as u64 >> GUARD & ((1 << mantissa) - 1);
+        let leading = self.powers.of(power, || power_of(power, mantissa));
         // Twice the result is exact; a half rounds up.
-        place => ((((u128::from(leading) << place) >> (mantissa + 1)).div_ceil(2)) as u64) & most,
+        ((((u128::from(leading) << place) >> (mantissa + 1)).div_ceil(2)) as u64) & most
     }
 }
 
@@ -295,6 +321,7 @@ pub(crate) fn value_of(sum: i64, mantissa: u32, bits: u32) -> u64 {
 struct Normalised {
     bits: u32,
     mantissa: u32,
+    logs: Logs,
     point: u64,
     divides: bool,
 }
@@ -302,7 +329,7 @@ struct Normalised {
 impl Normalised {
     fn new(values: &Values, divides: bool) -> Normalised {
         let [bits, mantissa] = ["bits", "mantissa"].map(|name| values.small(name));
-        Normalised { bits, mantissa, point: values.get("point"), divides }
+        Normalised { bits, mantissa, logs: Logs::new(mantissa), point: values.get("point"), divides }
     }
 }
 
@@ -314,8 +341,8 @@ impl Model for Normalised {
             (0, ..) | (_, 0, _) => return vec![0],
             _ => {}
         }
-        let [a, b] = [inputs[0], inputs[1]].map(|operand| log_steps(operand, self.mantissa));
+        let [a, b] = [inputs[0], inputs[1]].map(|operand| self.logs.steps(operand));
         let sum = if self.divides { a - b + ((self.point as i64) << steps) } else { a + b };
-        vec![value_of(sum + (1 << steps), self.mantissa, self.bits).into()]
+        vec![self.logs.value(sum + (1 << steps), self.bits).into()]
     }
 }

@@ -10,9 +10,7 @@
 
 use crate::block::any;
 use crate::count_min::halvings;
-use crate::normalised::{
-    GUARD, log_of_operand, log_steps, log_tables, power_of_sum, power_tables, value_of, wide,
-};
+use crate::normalised::{GUARD, Logs, log_of_operand, log_tables, power_of_sum, power_tables, wide};
 use crate::parameters::Kind;
 use crate::rates::{CELLS, index};
 use crate::{Block, Body, Cost, Entries, Model, Parameter, Port, Values};
@@ -140,30 +138,27 @@ struct Rates {
     cells: Vec<(u64, u32)>,
     half_life: u32,
     mantissa: u32,
+    logs: Logs,
 }
 
 impl Rates {
     fn new(values: &Values) -> Rates {
         let cells = vec![(0, 0); values.get("cells") as usize];
-        Rates { cells, half_life: half_life(values), mantissa: values.small("mantissa") }
+        let mantissa = values.small("mantissa");
+        Rates { cells, half_life: half_life(values), mantissa, logs: Logs::new(mantissa) }
     }
 }
 
 impl Model for Rates {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
         let (now, steps, mantissa) = (inputs[1] as u32, self.mantissa + GUARD, self.mantissa);
-        // A value times 2 to a number of steps.
-        let scaled = |value: u128, by: i64, bits| match value {
-            0 => 0,
-            _ => value_of(log_steps(value, mantissa) + (1 << steps) + by, mantissa, bits),
-        };
         let turn = (i64::from(now & ((1 << self.half_life) - 1)) << steps) >> self.half_life;
-        let weight = scaled(inputs[2], (i64::from(POINT) << steps) + turn, WEIGHT);
+        let weight = self.logs.scaled(inputs[2], (i64::from(POINT) << steps) + turn, WEIGHT);
         let current = now >> self.half_life;
         let (held, known) = &mut self.cells[inputs[0] as usize];
         let age = current.wrapping_sub(*known) & (u32::MAX >> self.half_life);
         *held = if age < 32 { *held >> age } else { 0 };
-        let rate = scaled((*held).into(), scale(mantissa) - turn, 32);
+        let rate = self.logs.scaled((*held).into(), scale(mantissa) - turn, 32);
         (*held, *known) = ((*held + weight).min(u64::MAX >> (64 - HELD)), current);
         vec![rate.into()]
     }

@@ -1,6 +1,7 @@
 //! Sizes from a wanted error.
 
-use crate::{Block, Values, measure};
+use crate::measure::{self, Flows, Operands};
+use crate::{Block, Values};
 
 /// Sizes that were chosen.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,32 +30,61 @@ pub fn error_of(block: &Block) -> Option<&'static str> {
 
 /// The error expected of a block with these sizes, for traffic of `flows` flows; `None` if no size changes it.
 pub fn expected_error(block: &Block, values: &Values, flows: u32) -> Option<f64> {
-    let keys = f64::from(flows);
-    Some(match block.name {
-        "bitmap" => mean_of(linear_counting(keys, values.get("cells") as f64)),
-        "hyperloglog" => {
-            // Ertl's estimate is never worse than either; with few keys it is that of linear counting.
-            let cells = values.get("cells") as f64;
-            mean_of(linear_counting(keys, cells).min(1.04 / cells.sqrt()))
-        }
-        // An epoch of decay is a plain sketch.
-        "count-min" | "count-min-conservative" | "count-min-decay" => {
-            measure::false_positives(block, values, &measure::Flows::new(flows.max(5), SEED), SEED)
-        }
-        "multiply" | "multiply-normalised" | "divide" | "divide-normalised" => {
-            measure::arithmetic(block, values, 20_000, SEED).mean
-        }
-        "min-timestamp" | "flowlet" => {
-            let rows = if block.name == "flowlet" { 2 } else { values.small("rows") };
-            let untouched = power(1.0 - 1.0 / values.get("columns") as f64, flows);
-            power(1.0 - untouched, rows)
-        }
-        "wcmp" => crate::balance::oversubscription(values),
-        _ => return None,
-    })
+    Workload::default().expected_error(block, values, flows)
+}
+
+/// Operands and flows that the sizes of a block are measured with, drawn once for all of them.
+#[derive(Default)]
+struct Workload {
+    operands: Option<Operands>,
+    flows: Option<Flows>,
+}
+
+impl Workload {
+    fn expected_error(&mut self, block: &Block, values: &Values, flows: u32) -> Option<f64> {
+        let keys = f64::from(flows);
+        Some(match block.name {
+            "bitmap" => mean_of(linear_counting(keys, values.get("cells") as f64)),
+            "hyperloglog" => {
+                // Ertl's estimate is never worse than either; with few keys it is that of linear counting.
+                let cells = values.get("cells") as f64;
+                mean_of(linear_counting(keys, cells).min(1.04 / cells.sqrt()))
+            }
+            // An epoch of decay is a plain sketch.
+            "count-min" | "count-min-conservative" | "count-min-decay" => {
+                let flows = self.flows.get_or_insert_with(|| Flows::new(flows.max(5), SEED));
+                measure::false_positives(block, values, flows, SEED)
+            }
+            "multiply" | "multiply-normalised" | "divide" | "divide-normalised" => {
+                self.arithmetic(block, values, SAMPLES)
+            }
+            "min-timestamp" | "flowlet" => {
+                let rows = if block.name == "flowlet" { 2 } else { values.small("rows") };
+                let untouched = power(1.0 - 1.0 / values.get("columns") as f64, flows);
+                power(1.0 - untouched, rows)
+            }
+            "wcmp" => crate::balance::oversubscription(values),
+            _ => return None,
+        })
+    }
+
+    /// Mean error of products or quotients. Sizes of a block differ in neither bits nor point.
+    fn arithmetic(&mut self, block: &Block, values: &Values, samples: u32) -> f64 {
+        let operands = self.operands.get_or_insert_with(|| Operands::new(block, values, SAMPLES, SEED));
+        operands.errors(block, values, samples).mean
+    }
+
+    /// A few products or quotients have twice the wanted error already: many are not needed.
+    fn is_far_off(&mut self, block: &Block, values: &Values, wanted: f64) -> bool {
+        let is_arithmetic = block.name.starts_with("multiply") || block.name.starts_with("divide");
+        is_arithmetic && self.arithmetic(block, values, 400) > 2.0 * wanted
+    }
 }
 
 const SEED: u64 = 1;
+
+/// Products or quotients that are measured.
+const SAMPLES: u32 = 20_000;
 
 /// The cheapest sizes with at most this error; `given` keeps the parameters of `fixed` as they are. Otherwise the nearest, with its error.
 pub fn size(
@@ -66,8 +96,9 @@ pub fn size(
 ) -> Option<Result<Sized, Sized>> {
     error_of(block)?;
     let mut nearest: Option<Sized> = None;
+    let mut workload = Workload::default();
     for values in candidates(block, given, fixed) {
-        let error = expected_error(block, &values, flows)?;
+        let error = workload.expected_error(block, &values, flows)?;
         let sized = Sized { values, error };
         if error <= wanted {
             return Some(Ok(sized));
@@ -85,26 +116,22 @@ pub fn size(
 /// memory first.
 pub(crate) fn sizes(block: &Block, given: &Values, fixed: &[&str], flows: u32, wanted: f64) -> Vec<Sized> {
     let mut kept: Vec<([u64; 3], Sized)> = vec![];
+    let mut workload = Workload::default();
     for values in candidates(block, given, fixed) {
         let needs = needs(block, &values);
         // Candidates come by memory, so a known one with no greater needs is better in everything.
         if kept.iter().any(|(known, _)| known.iter().zip(&needs).all(|(known, own)| known <= own)) {
             continue;
         }
-        if is_far_off(block, &values, wanted) {
+        if workload.is_far_off(block, &values, wanted) {
             continue;
         }
-        if let Some(error) = expected_error(block, &values, flows).filter(|error| *error <= wanted) {
+        let error = workload.expected_error(block, &values, flows);
+        if let Some(error) = error.filter(|error| *error <= wanted) {
             kept.push((needs, Sized { values, error }));
         }
     }
     kept.into_iter().map(|(_, sized)| sized).collect()
-}
-
-/// A few products or quotients have twice the wanted error already: many are not needed.
-fn is_far_off(block: &Block, values: &Values, wanted: f64) -> bool {
-    let is_arithmetic = block.name.starts_with("multiply") || block.name.starts_with("divide");
-    is_arithmetic && measure::arithmetic(block, values, 400, SEED).mean > 2.0 * wanted
 }
 
 /// Stages, hashes (each has a register array in the sketches) and ternary entries.
