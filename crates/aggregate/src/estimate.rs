@@ -14,6 +14,13 @@ pub struct Estimate {
     pub pairs: u64,
     /// Distinct keys of all mappers.
     pub distinct: u64,
+    /// Switches whose rows another switch folds on their way to the reducer: each row is an answer of its own, which reaches the reducer even if nothing is left of it.
+    pub children: u32,
+}
+
+/// [`Estimate::children`] of so many switches, the last of which are `parents`: they fold what the others have left.
+pub fn children(switches: usize, parents: u16) -> u32 {
+    if parents == 0 { 0 } else { switches.saturating_sub(parents.into()) as u32 }
 }
 
 /// Packets of a round that carry no pairs: for each mapper START and ENDACK, and half a packet past the switches, which its last one is not full by; OPEN, CLOSE and
@@ -94,7 +101,8 @@ impl Estimate {
         // A map for each row that is not empty, and a request for several packets, which have no room for the last row.
         let row = layout.block_bytes() as f64 / (most / pair * held / rounds / slots).max(1.0);
         let read = (pair + row) * (1.0 + (1.0 + 1.0 / OF_A_REQUEST) * header / (body - most / 2.0).max(most));
-        let empty = rounds * (OF_A_MAPPER * mappers + OF_A_SWITCH) * header;
+        let rows = f64::from(self.children) * f64::from(layout.rows());
+        let empty = rounds * (OF_A_MAPPER * mappers + OF_A_SWITCH + rows) * header;
         let past = left * pair * (1.0 + header / body);
         let reducer = held * read + past + empty;
         let folded = (pairs - left * known + if moves { vain } else { 0.0 }) * pair * (1.0 + header / most);
@@ -122,25 +130,28 @@ mod tests {
 
     #[test]
     fn rounds_follow_the_keys_and_the_slots() {
-        let job = Estimate { mappers: 6, pairs: 2_000_000, distinct: 1_000_000 };
+        let job = Estimate { mappers: 6, pairs: 2_000_000, distinct: 1_000_000, children: 0 };
         let rounds = |job: Estimate, index_bits| job.rounds(&Layout { index_bits, ..Layout::PIPELINE });
         let few = rounds(job, 8);
         assert!((60..600).contains(&few), "{few}");
         assert!(rounds(job, 10) < few);
         assert!(rounds(Estimate { distinct: 4_000_000, pairs: 8_000_000, ..job }, 8) > few);
         assert_eq!(rounds(Estimate { distinct: 100, pairs: 300, ..job }, 8), 1);
+        // Each round has a packet for each row of a switch behind another one.
+        let behind = rounds(Estimate { children: 1, ..job }, 8);
+        assert!(behind * 2 < few && rounds(Estimate { children: 3, ..job }, 8) < behind, "{behind}");
     }
 
     /// All mappers have the same keys, for a third of the slots: their links are the busier ones, whatever the rounds. With one round, one of their pairs in twenty finds no slot.
     #[test]
     fn more_rounds_save_bytes_where_the_mappers_links_are_the_busier_ones() {
         let layout = Layout::PIPELINE;
-        let job = Estimate { mappers: 6, pairs: 6 * 65_536, distinct: 65_536 };
+        let job = Estimate { mappers: 6, pairs: 6 * 65_536, distinct: 65_536, children: 0 };
         let (one, best) = (job.load(&layout, 1), job.load(&layout, job.rounds(&layout)));
         assert!(one.most() == one.mapper && best.most() == best.mapper);
         assert!(best.most() < one.most() * 1.01 && best.reducer < one.reducer * 0.95, "{one:?}, {best:?}");
         // Fewest bytes at the reducer are not worth 2 % on the mappers' links.
-        let job = Estimate { mappers: 3, pairs: 2_400_000, distinct: 800_000 };
+        let job = Estimate { mappers: 3, pairs: 2_400_000, distinct: 800_000, children: 0 };
         let (best, more) = (job.load(&layout, job.rounds(&layout)), job.load(&layout, 21));
         assert!(more.reducer < best.reducer && more.most() > best.most() * 1.005, "{best:?}, {more:?}");
     }
@@ -182,7 +193,7 @@ mod tests {
         let layout = Layout::PIPELINE;
         let slots = u64::from(layout.lanes) * u64::from(layout.rows());
         let cost = |mappers: u32, pairs: u64, layout: &Layout| {
-            Estimate { mappers, pairs, distinct: slots }.load(layout, 1).most()
+            Estimate { mappers, pairs, distinct: slots, children: 0 }.load(layout, 1).most()
         };
         // A mapper's link is the busy one: bytes of full packets to be folded, with their headers, or less.
         let header = (crate::datagram::AROUND as usize + HEADER) as f64;
@@ -202,7 +213,7 @@ mod tests {
         let layout = Layout::PIPELINE;
         let slots = u64::from(layout.lanes) * u64::from(layout.rows());
         let more = |pairs: u64| {
-            let job = Estimate { mappers: 100, pairs, distinct: pairs };
+            let job = Estimate { mappers: 100, pairs, distinct: pairs, children: 0 };
             job.load(&layout, 1).most() / job.load(&Layout { evict: true, ..layout }, 1).most() - 1.0
         };
         let (few, many) = (more(slots / 5), more(slots));

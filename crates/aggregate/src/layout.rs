@@ -141,6 +141,11 @@ impl Layout {
         2 + usize::from(self.tag_bits / 8) + 4
     }
 
+    /// Bytes of the pairs of a full row.
+    pub fn row_bytes(&self) -> usize {
+        usize::from(self.lanes) * self.pair_bytes()
+    }
+
     /// Bytes of a packet before its pairs.
     pub fn header_bytes(&self) -> usize {
         crate::packet::HEADER + if self.has_extension() { crate::packet::EXTENSION } else { 0 }
@@ -153,7 +158,7 @@ impl Layout {
 
     /// Bytes of the longest packet, the payload of a UDP datagram: one with all lanes, or one with several blocks.
     pub fn most_bytes(&self) -> usize {
-        let all = self.header_bytes() + usize::from(self.lanes) * self.pair_bytes();
+        let all = self.header_bytes() + self.row_bytes();
         all.max(Layout::MOST_PAYLOAD)
     }
 

@@ -31,6 +31,8 @@ pub struct Program {
     pub mark_at: u32,
     /// True if the switch also folds pairs that earlier switches have not folded: pairs that found no slot there, and slots that are read.
     pub is_parent: bool,
+    /// Bytes by which a packet may grow in the switch; without a limit, an answer has as many rows as a frame has room for.
+    pub growth: Option<u16>,
 }
 
 impl Program {
@@ -46,10 +48,13 @@ impl Program {
     /// Port of a Tofino 1 by which packets come around: that of the mirror session [`Program::COPIES`].
     pub const AROUND: u32 = 68;
 
+    /// [`Program::growth`] in BMv2: a packet that grows by more ends `simple_switch` with an assertion.
+    pub const GROWTH_IN_BMV2: u16 = 512;
+
     /// A program for one job.
     pub fn new(layout: Layout, op: Op, channels: u16) -> Program {
         let (operators, port) = (vec![op], crate::packet::PORT);
-        Program { layout, operators, jobs: 1, channels, port, mark_at: 64, is_parent: false }
+        Program { layout, operators, jobs: 1, channels, port, mark_at: 64, is_parent: false, growth: None }
     }
 
     /// The reason why there is no such program, if there is one.
@@ -71,6 +76,14 @@ impl Program {
         if self.jobs == 0 || self.channels == 0 {
             return fail("a program serves at least one job and one channel".into());
         }
+        if let Some(growth) = self.growth
+            && self.layout.row_bytes() > usize::from(growth)
+        {
+            let row = self.layout.row_bytes();
+            return fail(format!(
+                "a packet may grow by {growth} bytes, and a row of slots has {row}: use fewer lanes, or the profile `pipeline`"
+            ));
+        }
         Ok(())
     }
 
@@ -84,10 +97,21 @@ impl Program {
         u32::from(self.channels) * self.layout.window
     }
 
+    /// Bytes of the longest packet, the payload of a UDP datagram. A request has no more than a header when it arrives.
+    pub fn most_bytes(&self) -> usize {
+        let most = self.growth.map(|growth| self.layout.header_bytes() + usize::from(growth));
+        most.map_or(self.layout.most_bytes(), |most| most.min(self.layout.most_bytes()))
+    }
+
     /// The source.
     pub fn source(&self) -> Result<String, LayoutError> {
         self.check()?;
         Ok(text::source(self))
+    }
+
+    /// The same program for `simple_switch`, with the same packets; answers to requests have fewer rows.
+    pub fn for_bmv2(&self) -> Program {
+        Program { growth: Some(Program::GROWTH_IN_BMV2), ..self.clone() }
     }
 
     /// The source for TNA, which takes the same entries.

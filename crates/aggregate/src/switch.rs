@@ -46,6 +46,8 @@ pub struct Switch {
     senders: Vec<(Kind, u16)>,
     /// Another switch folds what this one leaves.
     has_parent: bool,
+    /// Bytes of the longest answer.
+    most_bytes: usize,
     cells: Vec<Cell>,
     /// Tag and value, by bank, lane and index; the tag 0 is empty.
     slots: Vec<(u128, u32)>,
@@ -69,6 +71,7 @@ impl Switch {
             cells: vec![Cell::default(); senders.len() * layout.window as usize],
             senders,
             has_parent: false,
+            most_bytes: layout.most_bytes(),
             slots: vec![(0, 0); 2 * usize::from(layout.lanes) * layout.rows() as usize],
         }
     }
@@ -76,6 +79,11 @@ impl Switch {
     /// Another switch folds what this one leaves.
     pub fn before_a_parent(self) -> Switch {
         Switch { has_parent: true, ..self }
+    }
+
+    /// Answers have at most so many bytes ([`Program::most_bytes`](crate::program::Program::most_bytes)).
+    pub fn with_answers_of(self, most_bytes: usize) -> Switch {
+        Switch { most_bytes, ..self }
     }
 
     /// Loses everything.
@@ -238,7 +246,7 @@ impl Switch {
         let mut rows: Vec<Vec<Pair>> = vec![];
         let (mut read, mut bytes) = (0, layout.header_bytes());
         // A row more is read only if the packet has room for a full one.
-        let most = layout.most_bytes() - usize::from(layout.lanes) * layout.pair_bytes();
+        let most = self.most_bytes - layout.row_bytes();
         while read < packet.aux && (read == 0 || bytes + layout.block_bytes() <= most) {
             let index = (packet.seq.wrapping_add(read) & (layout.rows() - 1)) as u16;
             read += 1;

@@ -93,6 +93,29 @@ fn sizes_that_no_program_has_are_refused() {
     }
 }
 
+/// A packet with a row more than a request may have grown by 512 bytes: two rows of 24 lanes, one of 128 values.
+#[test]
+fn programs_for_bmv2_have_shorter_answers() {
+    let most_length = |program: &Program| {
+        let source = program.source().expect("it prints");
+        let (_, rest) = source.split_once("const bit<16> MOST_LENGTH = ").expect("there is one");
+        rest.split_once(';').and_then(|(number, _)| number.parse::<u32>().ok())
+    };
+    let pipeline = Program::new(Layout::PIPELINE, Op::Add, 8);
+    assert_eq!(
+        [&pipeline, &pipeline.for_bmv2()].map(most_length),
+        [Some(1237), Some(8 + 24 + 512 - 3 - 240)]
+    );
+    let four = Program::new(Layout { lanes: 4, ..Layout::PIPELINE }, Op::Add, 8);
+    assert_eq!(most_length(&four.for_bmv2()), Some(8 + 24 + 512 - 1 - 40));
+    let arrays = Program::new(Layout::DENSE, Op::Add, 8).for_bmv2();
+    assert_eq!((arrays.growth, arrays.most_bytes()), (Some(512), Layout::DENSE.header_bytes() + 512));
+    assert!(arrays.source().is_ok());
+    let software = Program::new(Layout::SOFTWARE, Op::Add, 8).for_bmv2();
+    let problem = software.source().expect_err("a row is longer").to_string();
+    assert!(problem.contains("grow by 512 bytes, and a row of slots has 1408"), "{problem}");
+}
+
 #[test]
 fn programs_that_no_tofino_has_are_refused() {
     let program = Program::new(Layout::PIPELINE, Op::Add, 8);

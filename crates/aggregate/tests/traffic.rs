@@ -35,7 +35,8 @@ fn saved(keys: &[Vec<u32>], base: Layout) -> (f64, f64) {
     let layout = Layout { index_bits, ..base };
     let pair = |key: &u32| Pair { place: Place::of_hashed(&key.to_be_bytes(), 1, &layout), value: 1 };
     let pairs: Vec<Vec<Pair>> = keys.iter().map(|keys| keys.iter().map(pair).collect()).collect();
-    let estimate = Estimate { mappers: MAPPERS as u32, pairs: sum as u64, distinct: distinct as u64 };
+    let estimate =
+        Estimate { mappers: MAPPERS as u32, pairs: sum as u64, distinct: distinct as u64, children: 0 };
     let rounds = if layout.evict { 1 } else { estimate.rounds(&layout) };
     let run = |rounds, is_switched| {
         let traffic =

@@ -241,6 +241,47 @@ fn a_job_is_compiled_for_a_tofino() {
     assert!(!done.status.success() && said.contains("use the profile `pipeline`"), "{said}");
 }
 
+#[test]
+fn a_job_is_compiled_for_bmv2() {
+    let place = place("job-for-bmv2");
+    let compile = |profile: &str, switch: &str, boot: &str| {
+        let job = JOB.replace("window = 16", &format!("window = 16, profile = {profile}"));
+        std::fs::write(place.join("a.job"), job).unwrap();
+        let to = ["-o", "made", "--bmv2", "spine", "--bmv2", switch, "--boot", boot];
+        let arguments = [&["job", "compile", "a.job"][..], &to].concat();
+        p4rack(&arguments).current_dir(&place).output().unwrap()
+    };
+    let done = compile("pipeline", "left", "3");
+    assert!(done.status.success() && done.stderr.is_empty(), "{}", text(&done.stderr));
+    let made = place.join("made");
+    let read = |name: &str| std::fs::read_to_string(made.join(name)).unwrap();
+    for switch in ["left", "spine"] {
+        let (program, commands) = (format!("{switch}.bmv2.p4"), format!("{switch}.commands.txt"));
+        // The same but for the length of answers.
+        let (own, other) = (read(&program), read(&format!("{switch}.p4")));
+        let lines = own.lines().zip(other.lines()).filter(|(one, other)| one != other);
+        let lines: Vec<&str> = lines.map(|(line, _)| line).collect();
+        assert_eq!(lines, ["const bit<16> MOST_LENGTH = 301;"]);
+        let said = read(&commands);
+        let serve = said.lines().find(|line| line.starts_with("table_add AggIngress.jobs AggIngress.serve "));
+        assert!(serve.is_some_and(|line| line.contains(" => 0x3 ")), "{said}");
+        assert!(said.contains("table_add AggIngress.routes AggIngress.forward 0xa000001/32 => "), "{said}");
+        assert!(said.contains("\nmirroring_add 1 "), "{said}");
+        let run = ["run", &program, "--entries", &commands, "--packet", "1:00"];
+        let run = p4rack(&run).current_dir(&made).output().unwrap();
+        assert!(run.status.success(), "{}", text(&run.stderr));
+    }
+    let refused = [
+        (compile("pipeline", "middle", "1"), "no switch `middle` has a program"),
+        (compile("software", "left", "1"), "a packet may grow by 512 bytes"),
+        (compile("pipeline", "left", "0"), "0 is not in 1..=65535"),
+    ];
+    for (done, why) in refused {
+        let said = text(&done.stderr);
+        assert!(!done.status.success() && said.contains(why), "{said}");
+    }
+}
+
 /// Arrays of three hosts, as numbers in lines, added through two levels of switches.
 #[test]
 fn arrays_in_files_are_added() {

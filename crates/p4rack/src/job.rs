@@ -1,8 +1,9 @@
 //! Jobs of MapReduce: their files, the network of a RACK.toml, and the files of a plan.
 
-use crate::sources;
+use crate::{bmv2, entries, sources};
 use base_diag::{Diagnostic, SourceMap, codes};
 use rack_model::{DeviceClass, NodeId, Rack, read_rack};
+use reduce_jobs::plan::Device;
 use reduce_jobs::topology::{Host, Link, Node};
 use reduce_jobs::{Job, Plan, Topology};
 use std::path::{Path, PathBuf};
@@ -96,13 +97,7 @@ pub fn files_for_tna(
 ) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
     let mut files = vec![];
     for name in switches {
-        let Some(device) = plan.switches.iter().find(|device| &topology.switches[device.switch] == name)
-        else {
-            let known: Vec<&str> =
-                plan.switches.iter().map(|device| topology.switches[device.switch].as_str()).collect();
-            let problem = Diagnostic::error(codes::tna::CONVERT, format!("no switch `{name}` has a program"));
-            return Err(vec![problem.note(format!("switches with a program: {}", known.join(", ")))]);
-        };
+        let device = device(plan, topology, name)?;
         let source = device.program.tna().map_err(|problem| {
             let title = format!("switch `{name}` has no program for a Tofino");
             vec![Diagnostic::error(codes::tna::CONVERT, title).note(problem.to_string())]
@@ -111,4 +106,39 @@ pub fn files_for_tna(
         files.push((format!("{name}.tna.stf"), device.entries_for_tna(topology).join("\n") + "\n"));
     }
     Ok(files)
+}
+
+/// The files of these switches of a plan for `simple_switch`: program and commands. `boot`: the number of the start, another one after each restart.
+pub fn files_for_bmv2(
+    plan: &Plan,
+    topology: &Topology,
+    switches: &[String],
+    boot: u16,
+) -> Result<Vec<(String, String)>, Vec<Diagnostic>> {
+    let mut files = vec![];
+    for name in switches {
+        let mut device = device(plan, topology, name)?.clone();
+        device.seats.iter_mut().for_each(|seat| seat.boot = boot);
+        let source = device.program.for_bmv2().source().map_err(|problem| {
+            let title = format!("switch `{name}` has no program for BMv2");
+            vec![Diagnostic::error(codes::job::JOB_SETTING, title).note(problem.to_string())]
+        })?;
+        let (file, stf) = (format!("{name}.bmv2.p4"), device.entries(topology).join("\n") + "\n");
+        let program = compiler::reparse(&file, &source, &mut SourceMap::new())?;
+        let entries = entries::read_text(Path::new("entries.stf"), &stf, 0, &program)?;
+        files.push((format!("{name}.commands.txt"), bmv2::fill_commands(&program, entries.writes())));
+        files.push((file, source));
+    }
+    Ok(files)
+}
+
+/// The switch of this name.
+fn device<'p>(plan: &'p Plan, topology: &Topology, name: &str) -> Result<&'p Device, Vec<Diagnostic>> {
+    let found = plan.switches.iter().find(|device| topology.switches[device.switch] == name);
+    found.ok_or_else(|| {
+        let known: Vec<&str> =
+            plan.switches.iter().map(|device| topology.switches[device.switch].as_str()).collect();
+        let problem = Diagnostic::error(codes::job::JOB_SETTING, format!("no switch `{name}` has a program"));
+        vec![problem.note(format!("switches with a program: {}", known.join(", ")))]
+    })
 }

@@ -4,7 +4,7 @@
 use crate::data::{Data, wrong};
 use crate::network::{Node, Shape, System};
 use aggregate::datagram::AROUND;
-use aggregate::estimate::{Estimate, fewest_rounds};
+use aggregate::estimate::{Estimate, children, fewest_rounds};
 use aggregate::pack::{Parcel, Round, pack};
 use aggregate::packet::Packet;
 use aggregate::reducer::{self, To, Trouble};
@@ -53,7 +53,14 @@ impl Agg {
         let (sum, distinct) = (data.sum(), data.distinct());
         let most = data.pairs.iter().map(|pairs| pairs.len() as u64).max().unwrap_or(0);
         let fewest = fewest_rounds(most, &layout);
-        let estimate = Estimate { mappers: channels.into(), pairs: sum, distinct };
+        let folding = if is_switched { shape.switches() } else { 0 };
+        let parents = folding.saturating_sub(1);
+        let estimate = Estimate {
+            mappers: channels.into(),
+            pairs: sum,
+            distinct,
+            children: children(folding.into(), parents),
+        };
         let rounds = match () {
             () if layout.is_dense() => {
                 data.pairs.first().map_or(1, |pairs| (pairs.len() as u64).div_ceil(layout.elements()) as u32)
@@ -86,14 +93,13 @@ impl Agg {
             };
             mappers.push(Mapper::new(config, packets.into()));
         }
-        let folding = if is_switched { shape.switches() } else { 0 };
         let mut reducer = Reducer::new(reducer::Config {
             job: 1,
             op: data.op,
             layout,
             channels,
             switches: folding,
-            parents: folding.saturating_sub(1),
+            parents,
             rounds,
             banks: 2,
             least_wait,

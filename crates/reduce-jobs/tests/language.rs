@@ -70,7 +70,7 @@ fn programs_are_a_group_by_the_operators_that_its_calls_may_have() {
     let reducer = &arrays.reducers[0];
     // Three chunks of each element; 65,536 places in a round.
     assert_eq!((reducer.key, reducer.rounds, reducer.elements()), (KeyKind::Number, 3, Some(50_000)));
-    assert_eq!((reducer.keys, reducer.better_rounds(50_000, 50_000)), (Some((50_000, 50_000)), None));
+    assert_eq!((reducer.keys, reducer.better_rounds(50_000, 50_000, 0)), (Some((50_000, 50_000)), None));
     let arrays = self::job("mapper w1 = program(at = h1)\nreducer r = max(w1, profile = arrays)\n");
     assert_eq!(arrays.reducers[0].layout, aggregate::Layout::DENSE);
     assert_eq!(operators(&arrays, &arrays.reducers[0]), [Op::Max, Op::Add, Op::Or]);
@@ -90,13 +90,15 @@ fn rounds_follow_the_estimates_unless_they_are_given() {
     assert_eq!(rounds(&format!("{keys}, by = hosts")), 1);
     let reducer =
         &job(&format!("{START}reducer r = add(m1, m2, rows = 256, rounds = {found})\n")).reducers[0];
-    assert_eq!(reducer.better_rounds(4_000_000, 2_500_000), None);
-    assert!(reducer.better_rounds(4_000, 2_500).is_some_and(|better| better < 4));
+    assert_eq!(reducer.better_rounds(4_000_000, 2_500_000, 0), None);
+    assert!(reducer.better_rounds(4_000, 2_500, 0).is_some_and(|better| better < 4));
+    // The rows of each round of a switch behind another one are packets.
+    assert!(reducer.better_rounds(4_000_000, 2_500_000, 1).is_some_and(|better| better < found / 2));
     // Mappers with the same keys: their links are the busier ones, and more rounds save bytes on the reducer's.
     let programs: String = (1..=6).map(|at| format!("mapper w{at} = program(at = h{at})\n")).collect();
     let reducer =
         &job(&format!("{programs}reducer r = add(w1, w2, w3, w4, w5, w6, rows = 8192)\n")).reducers[0];
-    assert_eq!((reducer.rounds, reducer.better_rounds(393_216, 65_536)), (1, Some(2)));
+    assert_eq!((reducer.rounds, reducer.better_rounds(393_216, 65_536, 0)), (1, Some(2)));
 }
 
 /// The text after the common start, the code, and a piece of what is said.

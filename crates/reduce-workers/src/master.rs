@@ -6,6 +6,7 @@ mod hosts;
 mod workers;
 
 use crate::control::Attachment;
+use aggregate::estimate::children;
 use aggregate::reducer::{Counts, Sums, Trouble};
 use base_diag::codes::job as codes;
 use base_diag::{Code, Diagnostic};
@@ -141,7 +142,10 @@ impl Master {
         for (reducer, (sums, counts, link)) in ended.into_iter().enumerate() {
             let rows = name(&settings, reducer, &sums, &mut workers, on_event)?;
             let sent = workers.pairs(reducer);
-            let better_rounds = settings.job.reducers[reducer].better_rounds(sent, sums.len() as u64);
+            let seat = &settings.reducers[reducer];
+            let children = children(seat.switches.len(), seat.parents);
+            let better_rounds =
+                settings.job.reducers[reducer].better_rounds(sent, sums.len() as u64, children);
             let plain = settings.job.reducers[reducer].layout.plain_bytes(sent);
             finished.push(Finished { reducer, rows, counts, link, sent, plain, better_rounds });
         }

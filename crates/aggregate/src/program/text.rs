@@ -123,5 +123,5 @@ pub(super) fn sizes(program: &Program) -> String {
 /// UDP length up to which a packet has room for another row.
 pub(super) fn most_length(program: &Program) -> usize {
     let layout = &program.layout;
-    8 + layout.most_bytes() - layout.block_bytes() - usize::from(layout.lanes) * layout.pair_bytes()
+    8 + program.most_bytes() - layout.block_bytes() - layout.row_bytes()
 }

@@ -331,7 +331,7 @@ impl Checker<'_> {
         }
         if let Some((keys, distinct)) = reducer.keys.filter(|_| rounds.is_none() && !layout.is_dense()) {
             let pairs = keys.saturating_mul(reducer.mappers.len() as u64);
-            reducer.rounds = reducer.better_rounds(pairs, distinct).unwrap_or(1);
+            reducer.rounds = reducer.better_rounds(pairs, distinct, 0).unwrap_or(1);
         }
         (self.problems.len() == before).then_some((reducer, own.is_some()))
     }

@@ -5,7 +5,7 @@ use super::link::{Call, Go, Stock};
 use super::stock::numbers;
 use super::{GroupError, GroupPlan, problem};
 use aggregate::Op;
-use aggregate::estimate::{Estimate, fewest_rounds};
+use aggregate::estimate::{Estimate, children, fewest_rounds};
 use aggregate::union::Smallest;
 
 /// Most rounds of a call, unless its pairs need more.
@@ -44,6 +44,7 @@ pub(super) fn decide(
         mappers: stocks.len() as u32,
         pairs: parts * stocks.iter().map(|stock| stock.keys).sum::<u64>(),
         distinct: parts * call.array.unwrap_or(all.distinct()),
+        children: children(plan.switches.len(), plan.parents),
     };
     let is_switched = plan.is_switched(op);
     let most = stocks.iter().map(|stock| stock.keys).max().unwrap_or(0);

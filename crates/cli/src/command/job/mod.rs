@@ -8,7 +8,7 @@ use super::convert::misfit;
 use crate::ExitCode;
 use crate::output;
 use base_diag::{Diagnostic, SourceMap};
-use p4rack::job::{Text, files, files_for_tna, network, read};
+use p4rack::job::{Text, files, files_for_bmv2, files_for_tna, network, read};
 use p4rack::jobs::Jobs;
 use reduce_jobs::plan::Placed;
 use reduce_jobs::{Job, Plan, Topology, plan};
@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
   p4rack job check words.job
   p4rack job compile words.job --rack RACK.toml -o out
   p4rack job compile words.job --rack RACK.toml -o out --tna tor
+  p4rack job compile words.job --rack RACK.toml -o out --bmv2 tor
   p4rack job run words.job --local
   p4rack job switches sums.job -o out
   p4rack job worker m1 --master 10.0.0.1:9600
@@ -62,9 +63,8 @@ enum Command {
         /// Output directory; created if missing
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
-        /// Also write the program and the entries of this switch for a Tofino 1: SWITCH.tna.p4 and SWITCH.tna.stf. May be repeated
-        #[arg(long, value_name = "SWITCH")]
-        tna: Vec<String>,
+        #[command(flatten)]
+        targets: Targets,
     },
     /// Run a job: this process is the master and all reducers
     Run(run::Args),
@@ -97,6 +97,20 @@ struct Inputs {
     format: output::Format,
 }
 
+/// Switches that do not run `p4rack switch`.
+#[derive(clap::Args)]
+struct Targets {
+    /// Also write the program and the entries of this switch for a Tofino 1: SWITCH.tna.p4 and SWITCH.tna.stf. May be repeated
+    #[arg(long, value_name = "SWITCH")]
+    tna: Vec<String>,
+    /// Also write the program and the commands of this switch for BMv2: SWITCH.bmv2.p4 and SWITCH.commands.txt. May be repeated
+    #[arg(long, value_name = "SWITCH")]
+    bmv2: Vec<String>,
+    /// Boot number in the commands for BMv2; each start of the switch needs another one
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    boot: u16,
+}
+
 /// Jobs on a network.
 struct Loaded {
     texts: Vec<Text>,
@@ -109,7 +123,7 @@ pub fn run(args: Args) -> ExitCode {
     let mut map = SourceMap::new();
     match args.command {
         Command::Check(inputs) => check(&inputs, &mut map),
-        Command::Compile { inputs, output, tna } => compile(&inputs, &output, &tna, &mut map),
+        Command::Compile { inputs, output, targets } => compile(&inputs, &output, &targets, &mut map),
         Command::Run(args) => run::run(&args, &mut map),
         Command::Switches(args) => switches::run(&args, &mut map),
         Command::Worker { mapper, master, xdp } => {
@@ -173,22 +187,26 @@ fn check(inputs: &Inputs, map: &mut SourceMap) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn compile(inputs: &Inputs, directory: &Path, tna: &[String], map: &mut SourceMap) -> ExitCode {
+fn compile(inputs: &Inputs, directory: &Path, targets: &Targets, map: &mut SourceMap) -> ExitCode {
     let loaded = match loaded(&inputs.jobs, inputs.rack.as_deref(), map, inputs.format) {
         Ok(loaded) => loaded,
         Err(status) => return status,
     };
-    let tofino = match files_for_tna(&loaded.plan, &loaded.topology, tna) {
+    let mut others = match files_for_tna(&loaded.plan, &loaded.topology, &targets.tna) {
         Ok(files) => files,
         Err(found) => return output::failed(&found, map, inputs.format),
     };
     let is_program = |(name, _): &&(String, String)| name.ends_with(".p4");
-    let misfits = tofino
+    let misfits = others
         .iter()
         .filter(is_program)
         .filter_map(|(name, text)| misfit(name, text).map(|why| format!("{name}: {why}")));
     let notes: Vec<String> = misfits.collect();
-    let written = match write(&loaded, tofino, directory, map) {
+    match files_for_bmv2(&loaded.plan, &loaded.topology, &targets.bmv2, targets.boot) {
+        Ok(files) => others.extend(files),
+        Err(found) => return output::failed(&found, map, inputs.format),
+    }
+    let written = match write(&loaded, others, directory, map) {
         Ok(written) => written,
         Err(why) => {
             report!("p4rack: {why}");
@@ -205,7 +223,7 @@ fn compile(inputs: &Inputs, directory: &Path, tna: &[String], map: &mut SourceMa
         output::Format::Json => {
             let mut value = shown::plan_json(&loaded.texts, &loaded.topology, &loaded.plan);
             value["files"] = json!(written);
-            if !tna.is_empty() {
+            if !targets.tna.is_empty() {
                 value["notes"] = json!(notes);
             }
             output::json(&value);

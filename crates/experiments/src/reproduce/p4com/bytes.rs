@@ -95,7 +95,8 @@ fn measured((skew, mappers, words): Cell) -> Vec<[String; 13]> {
         let layout = Layout { index_bits, ..base };
         let pair = |key: &u32| Pair { place: Place::of_hashed(&key.to_be_bytes(), 1, &layout), value: 1 };
         let pairs: Vec<Vec<Pair>> = keys.iter().map(|keys| keys.iter().map(pair).collect()).collect();
-        let estimate = Estimate { mappers: mappers as u32, pairs: sum as u64, distinct: distinct as u64 };
+        let estimate =
+            Estimate { mappers: mappers as u32, pairs: sum as u64, distinct: distinct as u64, children: 0 };
         let most = keys.iter().map(Vec::len).max().unwrap_or(0) as u64;
         // Packets of plain jobs are as long as those of the software profile.
         let fewest = fewest_rounds(most, &Layout::SOFTWARE);
