@@ -50,6 +50,16 @@ fn all_but_the_published_daiet_are_exact_if_nothing_is_lost() {
     }
 }
 
+/// Each row of the far switch is a packet on the reducer's link.
+#[test]
+fn two_tiers_have_fewer_rounds_and_save_bytes() {
+    let data = Data::words(12, 40_000, 1 << 20, 1000, 3);
+    let [one, two] = [false, true].map(|tiers| exact(&trial(&data, tiers), Mode::Pipeline));
+    let plain = exact(&trial(&data, true), Mode::Plain);
+    assert!(two.rounds > 1 && two.rounds * 2 < one.rounds, "{one:?}, {two:?}");
+    assert!(two.to.bytes < plain.to.bytes, "{plain:?}, {two:?}");
+}
+
 /// Mappers that send without an answer fill the queue of the reducer's link.
 #[test]
 fn daiet_without_pacing_loses_packets_and_is_wrong() {

@@ -204,7 +204,7 @@ fn trouble(settings: &Settings, at: usize, what: Trouble) -> Box<Diagnostic> {
         ),
         Trouble::BootKept(number) => stopped(
             format!("switch `{}` has restarted and kept its boot number", switch(number)),
-            "its control plane must write another `boot` after each start; `p4rack switch` does, once a second",
+            "its control plane must write another `boot` after each start, as `p4rack switch` does; restart a switch that an earlier run of this job has used",
         ),
         Trouble::TooManyGenerations => stopped(
             format!("`{}` has discarded too many attempts", reducer.name.value),
