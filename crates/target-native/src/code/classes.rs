@@ -93,7 +93,7 @@ impl<'a> Code<'a, '_> {
         (stmts <= MOST_STMTS_OF_ONE).then_some(one)
     }
 
-    /// Of the variables that could give classes, that with the most questions. Programs of few headers have no use of them.
+    /// The classes by the variable with the most questions, of those that could give them. Programs of few headers have no use of them.
     fn several_classes(
         &self,
         parser: &'a ir::Parser,
