@@ -3,7 +3,9 @@
 //! what the flow's packets saw (`flow_control::history`). Wrong agents show that faults are found; so does a controller that does not know which edge leads to an entry, where
 //! flows are divided among helpers, each of which is in use at some edges.
 
-use crate::setup::{arbitration, compiled_text, maker, sharded, with_spare, write_request};
+use crate::setup::{
+    PARTS, arbitration, compiled_text, know_parts, maker, sharded, with_spare, write_request,
+};
 use crate::spares::{self, ids_of};
 use base_time::{Duration, Rng, Time};
 use controller::{
@@ -194,7 +196,8 @@ struct Rig {
 
 impl Rig {
     fn new(seed: u64, setup: Setup, lie: Lie) -> Rig {
-        let maker = Maker { own: Some(compiled_text(setup.program())), ..maker() };
+        let maker = Maker { own: Some(compiled_text(setup.program())), known: PARTS.clone(), ..maker() };
+        let registry = maker.registry.clone();
         let mut placement = setup.placement();
         // Round trips take up to 2 ms.
         placement.thresholds = Thresholds { ask_after: 1_000, patience: 10_000, ..placement.thresholds };
@@ -243,6 +246,7 @@ impl Rig {
             rig.step();
         }
         assert_eq!(rig.replies.pop(), Some((Ticket(0), Reply::Done(Ok(())))));
+        know_parts(&rig.controller.rollout().expect("there is a program"), &registry);
         let outputs = rig.controller.message(rig.now, StreamId(0), &arbitration(1, Some(1)));
         rig.perform(outputs);
         rig.has_started = true;
@@ -521,13 +525,15 @@ impl Rig {
         self.after(Duration::from_ms(500), Event::Fault);
         (0..self.flows.len()).for_each(|flow| self.after(Duration::from_ms(10), Event::Write(flow as u8)));
         let until = self.now + time;
+        let mut look = self.now;
         while self.now < until {
             self.step();
-        }
-        // A write that has no answer yet may be undone at this moment.
-        for flow in &mut self.flows {
-            if let Some((_, _, begin)) = flow.open {
-                flow.writes.begin(flow.now, begin);
+            // The run of a wrong agent ends soon after its first mistake.
+            if self.lie != Lie::None && self.now >= look {
+                look = self.now + Duration::from_ms(500);
+                if self.check().is_err() {
+                    break;
+                }
             }
         }
         let states = self.controller.edges();
@@ -535,12 +541,18 @@ impl Rig {
         let writes = self.flows.iter().map(|flow| flow.writes.len()).sum();
         let (packets, failed_writes) = (self.packets as usize, self.failed_writes);
         assert_eq!(states.len(), if self.setup == Setup::Spare { 1 } else { 6 });
-        let check = |(flow, one): (usize, &Flow)| {
-            let ended = one.writes.check(&one.reads);
-            ended.map_err(|violation| format!("flow {flow}: {violation:?}"))
-        };
-        let check = self.flows.iter().enumerate().try_for_each(check);
-        Ended { check, packets, reads, writes, failed_writes }
+        Ended { check: self.check(), packets, reads, writes, failed_writes }
+    }
+
+    /// Whether one order of the writes explains what packets saw. A write that has no answer yet may be undone at this moment.
+    fn check(&self) -> Result<(), String> {
+        self.flows.iter().enumerate().try_for_each(|(flow, one)| {
+            let mut writes = one.writes.clone();
+            if let Some((_, _, begin)) = one.open {
+                writes.begin(one.now, begin);
+            }
+            writes.check(&one.reads).map_err(|violation| format!("flow {flow}: {violation:?}"))
+        })
     }
 }
 
