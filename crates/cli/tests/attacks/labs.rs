@@ -67,7 +67,7 @@ fn thrift(name: &str, fields: Vec<(i16, Value)>) -> Vec<u8> {
 #[test]
 fn answers_by_thrift_that_nobody_reads_take_little() {
     let _alone = alone();
-    let count = if at_length() { 100_000 } else { 10_000 };
+    let count = if at_length() { 100_000 } else { 5_000 };
     let (mut victim, [address, ..]) = lab("thrift", GIGABYTE);
     let before = victim.memory();
     runtime().block_on(async {
