@@ -32,8 +32,12 @@ const SCHEMES: [(&str, &str, &str, Option<usize>); 7] = [
 ];
 
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
+    shown(lab, COUNT)
+}
+
+fn shown(lab: &mut Lab<'_>, count: u64) -> Result<Shown, Vec<Diagnostic>> {
     // The transfers of every scheme are those of the first.
-    let list = lab.changed(SCHEMES[0].1, &|rack| draw(rack, COUNT))?.rack.workloads[0].load.clone();
+    let list = lab.changed(SCHEMES[0].1, &|rack| draw(rack, count))?.rack.workloads[0].load.clone();
     let mut all: Vec<Vec<(u32, f64)>> = vec![];
     for (_, file, form, _) in SCHEMES {
         let change = |rack: &mut Rack| {
@@ -46,7 +50,7 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
                     load.set(key, value.clone(), place);
                 }
             }
-            draw(rack, COUNT);
+            draw(rack, count);
         };
         all.push(times(&lab.changed(file, &change)?)?);
     }
@@ -75,4 +79,27 @@ pub(super) fn table(schemes: &[Scheme<'_>]) -> Table {
         [name.to_string(), times.len().to_string(), short, medium, long, distances, means]
     });
     Table::new(&["<scheme", "transfers", "short", "medium", "long", "distance", "means"], rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_diag::SourceMap;
+    use std::path::Path;
+
+    /// The short form has a fifth of the experiment's transfers.
+    #[test]
+    fn limited_switches_are_as_fast_as_exact_ones() {
+        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        let mut map = SourceMap::new();
+        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let count = if features::is_long() { COUNT } else { COUNT / 5 };
+        let Shown { table, .. } = shown(&mut lab, count).expect("the racks run");
+        let transfers = (8 * count).to_string();
+        assert!(table.rows.len() == 7 && table.rows.iter().all(|row| row[1] == transfers), "{table}");
+        let limited: Vec<_> = table.rows.iter().filter(|row| row[0].ends_with("limited")).collect();
+        assert_eq!(limited.len(), 2, "{table}");
+        let is_near = |row: &&Vec<String>| (0.97..1.03).contains(&row[6].parse().expect("a ratio"));
+        assert!(limited.iter().all(is_near), "{table}");
+    }
 }

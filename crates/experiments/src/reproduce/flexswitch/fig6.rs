@@ -30,8 +30,12 @@ const PAIRS: u64 = 16;
 const BITS_PER_US: u64 = 2_500;
 
 fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
+    shown(lab, &LOADS)
+}
+
+fn shown(lab: &mut Lab<'_>, loads: &[u64]) -> Result<Shown, Vec<Diagnostic>> {
     let mut rows = vec![];
-    for load in LOADS {
+    for load in loads {
         let gap = Duration::from_us(BITS * PAIRS * 100 / (BITS_PER_US * load));
         let mut all = vec![];
         for (form, delay) in FORMS {
@@ -44,10 +48,10 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
         }
         let ms: Vec<Vec<f64>> = all.iter().map(|times| times.iter().map(|(_, ms)| *ms).collect()).collect();
         let [exact, limited, again, ecmp] = std::array::from_fn(|at| &ms[at]);
-        let mean_of = |times: &[f64]| shown(bootstrap(times, mean, 1000, 1));
+        let mean_of = |times: &[f64]| text(bootstrap(times, mean, 1000, 1));
         let ratio = |times: &[f64]| {
             let pairs: Vec<(f64, f64)> = times.iter().copied().zip(exact.iter().copied()).collect();
-            shown(bootstrap(&pairs, ratio_of_means, 1000, 1))
+            text(bootstrap(&pairs, ratio_of_means, 1000, 1))
         };
         let distances = |times: &[(u32, f64)]| {
             let [one, other] =
@@ -94,6 +98,46 @@ fn of(times: &[(u32, f64)], class: Length) -> Vec<f64> {
 }
 
 /// `1.23 (1.10 to 1.40)`
-fn shown(Estimate { value, interval: (low, high) }: Estimate) -> String {
+fn text(Estimate { value, interval: (low, high) }: Estimate) -> String {
     format!("{value:.2} ({low:.2} to {high:.2})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_diag::SourceMap;
+    use std::path::Path;
+
+    /// The numbers of a cell, `1.23 (1.10 to 1.40)`.
+    fn interval(cell: &str) -> [f64; 3] {
+        let cell = cell.replace(['(', ')', 't', 'o'], "");
+        let numbers: Vec<f64> = cell.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+        numbers.try_into().expect("three numbers")
+    }
+
+    /// With a slow link, hashes are worse than CONGA at all loads, exact or on limited switches, which are as fast as each other. The short
+    /// form has two of the five loads.
+    #[test]
+    fn conga_is_better_than_hashes() {
+        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+        let mut map = SourceMap::new();
+        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let loads = if features::is_long() { &LOADS[..] } else { &[30, 70] };
+        let Shown { table, .. } = shown(&mut lab, loads).expect("the racks run");
+        assert_eq!(table.rows.len(), loads.len());
+        for (row, load) in table.rows.iter().zip(loads) {
+            for cell in &row[1..7] {
+                let [value, low, high] = interval(cell);
+                assert!(low <= value && value <= high, "{table}");
+            }
+            let [limited, ecmp, ratio] = [2, 3, 6].map(|column| interval(&row[column]));
+            assert!(ratio[1] > 1.0, "{table}");
+            assert!(ecmp[0] > 3.0 * limited[0], "{table}");
+            // Of short transfers, which are nearly all.
+            let (distance, _) = row[7].split_once(", ").expect("of two classes");
+            assert!(distance.parse::<f64>().is_ok_and(|distance| distance < 0.03), "{table}");
+            // Above half of the load, a transfer more or less that waits for a timeout decides the mean.
+            assert!(*load > 50 || (interval(&row[4])[0] - 1.0).abs() < 0.03, "{table}");
+        }
+    }
 }

@@ -57,3 +57,26 @@ fn shown(most: u32) -> Shown {
         ["<model", "parameters", "<system", "kB", "of arrays", "of 68-byte pairs", "<result", "<paper"];
     Table::new(&titles, rows.collect::<Vec<_>>()).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shares do not depend on the length of arrays; the short form has a sixteenth of the experiment's.
+    #[test]
+    fn arrays_are_summed_exactly_and_most_bytes_are_saved() {
+        let Shown { table, .. } = shown(if features::is_long() { 65_536 } else { 4_096 });
+        let column =
+            |title: &str| table.titles.iter().position(|(known, _)| *known == title).expect("a column");
+        let [system, result] = ["system", "result"].map(column);
+        assert_eq!(table.rows.len(), 20);
+        assert!(table.rows.iter().all(|row| row[result] == "exact"), "{table}");
+        let saved = |name: &str, of: &str| -> f64 {
+            let row = table.rows.iter().find(|row| row[system] == name).expect("a row");
+            row[column(of)].trim_end_matches(" %").parse().expect("a share")
+        };
+        assert!(saved("SwitchML", "of arrays") > 75.0, "{table}");
+        assert!(saved("AGG, arrays", "of arrays") > 80.0, "{table}");
+        assert!(saved("P4COM, as printed", "of 68-byte pairs") > 70.0, "{table}");
+    }
+}
