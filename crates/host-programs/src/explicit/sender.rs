@@ -337,6 +337,28 @@ mod tests {
     }
 
     #[test]
+    fn a_piece_is_lost_when_three_later_ones_have_come() {
+        let mut sender = open(10);
+        let sent = [100, 110, 120, 130, 140].map(|us| sender.next(bytes, at(us)).unwrap().piece);
+        assert_eq!(sent, [0, 1, 2, 3, 4].map(Some));
+        [2, 3].map(|transmission| sender.acknowledged(transmission, [0, 800_000, 0, 0], at(200)));
+        assert_eq!(sender.next(bytes, at(200)).unwrap().piece, Some(5), "one of two may have been overtaken");
+        sender.acknowledged(4, [0, 800_000, 0, 0], at(210));
+        assert_eq!(sender.next(bytes, at(210)).unwrap().piece, Some(0));
+    }
+
+    #[test]
+    fn timeouts_double_until_something_is_acknowledged() {
+        let mut sender = open(2);
+        let mut both = |us| [us, us + 10].map(|us| sender.next(bytes, at(us)).unwrap().piece);
+        assert_eq!(both(100), [Some(0), Some(1)]);
+        assert_eq!(both(2100), [Some(0), Some(1)], "2 ms are the least");
+        assert_eq!(sender.deadline(), Some(at(6100)));
+        sender.acknowledged(3, [0, 800_000, 0, 0], at(2200));
+        assert_eq!(sender.deadline(), Some(at(4200)));
+    }
+
+    #[test]
     fn acknowledgements_of_nothing_change_nothing() {
         let mut sender = open(2);
         for transmission in [0, 1, 77, u32::MAX] {
@@ -375,6 +397,29 @@ mod tests {
         let end = sender.end(at(226)).unwrap();
         assert_eq!((end.flags, end.words), (END, [0, 0, 80_809, 8_000]));
         assert_eq!(sender.end(at(226)), None);
+    }
+
+    #[test]
+    fn a_transfer_ends_for_switches_when_its_last_request_is_answered_or_lost() {
+        for is_answered in [true, false] {
+            let mut sender = Sender::new(12, Control::new(Protocol::D3, 1_000_000, 1000, at(0)), at(0));
+            sender.next(bytes, at(0)).unwrap();
+            sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
+            let flags: Vec<u8> =
+                (100..220).step_by(10).map(|us| sender.next(bytes, at(us)).unwrap().flags).collect();
+            assert!(flags[0] == DATA | REF && flags[1..] == [DATA; 11], "{flags:?}");
+            assert_eq!(sender.next(bytes, at(220)), None, "what it has is not known yet");
+            let granted = if is_answered {
+                sender.acknowledged(1, [0, 400_000, 0, 0], at(230));
+                400_000
+            } else {
+                (2..5).for_each(|transmission| sender.acknowledged(transmission, [0, 7, 0, 0], at(230)));
+                assert_eq!(sender.next(bytes, at(230)).unwrap().piece, Some(0));
+                800_000
+            };
+            let end = sender.next(bytes, at(240)).unwrap();
+            assert_eq!((end.flags, end.words), (END, [0, 0, 0, granted]));
+        }
     }
 
     #[test]
