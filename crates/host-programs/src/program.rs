@@ -58,7 +58,7 @@ pub struct Effects {
 }
 
 /// Limit on the memory that is kept, in frames.
-const MOST_SPARE: usize = 64;
+const MOST_SPARE: usize = 1024;
 
 impl Effects {
     /// A frame is not needed any more.

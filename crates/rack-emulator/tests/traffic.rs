@@ -228,6 +228,26 @@ fn rcp_gets_everything_through_a_bad_link() {
 }
 
 #[test]
+fn rcp_counts_a_piece_once_that_comes_twice() {
+    let mut rack = star(2);
+    rack.links[1].duplicate = Probability::ONE;
+    rack.workloads = vec![paced(1, 1_000_000, "200Mbit/s")];
+    let report = run(&rack);
+    let paced = &report.workloads[0];
+    assert_eq!((paced.sent, paced.received), (1, 1));
+    assert_near(paced.goodput_bits_per_s.unwrap(), 190_750_000, 5);
+}
+
+#[test]
+fn a_pair_has_at_most_1024_transfers_by_rcp() {
+    let mut rack = star(2);
+    rack.links[1].loss = Probability::ONE;
+    rack.workloads = vec![paced(1030, 1000, "1Gbit/s")];
+    rack.until = Some(Time::ZERO + Duration::from_s(1));
+    assert_eq!(run(&rack).workloads[0].measures["given up"], 6);
+}
+
+#[test]
 fn rcp_to_nowhere_is_given_up() {
     let mut rack = star(2);
     rack.links[1].loss = Probability::ONE;

@@ -85,6 +85,8 @@ struct Transfer {
     begun: Time,
     /// When something has arrived that was new.
     progress: Time,
+    /// When it may have something to do: its deadline, or earlier if a packet has come since.
+    due: Time,
     client: Client,
     server: Server,
 }
@@ -187,6 +189,7 @@ impl Transfers {
             size,
             begun: now,
             progress: now,
+            due: now,
             client: Client {
                 isn: isns[0],
                 reaction: self.reaction,
@@ -218,6 +221,7 @@ impl Transfers {
         let port = if side == Side::Sender { ports.1 } else { ports.0 };
         let mut open = self.open.iter_mut();
         let Some(transfer) = open.find(|transfer| local_port(transfer.number) == port) else { return };
+        transfer.due = now;
         match side {
             Side::Sender => transfer.client_takes(head, self.ends.client.mtu, now),
             Side::Receiver => transfer.server_takes(head, payload, (self.flow, tally), now),
@@ -228,12 +232,16 @@ impl Transfers {
     pub fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
         let now = desk.now;
         let mut out = Out { ends: &self.ends, pair, desk };
-        for transfer in &mut self.open {
+        let mut are_all_open = true;
+        // No packet has come for the others, and none of their timers has run out.
+        for transfer in self.open.iter_mut().filter(|transfer| transfer.due <= now) {
             transfer.client_runs(&mut out, now);
             transfer.server_runs(&mut out, now);
+            transfer.due = transfer.deadline();
+            are_all_open &= !transfer.is_over(now);
         }
         // Nearly always.
-        if !self.open.iter().any(|transfer| transfer.is_over(now)) {
+        if are_all_open {
             return;
         }
         let counts = &mut self.counts;
@@ -256,7 +264,7 @@ impl Transfers {
 
     /// When one of the ends wants to run again.
     pub fn deadline(&self) -> Option<Time> {
-        self.open.iter().map(Transfer::deadline).min()
+        self.open.iter().map(|transfer| transfer.due).min()
     }
 }
 
