@@ -341,7 +341,7 @@ mod tests {
         let mut sender = open(10);
         let sent = [100, 110, 120, 130, 140].map(|us| sender.next(bytes, at(us)).unwrap().piece);
         assert_eq!(sent, [0, 1, 2, 3, 4].map(Some));
-        [2, 3].map(|transmission| sender.acknowledged(transmission, [0, 800_000, 0, 0], at(200)));
+        (2..4).for_each(|transmission| sender.acknowledged(transmission, [0, 800_000, 0, 0], at(200)));
         assert_eq!(sender.next(bytes, at(200)).unwrap().piece, Some(5), "one of two may have been overtaken");
         sender.acknowledged(4, [0, 800_000, 0, 0], at(210));
         assert_eq!(sender.next(bytes, at(210)).unwrap().piece, Some(0));
