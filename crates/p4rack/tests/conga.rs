@@ -24,7 +24,7 @@ const OUTER: usize = 50;
 const FAST: u64 = 5000;
 const SLOW: u64 = 1250;
 /// The most bytes that the programs lose and win by rounding.
-const ROUNDED: (f64, f64) = (40.0, 4.0);
+const ROUNDED: (f64, f64) = (60.0, 4.0);
 
 /// The estimator of a link: of its bytes, a quarter goes each 40 us, and all after 1,280 us without a packet.
 #[derive(Clone, Default)]
@@ -180,9 +180,14 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
 fn a_spine_raises_the_congestion_to_that_of_its_link() {
     let mut devices = engines_of(&example("conga"), 3, 3);
     let mut rng = Rng::new(5);
-    let (mut links, mut now, mut raised) = ([Rate::default(), Rate::default()], 10_000, 0);
-    for _ in 0..20_000 {
-        now += rng.below(40);
+    let (mut links, mut now, mut raised, mut rounded) = ([Rate::default(), Rate::default()], 10_000, 0, 0);
+    for number in 0..20_000 {
+        // At times more than the links take, and silences after which some of it is left.
+        now += match number / 1000 % 2 {
+            0 => rng.below(40),
+            _ if rng.chance(1, 40) => 300 + rng.below(1000),
+            _ => rng.below(3),
+        };
         let leaf = 1 + rng.below(2) as u8;
         let values = [rng.below(2), rng.below(4), rng.below(2), rng.below(8)].map(|value| value as u8);
         let packet = outer(3 - leaf, leaf, values, &inner(3 - leaf, leaf, 0, 60 + rng.index(1440)));
@@ -196,8 +201,9 @@ fn a_spine_raises_the_congestion_to_that_of_its_link() {
         set_fields(&mut wanted, [tag, raised_to, fb_tag, fb]);
         assert_eq!((port, sent), (leaf.into(), wanted));
         raised += u32::from(*own.start() > ce);
+        rounded += u32::from(own.start() != own.end());
     }
-    assert!(raised > 2000, "{raised}");
+    assert!(raised > 2000 && rounded < 1000, "{raised} {rounded}");
     assert_eq!(pass(&mut devices, 1, &inner(1, 2, 0, 100), now), None, "no VXLAN");
     assert_eq!(pass(&mut devices, 1, &outer(1, 7, [0; 4], &[0; 60]), now), None, "no such leaf");
 }
