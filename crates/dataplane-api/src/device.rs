@@ -132,6 +132,12 @@ pub trait Device: std::any::Any + Send {
     /// A recirculated packet starts again.
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued>;
 
+    /// False if [`deadline`](Device::deadline) is never, whatever packets come: nobody asks then after each packet. Holds until the device is
+    /// changed by other means.
+    fn may_have_timers(&self) -> bool {
+        true
+    }
+
     /// When a timer of the device runs out next; never if it has none.
     fn deadline(&self) -> Option<Time> {
         None

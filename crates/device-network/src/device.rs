@@ -85,6 +85,8 @@ const MOST_KEPT: usize = 1 << 16;
 /// A device of a network.
 pub struct DeviceNode {
     device: Box<dyn Device>,
+    /// True if the device may have timers, and is asked for its deadline.
+    has_timers: bool,
     /// Time that calls of frame externs take.
     spent: Spent,
     settings: DeviceSettings,
@@ -164,6 +166,7 @@ impl DeviceNode {
     pub fn new(device: Box<dyn Device>, settings: DeviceSettings, spent: Spent) -> DeviceNode {
         let mut node = DeviceNode {
             device,
+            has_timers: true,
             spent,
             settings,
             factor: 1,
@@ -191,8 +194,14 @@ impl DeviceNode {
         node
     }
 
+    /// The device may have been changed.
+    pub(crate) fn changed(&mut self) {
+        self.has_timers = self.device.may_have_timers();
+    }
+
     /// A program begins: its earlier counts do not belong to this network.
     fn begin(&mut self) {
+        self.changed();
         self.seen = self.look();
         self.reported_drops = self.device.counters().dropped.clone();
         self.reported = self.seen.dropped;
@@ -454,7 +463,11 @@ impl DeviceNode {
     }
 
     /// When its timers want to run.
+    #[inline]
     pub(crate) fn deadline(&self) -> Option<Time> {
+        if !self.has_timers {
+            return None;
+        }
         self.device.deadline().filter(|at| *at < Time::MAX && !self.is_down)
     }
 
@@ -558,7 +571,54 @@ impl DeviceNode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Pipe;
+    use crate::testing::{Pipe, Relay};
+    use crate::{Network, Steer};
+
+    /// A device with a timer, which may say that it has none.
+    struct Timed(Pipe, bool);
+
+    impl Device for Timed {
+        fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+            self.0.ingress(port, frame, now)
+        }
+
+        fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+            self.0.egress(packet, queue, now)
+        }
+
+        fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+            self.0.resume(packet, now)
+        }
+
+        fn may_have_timers(&self) -> bool {
+            self.1
+        }
+
+        fn deadline(&self) -> Option<Time> {
+            Some(Time::from_ps(5))
+        }
+
+        fn counters(&self) -> &Counters {
+            self.0.counters()
+        }
+    }
+
+    #[test]
+    fn a_device_is_asked_for_timers_if_it_may_have_some_and_again_when_it_has_changed() {
+        for has_timers in [false, true] {
+            let timed = Box::new(Timed(Pipe::default(), has_timers));
+            let node = DeviceNode::new(timed, DeviceSettings::default(), Spent::default());
+            let mut relay = Relay::new(Network::new(vec![node], 0, [], &Rng::new(1)).unwrap());
+            assert_eq!(relay.network.devices[0].deadline().is_some(), has_timers);
+            let change = |device: &mut dyn Device| {
+                let device: &mut dyn std::any::Any = device;
+                device.downcast_mut::<Timed>().unwrap().1 = !has_timers;
+                false
+            };
+            relay.steer(0, change).unwrap();
+            assert_eq!(relay.network.devices[0].deadline().is_some(), !has_timers);
+        }
+    }
 
     #[test]
     fn each_port_has_its_outlet() {

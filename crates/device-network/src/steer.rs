@@ -63,7 +63,9 @@ pub trait Steer: World {
         let network = self.network_mut();
         let Some(node) = network.devices.get_mut(device as usize) else { return Ok(()) };
         let before = node.counters();
-        if work(node.device_mut()) {
+        let is_new = work(node.device_mut());
+        node.changed();
+        if is_new {
             let lost = node.end_program(before) + network.clear_queues(device);
             end_all(self, device, lost, Reason::Replaced);
         }

@@ -166,6 +166,10 @@ impl Device for Switch {
         self.at_work().drain(EgressResult::default(), queued, now)
     }
 
+    fn may_have_timers(&self) -> bool {
+        self.core.state.timed_objects().next().is_some() || self.has_ticks()
+    }
+
     fn deadline(&self) -> Option<Time> {
         let Core { ticks, generator, .. } = &self.core;
         self.timer().into_iter().chain(ticks.deadline()).chain(generator.deadline()).min()

@@ -200,6 +200,10 @@ impl Device for Driven {
         queued
     }
 
+    fn may_have_timers(&self) -> bool {
+        self.grouped.is_some() || self.device().may_have_timers()
+    }
+
     fn deadline(&self) -> Option<Time> {
         match &self.grouped {
             Some(grouped) if self.runs => grouped.front.deadline(&self.switch),
