@@ -23,6 +23,16 @@ pub struct Lab<'a> {
     pub show_progress: &'a mut dyn FnMut(&str),
 }
 
+#[cfg(test)]
+impl Lab<'static> {
+    /// The racks of a directory of examples, for a test: what it borrows is never freed.
+    pub fn of_examples(directory: &str) -> Lab<'static> {
+        let racks = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(directory);
+        let map = Box::leak(Box::new(SourceMap::new()));
+        Lab { racks, full_rate: false, until: None, map, show_progress: Box::leak(Box::new(|_: &str| ())) }
+    }
+}
+
 impl Lab<'_> {
     /// The rack of a file.
     pub fn rack(&mut self, file: &str) -> Result<Racked, Vec<Diagnostic>> {

@@ -362,14 +362,11 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_diag::SourceMap;
 
     /// Two cards are enough with the memory of UnivMon's flow manager, and one is not: both as the model says.
     #[test]
     fn two_cards_have_line_rate_and_one_has_what_the_model_says() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("pinned");
         for (case, is_line_rate) in [(CASES[7], true), (CASES[9], false)] {
             let plan = planned(case).unwrap();
             let (total, away) = measured(&mut lab, case, &plan.resident, Duration::from_ms(400)).unwrap();
@@ -383,9 +380,7 @@ mod tests {
     /// The others have room for what the failed card had.
     #[test]
     fn one_of_four_cards_fails_and_line_rate_stays() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("pinned");
         let case = CASES[10];
         let plan = planned(case).unwrap();
         let (total, _) = measured(&mut lab, case, &plan.resident, Duration::from_ms(1000)).unwrap();

@@ -177,15 +177,11 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_diag::SourceMap;
-    use std::path::Path;
 
     /// T7: the other helper within a millisecond by the port and within 30 ms by silence; TCP within 200 ms; without replicas never.
     #[test]
     fn connections_go_on_with_replicas_and_end_without() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("pinned");
         let end = PIECE * PIECES;
         for (failure, most) in
             [(Failure::Port, Duration::from_ms(1)), (Failure::Silence, Duration::from_ms(30))]

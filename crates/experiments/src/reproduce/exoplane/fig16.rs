@@ -117,15 +117,11 @@ fn run(lab: &mut Lab<'_>) -> Result<Shown, Vec<Diagnostic>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_diag::SourceMap;
     use std::collections::BTreeSet;
-    use std::path::Path;
 
     #[test]
     fn the_steps_have_been_made_for_each_app() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/pinned");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("pinned");
         let (apps, racked, _) = measured(&mut lab).unwrap();
         let names: Vec<&str> = apps.iter().map(|app| app.name.as_str()).collect();
         assert_eq!(names, ["firewall", "acl", "nat"]);

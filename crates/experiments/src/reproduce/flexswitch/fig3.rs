@@ -84,15 +84,11 @@ pub(super) fn table(schemes: &[Scheme<'_>]) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_diag::SourceMap;
-    use std::path::Path;
 
     /// The short form has a fifth of the experiment's transfers.
     #[test]
     fn limited_switches_are_as_fast_as_exact_ones() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("");
         let count = if features::is_long() { COUNT } else { COUNT / 5 };
         let Shown { table, .. } = shown(&mut lab, count).expect("the racks run");
         let transfers = (8 * count).to_string();

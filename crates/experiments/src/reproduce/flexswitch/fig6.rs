@@ -105,8 +105,6 @@ fn text(Estimate { value, interval: (low, high) }: Estimate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base_diag::SourceMap;
-    use std::path::Path;
 
     /// The numbers of a cell, `1.23 (1.10 to 1.40)`.
     fn interval(cell: &str) -> [f64; 3] {
@@ -119,9 +117,7 @@ mod tests {
     /// form has two of the five loads.
     #[test]
     fn conga_is_better_than_hashes() {
-        let racks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-        let mut map = SourceMap::new();
-        let mut lab = Lab { racks, full_rate: false, until: None, map: &mut map, show_progress: &mut |_| () };
+        let mut lab = Lab::of_examples("");
         let loads = if features::is_long() { &LOADS[..] } else { &[30, 70] };
         let Shown { table, .. } = shown(&mut lab, loads).expect("the racks run");
         assert_eq!(table.rows.len(), loads.len());
