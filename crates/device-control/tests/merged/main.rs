@@ -3,6 +3,8 @@
 mod entries;
 mod exact;
 mod killed;
+#[path = "../parts/mod.rs"]
+mod parts;
 mod program;
 mod rig;
 mod values;

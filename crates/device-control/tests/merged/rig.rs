@@ -1,14 +1,13 @@
 //! Controller, agents and devices as they are, over a control network that loses messages of all kinds, and doubles and reorders those of the
 //! merge. Every packet that a device has counted is counted beside it.
 
-use base_diag::SourceMap;
+use crate::parts::{PARTS, compiled_text, know_parts};
 use base_time::{Duration, Rng, Time};
-use compiler::reparse;
 use controller::{
     Agent, Answer, Ask, AskId, Call, Controller, DeviceId, Effect, Output, Reply, Ticket, Timing, Wires,
 };
 use dataplane_api::Device as _;
-use device_control::{Controlled, Known, Maker, Splitter, wires};
+use device_control::{Controlled, Maker, Splitter, wires};
 use ir_split::{DeviceIndex, Placement, Policy, Site};
 use p4runtime_proto::p4::v1::{
     CounterData, CounterEntry, Entity, Index, P4Data, ReadRequest, RegisterEntry, Uint128, Update,
@@ -17,7 +16,7 @@ use p4runtime_proto::p4::v1::{
 use p4runtime_store::Live as _;
 use state_journal::Kept;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub const CELLS: u64 = 4;
 pub const REGISTER: &str = "I.seen";
@@ -100,18 +99,6 @@ pub fn controller(maker: &Maker, placement: &Placement) -> Controller<Splitter> 
     controller
 }
 
-/// Code of the parts of all racks of a test, which devices start with again and again.
-static PARTS: LazyLock<Known> = LazyLock::new(Known::default);
-
-/// The program of a text; each text is compiled once.
-fn compiled(text: &str) -> Arc<ir::Program> {
-    static COMPILED: Mutex<BTreeMap<String, Arc<ir::Program>>> = Mutex::new(BTreeMap::new());
-    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let compile =
-        || reparse("merged.p4", text, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
-    Arc::clone(compiled.entry(text.to_string()).or_insert_with(compile))
-}
-
 /// A device shows what it must not.
 pub type Check = Result<(), String>;
 
@@ -119,7 +106,8 @@ impl Rig {
     /// A switch with this many helpers, each with its program.
     pub fn new(text: &str, helpers: u32, seed: u64) -> Rig {
         let known = PARTS.clone();
-        let maker = Maker { own: Some(compiled(text)), known, ..Maker::new(seed, netfn_registry::all()) };
+        let maker =
+            Maker { own: Some(compiled_text(text)), known, ..Maker::new(seed, netfn_registry::all()) };
         let all: Vec<DeviceIndex> = (1..=helpers).map(DeviceIndex).collect();
         let policy = if helpers > 1 { Policy::Shard } else { Policy::Direct };
         let mut placement = Placement::whole("tor");
@@ -160,10 +148,7 @@ impl Rig {
         };
         assert_eq!(rig.call(Call::Start(Box::default(), vec![])), Reply::Done(Ok(())));
         rig.id = rig.id_of();
-        for part in rig.controller.rollout().expect("there is a program").parts.iter().flatten() {
-            let text = std::str::from_utf8(&part.config.p4_device_config).expect("a text");
-            PARTS.engine(text, &compiled(text), &rig.made_of.0.registry).expect("it runs");
-        }
+        know_parts(&rig.controller.rollout().expect("there is a program"), &rig.made_of.0.registry);
         rig
     }
 

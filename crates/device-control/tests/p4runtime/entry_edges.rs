@@ -1,7 +1,8 @@
 //! The edge that the controller takes for an entry's is the one that packets take.
 
 use crate::histories::SHARDED;
-use crate::setup::{compiled_text, maker, sender_of};
+use crate::parts::compiled_text;
+use crate::setup::{maker, sender_of};
 use base_time::Rng;
 use controller::{Planner, Rollout};
 use device_control::{Maker, Splitter};

@@ -1,6 +1,7 @@
 //! A group whose switch and servers are agents of their own: nobody but the programs and the frames between them says that there is a group.
 
-use crate::setup::{compiled_text, group_placement, maker};
+use crate::parts::compiled_text;
+use crate::setup::{group_placement, maker};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};

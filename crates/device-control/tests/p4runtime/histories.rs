@@ -3,9 +3,8 @@
 //! what the flow's packets saw (`flow_control::history`). Wrong agents show that faults are found; so does a controller that does not know which edge leads to an entry, where
 //! flows are divided among helpers, each of which is in use at some edges.
 
-use crate::setup::{
-    PARTS, arbitration, compiled_text, know_parts, maker, sharded, with_spare, write_request,
-};
+use crate::parts::{PARTS, compiled_text, know_parts};
+use crate::setup::{arbitration, maker, sharded, with_spare, write_request};
 use crate::spares::{self, ids_of};
 use base_time::{Duration, Rng, Time};
 use controller::{

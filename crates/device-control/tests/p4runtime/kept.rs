@@ -193,7 +193,7 @@ fn a_pushed_program_is_kept() {
         kept.follow(&bench.noted());
         assert_eq!(kept.state().unwrap().unwrap().entities.len(), 1);
         let text = crate::setup::PROGRAM.replace("register<bit<32>>(8) cells", "register<bit<32>>(16) cells");
-        let p4info = p4info::p4info(&crate::setup::compiled_text(&text)).ok();
+        let p4info = p4info::p4info(&crate::parts::compiled_text(&text)).ok();
         let config = ForwardingPipelineConfig {
             p4info,
             p4_device_config: text.into(),

@@ -11,6 +11,8 @@ mod kept;
 mod limits;
 mod misses;
 mod names;
+#[path = "../parts/mod.rs"]
+mod parts;
 mod planner;
 mod queues;
 mod readings;

@@ -1,7 +1,8 @@
 //! Reads beside writes.
 
+use crate::parts::compiled_text;
 use crate::sessions::{DEFAULT, GROUPS, fill};
-use crate::setup::{PROGRAM, arbitration, compiled_text, maker, rack_of, read_request, write_request};
+use crate::setup::{PROGRAM, arbitration, maker, rack_of, read_request, write_request};
 use base_time::{Duration, Rng, Time};
 use controller::{Call, Reply, Steer, Ticket};
 use device_control::{Direct, Event, Maker, OneSwitch, RackSwitch, Served};

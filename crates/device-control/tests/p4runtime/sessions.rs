@@ -1,8 +1,9 @@
 //! Arbitration and configuration.
 
+use crate::parts::compiled_text;
 use crate::setup::{
-    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, compiled_text, info, one_device, rack,
-    read_request, write_request,
+    Bench, PROGRAM, arbitration, both, both_bare, both_keeping, info, one_device, rack, read_request,
+    write_request,
 };
 use base_time::Time;
 use controller::{Call, Reply, Steer, Ticket};

@@ -1,12 +1,11 @@
 //! One device and a rack that looks like it, each with a primary controller.
 
+use crate::parts::compiled_text;
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
-use compiler::reparse;
-use controller::{Call, Reply, Rollout, Steer, Ticket};
-use dataplane_api::Registry;
+use controller::{Call, Reply, Steer, Ticket};
 use device_control::{
-    Channel, Controlled, Direct, Event, Known, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
+    Channel, Controlled, Direct, Event, Maker, OneSwitch, RackSwitch, RemoteRack, Served, Splitter,
 };
 use ir_split::{DeviceIndex, GroupRules, GroupSetup, Placement, Policy, ScaleRules, Site, Variant};
 use p4runtime_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -19,8 +18,8 @@ use p4runtime_proto::p4rack::v1::{SavedState, ShowResponse};
 use p4runtime_proto::{from_text, to_text};
 use p4runtime_server::{Pieces, Status, StreamId};
 use state_journal::Batch;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 pub const PROGRAM: &str = include_str!("all.p4");
 
@@ -320,26 +319,6 @@ pub fn generator() -> std::sync::Arc<ir::Program> {
     let common = include_str!("../../../ir-interp/testdata/tna_common.p4");
     let text = include_str!("../../../ir-interp/testdata/tna_pktgen.p4");
     compiled_text(&text.replace("#include \"tna_common.p4\"", common))
-}
-
-/// The program of a text; each text is compiled once.
-pub fn compiled_text(text: &str) -> Arc<ir::Program> {
-    static COMPILED: Mutex<BTreeMap<String, Arc<ir::Program>>> = Mutex::new(BTreeMap::new());
-    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let compile =
-        || reparse("test.p4", text, &mut SourceMap::new()).unwrap_or_else(|found| panic!("{found:#?}"));
-    Arc::clone(compiled.entry(text.to_string()).or_insert_with(compile))
-}
-
-/// Code of the parts of racks, which devices start with again and again, of all racks of a test.
-pub static PARTS: LazyLock<Known> = LazyLock::new(Known::default);
-
-/// Adds the parts of a rack to [`PARTS`].
-pub fn know_parts(rollout: &Rollout, registry: &Registry) {
-    for part in rollout.parts.iter().flatten() {
-        let text = std::str::from_utf8(&part.config.p4_device_config).expect("a text");
-        PARTS.engine(text, &compiled_text(text), registry).expect("it runs");
-    }
 }
 
 pub fn arbitration(device_id: u64, election: Option<u64>) -> StreamMessageRequest {

@@ -1,8 +1,7 @@
 //! A region with a spare: what operators see, and keep out.
 
-use crate::setup::{
-    Bench, arbitration, compiled_text, maker, read_request, sender, spared, spared_over, write_request,
-};
+use crate::parts::compiled_text;
+use crate::setup::{Bench, arbitration, maker, read_request, sender, spared, spared_over, write_request};
 use base_time::{Duration, Time};
 use controller::{Ask, Call, DeviceId, Reply, Steer, Ticket};
 use device_control::{Channel, Event, Passage, RackSwitch, Served};

@@ -1,7 +1,8 @@
 //! Batches over several steps, in a rack whose helpers divide the flows: what each device is asked for, and in which order it is undone.
 
 use crate::histories::SHARDED;
-use crate::setup::{CPU, compiled_text, maker, sharded, write_request};
+use crate::parts::compiled_text;
+use crate::setup::{CPU, maker, sharded, write_request};
 use crate::spares::{Reach, flow, ids_of};
 use base_time::Duration;
 use controller::{Ask, Call, DeviceId};
