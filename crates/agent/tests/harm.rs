@@ -15,7 +15,7 @@ use p4runtime_proto::p4::v1::{
     GetForwardingPipelineConfigRequest, StreamMessageRequest, StreamMessageResponse, WriteRequest,
     stream_message_response::Update as ResponseUpdate,
 };
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, spawn};
@@ -167,7 +167,7 @@ fn who_does_not_read_harms_nobody() {
 #[test]
 fn messages_that_nobody_reads_are_counted() {
     let _alone = alone();
-    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let metrics = linux_net::free_addresses(1).unwrap()[0];
     let (inside, mut outside) = cable(16);
     let (address, stop, switch) = start(|setup| Setup {
         metrics: Some(metrics),

@@ -4,7 +4,7 @@
 
 use agent::{Limits, Setup, Switch, cable};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ pub fn value(answer: &str, name: &str) -> u64 {
 
 #[test]
 fn metrics_are_served_and_nothing_else() {
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = linux_net::free_addresses(1).unwrap()[0];
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let (bound, address) = channel();
     let (inside, _outside) = cable(1);

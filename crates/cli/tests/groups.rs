@@ -6,7 +6,6 @@ use aggregate::Op;
 use reduce_workers::{Group, GroupPlan, Joining, Keys, ReducedKeys, Values};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read as _};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +59,7 @@ fn calls_are_exact_though_a_switch_is_killed() {
     let (mut child, plan, spine) = start(&place);
     assert_eq!((plan.members.len(), plan.switches.len(), plan.parents), (4, 2, 1));
     assert_eq!(plan.operators, ["add", "max", "min"]);
-    let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+    let root = linux_net::free_addresses(1).unwrap()[0];
     let done = AtomicU64::new(0);
     let program = |rank: usize| {
         let joining =
@@ -120,7 +119,7 @@ fn arrays_travel_without_keys() {
     std::fs::write(place.join("a.job"), job).unwrap();
     let (mut child, plan, _) = start(&place);
     assert_eq!(plan.operators, ["add", "max", "or"]);
-    let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+    let root = linux_net::free_addresses(1).unwrap()[0];
     let program = |rank: usize| {
         let joining =
             Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None, wait: None };

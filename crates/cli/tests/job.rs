@@ -146,6 +146,29 @@ fn losses_and_a_switch_that_is_killed_change_nothing() {
 }
 
 #[test]
+fn a_switch_that_does_not_start_ends_the_job() {
+    let place = place("job-no-switch");
+    write_texts(&place);
+    std::fs::write(place.join("a.job"), JOB).unwrap();
+    let mut child = p4rack(&["job", "run", "a.job", "--local"])
+        .current_dir(&place)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if let Some(number) = line.strip_prefix("switch spine: process ") {
+            assert!(Command::new("kill").args(["-9", number]).status().unwrap().success());
+        }
+        said += &format!("{line}\n");
+    }
+    assert!(!child.wait().unwrap().success(), "{said}");
+    assert!(said.contains("error[P4R1610]") && said.contains("switch `spine` does not start"), "{said}");
+}
+
+#[test]
 fn a_worker_that_fails_or_vanishes_is_named() {
     let place = place("job-vanished");
     let files = write_texts(&place);

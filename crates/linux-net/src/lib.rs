@@ -3,6 +3,7 @@
 //! | | |
 //! |---|---|
 //! | [`find`], [`all`], [`Monitor`] | existing interfaces and their changes (rtnetlink) |
+//! | [`free_addresses`] | addresses of the loopback that nobody takes by chance |
 //! | [`allow_received`], [`receive_waiting`] | memory for packets that wait at a socket; the first of them |
 //! | [`packet`] | frames by packet sockets: a ring that the kernel fills, and batches that it sends |
 //! | [`xdp`] | frames by AF_XDP sockets |
@@ -11,10 +12,12 @@
 
 mod link;
 pub mod packet;
+mod ports;
 mod sys;
 pub mod xdp;
 
 pub use link::{Change, Link, Monitor, all, find};
+pub use ports::free_addresses;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};

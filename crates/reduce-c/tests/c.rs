@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods)]
 
 use reduce_workers::GroupPlan;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -44,7 +43,7 @@ fn run(compiler: &str, source: &str, options: &[&str]) {
         Err(error) => panic!("{compiler}: {error}"),
     };
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let address = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+    let address = linux_net::free_addresses(1).unwrap()[0];
     let file = program.with_extension("group.json");
     std::fs::write(&file, GroupPlan::on_this_machine(3, address.port()).text()).unwrap();
     let start = |rank: u32| {

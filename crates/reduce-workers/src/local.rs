@@ -5,7 +5,7 @@ use reduce_jobs::topology::{Link, Node};
 use reduce_jobs::{Plan, Topology};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -123,6 +123,13 @@ impl Local {
         Ok(local)
     }
 
+    /// A switch that does not start, and the file with the output of its process.
+    pub fn failed(&self) -> Option<(String, PathBuf)> {
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = children.iter().find(|process| process.failed >= MOST_STARTS);
+        failed.map(|process| (process.name.clone(), process.log.clone()))
+    }
+
     /// Attachment of a host.
     pub fn attachment(&self, host: usize) -> Option<&Attachment> {
         self.attachments.get(&host)
@@ -160,13 +167,6 @@ impl Drop for Local {
 
 /// Two free sockets on the loopback for each link.
 fn cables(topology: &Topology) -> io::Result<Vec<[SocketAddr; 2]>> {
-    // All are held until all are chosen, so that no two are the same.
-    let mut held = vec![];
-    let mut free = || -> io::Result<SocketAddr> {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        let address = socket.local_addr()?;
-        held.push(socket);
-        Ok(address)
-    };
-    topology.links.iter().map(|_| Ok([free()?, free()?])).collect()
+    let free = linux_net::free_addresses(2 * topology.links.len())?;
+    Ok(free.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
 }

@@ -6,6 +6,7 @@ mod hosts;
 mod workers;
 
 use crate::control::Attachment;
+use crate::local::Local;
 use aggregate::estimate::children;
 use aggregate::reducer::{Counts, Sums, Trouble};
 use base_diag::codes::job as codes;
@@ -124,8 +125,13 @@ impl Master {
         self.listener.local_addr()
     }
 
-    /// Runs the job; gives its reducers, and how long they took once all data was read. An error says why there is no result.
-    pub fn run(self, on_event: &mut dyn FnMut(Event)) -> Result<(Vec<Finished>, Duration), Box<Diagnostic>> {
+    /// Runs the job; gives its reducers, and how long they took once all data was read. `local`: the switches, if they are processes of this one. An error says why there
+    /// is no result.
+    pub fn run(
+        self,
+        local: Option<&Local>,
+        on_event: &mut dyn FnMut(Event),
+    ) -> Result<(Vec<Finished>, Duration), Box<Diagnostic>> {
         let Master { settings, listener } = self;
         let mut workers = Workers::listen(listener, &settings)
             .map_err(|error| stopped(format!("no worker can connect: {error}"), "start the job again"))?;
@@ -137,6 +143,10 @@ impl Master {
                 break ended;
             }
             workers.look(on_event)?;
+            if let Some((switch, log)) = local.and_then(Local::failed) {
+                let title = format!("switch `{switch}` does not start");
+                return Err(stopped(title, format!("{} has the output of its process", log.display())));
+            }
         };
         let mut finished = vec![];
         for (reducer, (sums, counts, link)) in ended.into_iter().enumerate() {

@@ -6,7 +6,7 @@ use reduce_workers::{
     Attachment, Group, GroupError, GroupPlan, Joining, Keys, MOST_WAIT, Reduced, ReducedKeys, Report, Values,
 };
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 /// A group of so many programs on addresses of the loopback that no other test has.
@@ -16,7 +16,7 @@ fn plan(net: u8, size: u8) -> GroupPlan {
 }
 
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap()
+    linux_net::free_addresses(1).unwrap()[0]
 }
 
 fn joining(rank: usize, root: SocketAddr) -> Joining {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// An address at which nothing listens.
 fn nowhere() -> String {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    linux_net::free_addresses(1).unwrap()[0].to_string()
 }
 
 fn place(members: &[&str]) -> EtcdPlace {

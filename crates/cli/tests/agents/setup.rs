@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
@@ -177,11 +177,11 @@ pub fn changed(name: &str, from: &str, to: &str) -> PathBuf {
 
 /// A free UDP address.
 pub fn free_udp() -> SocketAddr {
-    UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    linux_net::free_addresses(1).unwrap()[0]
 }
 
 pub fn free_tcp() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    linux_net::free_addresses(1).unwrap()[0].to_string()
 }
 
 impl Rack {

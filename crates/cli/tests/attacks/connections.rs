@@ -7,7 +7,7 @@ use agent::ClientTls;
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::stream_message_response::Update as ResponseUpdate;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 #[test]
 fn silent_connections_keep_nobody_out() {
     let _alone = alone();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let free = linux_net::free_addresses(1).unwrap()[0].to_string();
     let mut victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &["--metrics-addr", &free]);
     let honest = Honest::start(&victim, 5);
     let before = victim.memory();
@@ -59,8 +59,8 @@ fn silent_connections_keep_nobody_out() {
 fn connections_take_no_files_of_others() {
     const EACH: usize = 64;
     let _alone = alone();
-    let [thrift, digests] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    let [thrift, digests] = [thrift, digests].map(|free| free.local_addr().unwrap());
+    let free = linux_net::free_addresses(2).unwrap();
+    let (thrift, digests) = (free[0], free[1]);
     let args =
         ["--thrift-port", &thrift.port().to_string(), "--notifications-addr", &format!("tcp://{digests}")];
     let victim = Victim::start("ulimit -d 1048576 && ulimit -n 256", &args);

@@ -96,7 +96,7 @@ fn frame_externs_of_a_pushed_program_do_no_harm() {
     let (counts, frames) = if at_length() { ([1, 8, 200], 20_000) } else { ([1, 8, 9], 2_000) };
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let inside = linux_net::free_addresses(1).unwrap()[0];
     let port = format!("1@udp:{inside},{}", outside.local_addr().unwrap());
     let mut victim = Victim::start(GIGABYTE, &["-i", &port]);
     outside.connect(inside).unwrap();

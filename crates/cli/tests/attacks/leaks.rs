@@ -10,7 +10,7 @@ use crate::setup::{
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ForwardingPipelineConfig, ReadRequest, SetForwardingPipelineConfigRequest};
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -49,9 +49,8 @@ struct Others {
 
 impl Others {
     fn new() -> Others {
-        let free: [TcpListener; 3] = [(); 3].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [metrics, thrift, digests] = free.map(|free| free.local_addr().unwrap());
-        Others { metrics, thrift, digests }
+        let free = linux_net::free_addresses(3).unwrap();
+        Others { metrics: free[0], thrift: free[1], digests: free[2] }
     }
 
     fn args(&self) -> [String; 6] {

@@ -59,7 +59,7 @@ fn frames_pass_while(
 ) -> Holds {
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_secs(120))).unwrap();
-    let inside = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let inside = linux_net::free_addresses(1).unwrap()[0];
     let port = format!("1@udp:{inside},{}", outside.local_addr().unwrap());
     let victim = Victim::of(GIGABYTE, &[&[program, "-i", &port], &LARGE[..]].concat());
     outside.connect(inside).unwrap();

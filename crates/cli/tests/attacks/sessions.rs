@@ -7,7 +7,7 @@ use crate::setup::{GIGABYTE, Victim, alone, at_length, count, entries, ids, runt
 use p4runtime_proto::from_text;
 use p4runtime_proto::p4::v1::{ReadRequest, StreamMessageRequest};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Sessions after which the most memory is measured: some is kept for good, as threads and queues.
@@ -77,7 +77,7 @@ fn sessions_over_tls_leave_nothing_behind() {
 fn sessions(start: impl Fn(&str, &[&str]) -> Victim) {
     let _alone = alone();
     let seconds = features::setting("P4RACK_LEAK_SECONDS", if at_length() { 300 } else { 2 });
-    let digests = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let digests = linux_net::free_addresses(1).unwrap()[0];
     let mut victim = start(GIGABYTE, &["--notifications-addr", &format!("tcp://{digests}")]);
     let (files, threads) = (victim.files(), victim.threads());
     let honest = Honest::start(&victim, HONEST);

@@ -4,7 +4,7 @@ use crate::honest::Honest;
 use crate::raw::Frames;
 use crate::setup::{GIGABYTE, Victim, alone, at_length};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Between two bytes of a connection. The preface of HTTP/2 takes 12 s.
@@ -121,7 +121,7 @@ fn after_a_call() -> [Vec<Kind>; 2] {
 #[test]
 fn slow_beginnings_come_to_an_end() {
     let _alone = alone();
-    let metrics = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let metrics = linux_net::free_addresses(1).unwrap()[0].to_string();
     let mut victim = Victim::start(GIGABYTE, &["--metrics-addr", &metrics]);
     let (encrypted, agent) = (Victim::encrypted(GIGABYTE, &[]), Victim::of(GIGABYTE, &[]));
     let (mut of_calls, of_tls, mut of_metrics) = (of_http2(), of_tls(), of_metrics());

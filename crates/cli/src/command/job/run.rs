@@ -162,7 +162,7 @@ fn reduce(args: &Args, loaded: &Loaded, local: Option<&Local>) -> Found<(Vec<Fin
         let host = &topology.hosts[*host];
         start(args, &mapper.name.value, host, address, &mut workers).map_err(|why| vec![failure(why)])?;
     }
-    let finished = master.run(&mut |event| match event {
+    let finished = master.run(local, &mut |event| match event {
         Event::Joined(name) => report!("worker {name} is connected"),
         Event::Ready(name, pairs) => report!("worker {name} has {pairs} pairs"),
         Event::Gone(name) => report!("worker {name} is disconnected"),
