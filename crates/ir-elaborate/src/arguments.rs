@@ -6,7 +6,7 @@
 
 use base_diag::Span;
 use ir::{Expr, ExprKind};
-use p4_check::typed::{self, Arg, ArgValue, Direction, Id, Substitution};
+use p4_check::typed::{self, Arg, ArgValue, Direction, Substitution};
 
 use crate::stmt::Body;
 
@@ -15,7 +15,7 @@ impl Body<'_, '_> {
     pub(crate) fn arguments(
         &mut self,
         args: &[Arg],
-        params: &[Id<typed::Var>],
+        params: &[typed::VarId],
         subst: &Substitution,
         is_statement: bool,
         span: Span,
@@ -44,7 +44,7 @@ impl Body<'_, '_> {
     pub(crate) fn filled(
         &mut self,
         args: Vec<Option<Expr>>,
-        params: &[Id<typed::Var>],
+        params: &[typed::VarId],
         subst: &Substitution,
         span: Span,
     ) -> Vec<Option<Expr>> {
@@ -52,7 +52,7 @@ impl Body<'_, '_> {
         given.map(|(arg, param)| Some(arg.unwrap_or_else(|| self.unset(*param, subst, span)))).collect()
     }
 
-    fn unset(&mut self, param: Id<typed::Var>, subst: &Substitution, span: Span) -> Expr {
+    fn unset(&mut self, param: typed::VarId, subst: &Substitution, span: Span) -> Expr {
         let ty = subst.apply(&self.el.typed.vars[param].ty);
         let ty = self.el.ty(&ty);
         let var = self.temporary("unused", ty.clone(), None, span);
@@ -71,13 +71,7 @@ impl Body<'_, '_> {
 
     /// One argument; `None` for an optional one left out. `_` for an `out` parameter becomes a variable that
     /// nobody reads.
-    fn argument(
-        &mut self,
-        arg: &Arg,
-        param: Id<typed::Var>,
-        subst: &Substitution,
-        span: Span,
-    ) -> Option<Expr> {
+    fn argument(&mut self, arg: &Arg, param: typed::VarId, subst: &Substitution, span: Span) -> Option<Expr> {
         match &arg.value {
             ArgValue::Given(expr) | ArgValue::Default(expr) if is_place(arg) => Some(self.place(expr)),
             ArgValue::Given(expr) | ArgValue::Default(expr) => Some(self.expr(expr)),

@@ -3,7 +3,7 @@
 use base_bits::num_bigint::BigInt;
 use base_diag::Span;
 use ir::{Callee, ExprKind, StmtKind};
-use p4_check::typed::{self, Builtin, Expr, Id, Substitution, Type};
+use p4_check::typed::{self, Builtin, Expr, Substitution, Type};
 
 use crate::stmt::Body;
 use crate::value::{Object, Value};
@@ -56,7 +56,7 @@ impl<'p> Body<'_, 'p> {
         }
     }
 
-    fn is_extern(&self, id: Id<typed::Function>, name: &str) -> bool {
+    fn is_extern(&self, id: typed::FunctionId, name: &str) -> bool {
         let decl = &self.el.typed.functions[id];
         decl.owner == typed::FunctionOwner::ExternFunction && decl.name.text == name
     }
@@ -90,7 +90,7 @@ impl<'p> Body<'_, 'p> {
     fn call(&mut self, call: &typed::Call, is_statement: bool) -> Option<ir::Call> {
         let typed = self.el.typed;
         let type_args = self.env.close_all(&call.type_args);
-        let (callee, params, subst, keeps_types): (_, &[Id<typed::Var>], _, _) = match &call.callee {
+        let (callee, params, subst, keeps_types): (_, &[typed::VarId], _, _) = match &call.callee {
             typed::Callee::Function(id) => {
                 let decl = &typed.functions[*id];
                 let subst = Substitution::new(&decl.type_params, &type_args);
@@ -129,7 +129,7 @@ impl<'p> Body<'_, 'p> {
     fn method(
         &mut self,
         object: &Expr,
-        method: Id<typed::Function>,
+        method: typed::FunctionId,
         type_args: &[Type],
         span: Span,
     ) -> Option<(Callee, Substitution)> {
@@ -172,11 +172,11 @@ impl<'p> Body<'_, 'p> {
     }
 
     /// The block that `object.apply(...)` runs.
-    fn applied(&mut self, object: &Expr) -> Option<(Callee, &'p [Id<typed::Var>], Substitution)> {
+    fn applied(&mut self, object: &Expr) -> Option<(Callee, &'p [typed::VarId], Substitution)> {
         let typed = self.el.typed;
         let value = self.el.eval(&self.env, object);
         let ty = self.env.close(&object.ty);
-        let (params, subst): (&'p [Id<typed::Var>], _) = match &ty {
+        let (params, subst): (&'p [typed::VarId], _) = match &ty {
             Type::Control(id, args) => {
                 let decl = &typed.controls[*id];
                 (&decl.params, Substitution::new(&decl.type_params, args))

@@ -10,7 +10,7 @@
 
 use base_diag::Span;
 use ir::{Direction, Expr, ExprKind, FunctionId, InstanceId, VarId};
-use p4_check::typed::{self, Builtin, Callee, Id, Type};
+use p4_check::typed::{self, Builtin, Callee, Type};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -26,14 +26,14 @@ impl Elaborator<'_> {
         &mut self,
         implementation: typed::Implementation,
         env: &Env,
-        outer: &FxHashMap<Id<typed::Var>, VarId>,
+        outer: &FxHashMap<typed::VarId, VarId>,
         made: &MadeObject,
     ) -> FunctionId {
         let typed = self.typed;
         let decl = &typed.functions[implementation.function];
         let left_out = typed.functions[implementation.method].params.get(decl.params.len()..);
         let name = format!("{}_{}", made.name.replace('.', "_"), decl.name.text);
-        let mut declared: &[Id<typed::Var>] = &[];
+        let mut declared: &[typed::VarId] = &[];
         loop {
             let mut body = Body::new(self, env.clone());
             body.captures = Some(Captures::new(outer.clone()));
@@ -128,7 +128,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn outer(&self, id: Id<typed::Var>) -> Option<VarId> {
+    fn outer(&self, id: typed::VarId) -> Option<VarId> {
         let is_own = self.env.vars.contains_key(&id) || self.env.values.contains_key(&id);
         let is_value = !matches!(self.el.typed.vars[id].ty, Type::Extern(..));
         self.captures.as_ref().filter(|_| !is_own && is_value)?.outer.get(&id).copied()
@@ -151,7 +151,7 @@ impl Body<'_, '_> {
     }
 
     /// Refuses a write to a variable of the enclosing block.
-    pub(crate) fn refuse_captured_var(&mut self, id: Id<typed::Var>, span: Span) {
+    pub(crate) fn refuse_captured_var(&mut self, id: typed::VarId, span: Span) {
         if self.outer(id).is_some() {
             self.el.report(refuse::captured_write(span));
         }

@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::{Action, ActionId, Control, ControlId, Owner, Stmt, TableId};
-use p4_check::typed::{self, Id, Local, Substitution, Type};
+use p4_check::typed::{self, Local, Substitution, Type};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -17,12 +17,12 @@ use crate::value::{Object, Value};
 /// The actions of a control: its own first, then those of the program that it uses, in the order of their use.
 #[derive(Default)]
 pub(crate) struct ActionTable {
-    ids: FxHashMap<Id<typed::Action>, ActionId>,
-    order: Vec<Id<typed::Action>>,
+    ids: FxHashMap<typed::ActionId, ActionId>,
+    order: Vec<typed::ActionId>,
 }
 
 impl ActionTable {
-    fn add(&mut self, id: Id<typed::Action>) -> ActionId {
+    fn add(&mut self, id: typed::ActionId) -> ActionId {
         let made = ActionId::from(self.order.len());
         self.order.push(id);
         self.ids.insert(id, made);
@@ -34,9 +34,9 @@ impl Elaborator<'_> {
     /// An instance of a control with these closed type arguments and constructor arguments.
     pub(crate) fn control(
         &mut self,
-        id: Id<typed::Control>,
+        id: typed::ControlId,
         type_args: Vec<Type>,
-        values: Vec<(Id<typed::Var>, Value)>,
+        values: Vec<(typed::VarId, Value)>,
         site: Site<'_>,
     ) -> Object {
         let decl = &self.typed.controls[id];
@@ -99,7 +99,7 @@ impl Elaborator<'_> {
 
 impl Body<'_, '_> {
     /// Makes the declarations beside `apply`; returns the variables' statements and the tables.
-    fn control_locals(&mut self, locals: &[Local]) -> (Vec<Stmt>, Vec<Id<typed::Table>>) {
+    fn control_locals(&mut self, locals: &[Local]) -> (Vec<Stmt>, Vec<typed::TableId>) {
         let mut stmts = vec![];
         let mut tables = vec![];
         for local in locals {
@@ -126,13 +126,13 @@ impl Body<'_, '_> {
     }
 
     /// An instance declared in this block.
-    pub(crate) fn local_instance(&mut self, id: Id<typed::Instance>) {
+    pub(crate) fn local_instance(&mut self, id: typed::InstanceId) {
         let object = self.el.instance(&mut self.env, id, false);
         self.env.objects.insert(id, object);
     }
 
     /// The action in this control; the program's actions are copied into the controls that use them.
-    pub(crate) fn action_id(&mut self, id: Id<typed::Action>, span: Span) -> Option<ActionId> {
+    pub(crate) fn action_id(&mut self, id: typed::ActionId, span: Span) -> Option<ActionId> {
         let Some(actions) = &mut self.actions else {
             self.el.refuse("calling an action from here", span);
             return None;
@@ -150,7 +150,7 @@ impl Body<'_, '_> {
         made
     }
 
-    fn action(&mut self, id: Id<typed::Action>, names: &mut Unique) -> Action {
+    fn action(&mut self, id: typed::ActionId, names: &mut Unique) -> Action {
         let decl = &self.el.typed.actions[id];
         let top_level = decl.control.is_none();
         let prefix = if top_level { "" } else { self.env.prefix.as_str() };

@@ -3,7 +3,7 @@
 use base_diag::{Diagnostic, Severity, Span};
 use ir::{ErrorId, ExternFunctionId, ExternId, FunctionId, TypeId};
 use p4_arch::{Architecture, Declared, TableUse};
-use p4_check::typed::{self, Id};
+use p4_check::typed;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
@@ -35,9 +35,9 @@ pub(crate) const INSTANCE: &str = "extern instance";
 /// A declared type with its arguments.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum TypeKey {
-    Struct(Id<typed::Struct>, Vec<ir::Type>),
-    Enum(Id<typed::Enum>),
-    New(Id<typed::NewType>),
+    Struct(typed::StructId, Vec<ir::Type>),
+    Enum(typed::EnumId),
+    New(typed::NewTypeId),
 }
 
 /// The state of one elaboration.
@@ -52,18 +52,18 @@ pub(crate) struct Elaborator<'p> {
     pub(crate) arch: Option<&'static Architecture>,
     /// Names that the architecture's file declares.
     pub(crate) declared: Declared,
-    pub(crate) error_ids: FxHashMap<Id<typed::Constant>, ErrorId>,
+    pub(crate) error_ids: FxHashMap<typed::ConstantId, ErrorId>,
     pub(crate) type_ids: FxHashMap<TypeKey, TypeId>,
     pub(crate) type_names: Unique,
-    pub(crate) extern_ids: FxHashMap<Id<typed::Extern>, ExternId>,
-    pub(crate) extern_function_ids: FxHashMap<Id<typed::Function>, ExternFunctionId>,
+    pub(crate) extern_ids: FxHashMap<typed::ExternId, ExternId>,
+    pub(crate) extern_function_ids: FxHashMap<typed::FunctionId, ExternFunctionId>,
     /// `None` while the function is being elaborated.
-    pub(crate) function_ids: FxHashMap<(Id<typed::Function>, Vec<ir::Type>), FunctionId>,
+    pub(crate) function_ids: FxHashMap<(typed::FunctionId, Vec<ir::Type>), FunctionId>,
     pub(crate) function_names: Unique,
     /// Names of controls and parsers.
     pub(crate) block_names: Unique,
     /// Top-level instances.
-    pub(crate) globals: FxHashMap<Id<typed::Instance>, Object>,
+    pub(crate) globals: FxHashMap<typed::InstanceId, Object>,
     /// Blocks of packages, by the prefix of their members' control-plane names.
     pub(crate) prefixes: FxHashSet<SmolStr>,
     /// Functions and instances being made.
@@ -266,7 +266,7 @@ impl<'p> Elaborator<'p> {
     }
 
     /// A top-level instance, made when first used.
-    pub(crate) fn global(&mut self, id: Id<typed::Instance>) -> Object {
+    pub(crate) fn global(&mut self, id: typed::InstanceId) -> Object {
         if let Some(object) = self.globals.get(&id) {
             return object.clone();
         }

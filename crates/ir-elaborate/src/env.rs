@@ -1,7 +1,7 @@
 //! Bindings of names in one instance.
 
 use ir::{Expr, InstanceId, ParserId, TableId, ValueSetId, VarId};
-use p4_check::typed::{self, Id, Substitution};
+use p4_check::typed::{self, Substitution};
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
@@ -13,15 +13,15 @@ pub(crate) struct Env {
     /// Closed types bound to type parameters.
     pub(crate) subst: Substitution,
     /// Values of constructor parameters.
-    pub(crate) values: FxHashMap<Id<typed::Var>, Value>,
+    pub(crate) values: FxHashMap<typed::VarId, Value>,
     /// Parameters, and locals declared so far.
-    pub(crate) vars: FxHashMap<Id<typed::Var>, VarId>,
+    pub(crate) vars: FxHashMap<typed::VarId, VarId>,
     /// The instances declared in it so far.
-    pub(crate) objects: FxHashMap<Id<typed::Instance>, Object>,
+    pub(crate) objects: FxHashMap<typed::InstanceId, Object>,
     /// Tables.
-    pub(crate) tables: FxHashMap<Id<typed::Table>, TableId>,
+    pub(crate) tables: FxHashMap<typed::TableId, TableId>,
     /// Value sets.
-    pub(crate) value_sets: FxHashMap<Id<typed::ValueSet>, ValueSetId>,
+    pub(crate) value_sets: FxHashMap<typed::ValueSetId, ValueSetId>,
     /// The instance whose abstract method this implements.
     pub(crate) this: Option<InstanceId>,
     /// The prefix of its members' control-plane names.
@@ -45,13 +45,13 @@ impl Env {
 /// Variables of the enclosing block as an implementation sees them.
 pub(crate) struct Captures {
     /// Parameters and locals of the block, declared so far.
-    pub(crate) outer: FxHashMap<Id<typed::Var>, VarId>,
+    pub(crate) outer: FxHashMap<typed::VarId, VarId>,
     /// Values read so far, as expressions of the block, each with its parameter.
     pub(crate) read: Vec<(Expr, VarId)>,
 }
 
 impl Captures {
-    pub(crate) fn new(outer: FxHashMap<Id<typed::Var>, VarId>) -> Captures {
+    pub(crate) fn new(outer: FxHashMap<typed::VarId, VarId>) -> Captures {
         Captures { outer, read: vec![] }
     }
 

@@ -94,7 +94,7 @@ impl Elaborator<'_> {
     }
 
     /// Object that an instance's name refers to, in this block or at the top level.
-    pub(crate) fn object(&mut self, env: &Env, id: typed::Id<typed::Instance>) -> Object {
+    pub(crate) fn object(&mut self, env: &Env, id: typed::InstanceId) -> Object {
         match env.objects.get(&id) {
             Some(object) => object.clone(),
             None => self.global(id),

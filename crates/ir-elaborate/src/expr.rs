@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::{BinaryOp, Const, Expr, ExprKind, StmtKind, UnaryOp};
-use p4_check::typed::{self, Id, Type};
+use p4_check::typed::{self, Type};
 
 use crate::arguments::calls_something;
 use crate::refuse;
@@ -212,7 +212,7 @@ impl Body<'_, '_> {
         Some((kind, self.type_of(expr)))
     }
 
-    fn var(&mut self, id: Id<typed::Var>, span: Span) -> Option<ir::VarId> {
+    fn var(&mut self, id: typed::VarId, span: Span) -> Option<ir::VarId> {
         let known = self.env.vars.get(&id).copied();
         if known.is_none() {
             self.el.refuse("a variable of the enclosing block in a method's implementation", span);

@@ -4,7 +4,7 @@ use ir::{
     Direction, ExternFunction, ExternFunctionId, ExternId, ExternMethod, ExternObject, Signature,
     SignatureParam,
 };
-use p4_check::typed::{self, Id};
+use p4_check::typed;
 
 use crate::annotation::annotations;
 use crate::elaborator::Elaborator;
@@ -26,7 +26,7 @@ impl Elaborator<'_> {
     }
 
     /// The extern object type.
-    pub(crate) fn extern_object(&mut self, id: Id<typed::Extern>) -> ExternId {
+    pub(crate) fn extern_object(&mut self, id: typed::ExternId) -> ExternId {
         if let Some(known) = self.extern_ids.get(&id) {
             return *known;
         }
@@ -54,7 +54,7 @@ impl Elaborator<'_> {
     }
 
     /// Makes the types in the signatures of `id`: each after those that it needs, as in the source.
-    fn mentioned_externs(&mut self, id: Id<typed::Extern>) {
+    fn mentioned_externs(&mut self, id: typed::ExternId) {
         let typed = self.typed;
         let decl = &typed.externs[id];
         let mut mentioned = vec![];
@@ -76,7 +76,7 @@ impl Elaborator<'_> {
     }
 
     /// The extern function.
-    pub(crate) fn extern_function(&mut self, id: Id<typed::Function>) -> ExternFunctionId {
+    pub(crate) fn extern_function(&mut self, id: typed::FunctionId) -> ExternFunctionId {
         if let Some(known) = self.extern_function_ids.get(&id) {
             return *known;
         }
@@ -95,7 +95,7 @@ impl Elaborator<'_> {
         made
     }
 
-    fn extern_method(&mut self, id: Id<typed::Function>) -> ExternMethod {
+    fn extern_method(&mut self, id: typed::FunctionId) -> ExternMethod {
         let decl = &self.typed.functions[id];
         ExternMethod {
             name: decl.name.text.clone(),
@@ -106,7 +106,7 @@ impl Elaborator<'_> {
         }
     }
 
-    fn signature(&mut self, id: Id<typed::Function>) -> Signature {
+    fn signature(&mut self, id: typed::FunctionId) -> Signature {
         let decl = &self.typed.functions[id];
         Signature {
             type_params: self.type_param_names(&decl.type_params),
@@ -115,7 +115,7 @@ impl Elaborator<'_> {
         }
     }
 
-    fn signature_param(&mut self, id: Id<typed::Var>) -> SignatureParam {
+    fn signature_param(&mut self, id: typed::VarId) -> SignatureParam {
         let decl = &self.typed.vars[id];
         let passes = match decl.kind {
             typed::VarKind::Param(d) => direction(d),
@@ -129,7 +129,7 @@ impl Elaborator<'_> {
         }
     }
 
-    fn type_param_names(&self, params: &[Id<typed::TypeVar>]) -> Vec<ir::Name> {
+    fn type_param_names(&self, params: &[typed::TypeVarId]) -> Vec<ir::Name> {
         params.iter().map(|p| self.typed.type_vars[*p].name.text.clone()).collect()
     }
 }

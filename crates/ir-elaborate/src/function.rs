@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::FunctionId;
-use p4_check::typed::{self, Id, Substitution, Type};
+use p4_check::typed::{self, Substitution, Type};
 
 use crate::annotation::annotations;
 use crate::elaborator::Elaborator;
@@ -13,7 +13,7 @@ impl Elaborator<'_> {
     /// The function with these closed type arguments; `None` if it cannot be made, which is reported.
     pub(crate) fn function(
         &mut self,
-        id: Id<typed::Function>,
+        id: typed::FunctionId,
         type_args: &[Type],
         span: Span,
     ) -> Option<FunctionId> {

@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::{Instance, InstanceId, Owner};
-use p4_check::typed::{self, Arg, ArgValue, Constructed, Expr, ExprKind, Id, Type, Var};
+use p4_check::typed::{self, Arg, ArgValue, Constructed, Expr, ExprKind, Type, VarId};
 use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
@@ -29,12 +29,12 @@ pub(crate) struct Site<'a> {
     /// The declaration or the call.
     pub(crate) span: Span,
     /// Declaration with the initializer block, if the instance is declared.
-    pub(crate) declared: Option<Id<typed::Instance>>,
+    pub(crate) declared: Option<typed::InstanceId>,
 }
 
 impl Elaborator<'_> {
     /// A declared instance, of the top level or of the block whose environment is `env`.
-    pub(crate) fn instance(&mut self, env: &mut Env, id: Id<typed::Instance>, is_global: bool) -> Object {
+    pub(crate) fn instance(&mut self, env: &mut Env, id: typed::InstanceId, is_global: bool) -> Object {
         let decl = &self.typed.instances[id];
         let Type::Array(_, size) = decl.ty else { return self.one_instance(env, id, "", is_global) };
         if size > MAX_INSTANCES {
@@ -45,7 +45,7 @@ impl Elaborator<'_> {
     }
 
     /// A declared instance, or the one at `[3]` of a declared array of them.
-    fn one_instance(&mut self, env: &mut Env, id: Id<typed::Instance>, at: &str, is_global: bool) -> Object {
+    fn one_instance(&mut self, env: &mut Env, id: typed::InstanceId, at: &str, is_global: bool) -> Object {
         let decl = &self.typed.instances[id];
         let local = format!("{}{at}", local_name(&decl.annotations, &decl.name));
         let site = Site {
@@ -97,7 +97,7 @@ impl Elaborator<'_> {
                 else {
                     return Object::Broken;
                 };
-                let named = |(param, value): (Id<Var>, Value)| {
+                let named = |(param, value): (VarId, Value)| {
                     let var = &typed.vars[param];
                     (var.name.text.clone(), subst.apply(&var.ty), value)
                 };
@@ -111,11 +111,11 @@ impl Elaborator<'_> {
     fn constructor_args(
         &mut self,
         env: &mut Env,
-        params: &[Id<Var>],
+        params: &[VarId],
         call: &typed::Construct,
         package: Option<&SmolStr>,
         subst: &typed::Substitution,
-    ) -> Option<Vec<(Id<Var>, Value)>> {
+    ) -> Option<Vec<(VarId, Value)>> {
         let mut values = vec![];
         let mut whole = true;
         // A default may mention the type parameters of the new object.
@@ -143,7 +143,7 @@ impl Elaborator<'_> {
         &mut self,
         env: &mut Env,
         expr: &Expr,
-        param: Id<Var>,
+        param: VarId,
         package: Option<&SmolStr>,
     ) -> Option<Value> {
         let ExprKind::New(call) = &expr.kind else { return self.known(env, expr, "a constructor argument") };
@@ -165,9 +165,9 @@ impl Elaborator<'_> {
     fn extern_instance(
         &mut self,
         env: &mut Env,
-        id: Id<typed::Extern>,
+        id: typed::ExternId,
         call: &typed::Construct,
-        params: &[Id<Var>],
+        params: &[VarId],
         type_args: Vec<Type>,
         site: &Site<'_>,
     ) -> Option<InstanceId> {
@@ -204,7 +204,7 @@ impl Elaborator<'_> {
         &mut self,
         env: &mut Env,
         arg: &Arg,
-        param: Id<Var>,
+        param: VarId,
         ty: &Type,
         span: Span,
     ) -> Option<ir::Expr> {
@@ -224,13 +224,7 @@ impl Elaborator<'_> {
     }
 
     /// Implementations of abstract methods, and the instances declared beside them.
-    fn implementations(
-        &mut self,
-        env: &mut Env,
-        made: MadeObject,
-        object: Id<typed::Extern>,
-        site: &Site<'_>,
-    ) {
+    fn implementations(&mut self, env: &mut Env, made: MadeObject, object: typed::ExternId, site: &Site<'_>) {
         let typed = self.typed;
         let Some(decl) = site.declared.map(|id| &typed.instances[id]) else { return };
         if decl.implementations.is_empty() && decl.inner.is_empty() {

@@ -6,7 +6,7 @@
 use base_diag::Span;
 use ir::{Arch, PackageArg, Role, Stage, StageKind, Type};
 use p4_arch::{Architecture, StageFacts};
-use p4_check::typed::{self, Constructed, Id, Package};
+use p4_check::typed::{self, Constructed, Package, PackageId};
 use smol_str::SmolStr;
 
 use crate::annotation::{annotations, wrong_ticks};
@@ -28,7 +28,7 @@ struct Body {
 }
 
 impl Elaborator<'_> {
-    fn main_package(&self) -> Option<(Id<typed::Instance>, Id<Package>)> {
+    fn main_package(&self) -> Option<(typed::InstanceId, PackageId)> {
         let main = self.typed.main?;
         match self.typed.instances[main].construct.of {
             Constructed::Package(package) => Some((main, package)),

@@ -1,7 +1,7 @@
 //! `packet_in` and `packet_out`: core.p4's externs that the IR has statements and expressions for.
 
 use ir::{ExprKind, StmtKind, VarId};
-use p4_check::typed::{self, Arg, ArgValue, Expr, Id, Type};
+use p4_check::typed::{self, Arg, ArgValue, Expr, Type};
 
 use crate::stmt::Body;
 
@@ -18,7 +18,7 @@ impl Body<'_, '_> {
     pub(crate) fn packet_statement(
         &mut self,
         object: &Expr,
-        method: Id<typed::Function>,
+        method: typed::FunctionId,
         call: &typed::Call,
     ) -> Option<StmtKind> {
         let packet = self.packet_object(object)?;
@@ -55,7 +55,7 @@ impl Body<'_, '_> {
     pub(crate) fn packet_expression(
         &mut self,
         object: &Expr,
-        method: Id<typed::Function>,
+        method: typed::FunctionId,
         call: &typed::Call,
     ) -> Option<ExprKind> {
         let packet = self.packet_object(object)?;

@@ -3,7 +3,7 @@
 use ir::{
     Owner, Parser, ParserState, Select, SelectCase, StateId, StateRef, Stmt, Transition, ValueSet, ValueSetId,
 };
-use p4_check::typed::{self, AnnotationBody, Id, Local, Substitution, Target, Type};
+use p4_check::typed::{self, AnnotationBody, Local, Substitution, Target, Type};
 
 use crate::annotation::{annotations, local_name};
 use crate::elaborator::Elaborator;
@@ -18,9 +18,9 @@ impl Elaborator<'_> {
     /// An instance of a parser with these closed type arguments and constructor arguments.
     pub(crate) fn parser(
         &mut self,
-        id: Id<typed::Parser>,
+        id: typed::ParserId,
         type_args: Vec<Type>,
-        values: Vec<(Id<typed::Var>, Value)>,
+        values: Vec<(typed::VarId, Value)>,
         site: Site<'_>,
     ) -> Object {
         let decl = &self.typed.parsers[id];
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
         (stmts, value_sets)
     }
 
-    fn value_set(&mut self, id: Id<typed::ValueSet>) -> ValueSet {
+    fn value_set(&mut self, id: typed::ValueSetId) -> ValueSet {
         let decl = &self.el.typed.value_sets[id];
         let control_plane_name = qualify(&self.env.prefix, local_name(&decl.annotations, &decl.name));
         let control_plane_name = self.el.claim_control_plane_name(

@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::{ExprKind, ForRange, Stmt, StmtKind, VarId};
-use p4_check::typed::{self, Id};
+use p4_check::typed;
 
 use crate::annotation::annotations;
 use crate::control::ActionTable;
@@ -27,7 +27,7 @@ pub(crate) struct Body<'e, 'p> {
 
 impl<'e, 'p> Body<'e, 'p> {
     /// A constant is evaluated where it is used; here for the static assertions in it.
-    pub(crate) fn constant(&mut self, id: Id<typed::Const>) {
+    pub(crate) fn constant(&mut self, id: typed::ConstId) {
         self.el.eval(&self.env, &self.el.typed.consts[id].value);
     }
 
@@ -41,7 +41,7 @@ impl<'e, 'p> Body<'e, 'p> {
     }
 
     /// A variable or parameter of the source.
-    pub(crate) fn declare(&mut self, id: Id<typed::Var>) -> VarId {
+    pub(crate) fn declare(&mut self, id: typed::VarId) -> VarId {
         let decl = &self.el.typed.vars[id];
         let kind = match decl.kind {
             typed::VarKind::Param(d) => ir::VarKind::Param(direction(d)),
@@ -209,7 +209,7 @@ impl<'e, 'p> Body<'e, 'p> {
 
     /// The variable a loop declares. Where the source names one declared before, the loop has its own, and every
     /// round begins by assigning it to that one.
-    fn loop_variable(&mut self, id: Id<typed::Var>, span: Span) -> (VarId, Option<Stmt>) {
+    fn loop_variable(&mut self, id: typed::VarId, span: Span) -> (VarId, Option<Stmt>) {
         let Some(outer) = self.env.vars.get(&id).copied() else {
             self.refuse_captured_var(id, span);
             return (self.declare(id), None);
@@ -261,7 +261,7 @@ impl<'e, 'p> Body<'e, 'p> {
     }
 
     /// The table in this control.
-    pub(crate) fn table_id(&mut self, id: Id<typed::Table>, span: Span) -> Option<ir::TableId> {
+    pub(crate) fn table_id(&mut self, id: typed::TableId, span: Span) -> Option<ir::TableId> {
         let known = self.env.tables.get(&id).copied();
         if known.is_none() {
             self.el.refuse("applying a table of another block", span);

@@ -2,7 +2,7 @@
 
 use base_diag::Span;
 use ir::{ActionRef, Const, DefaultAction, Entry, Expr, ExprKind, Keyset, MatchKind, Table, TableKey};
-use p4_check::typed::{self, Arg, Id};
+use p4_check::typed::{self, Arg};
 use smol_str::SmolStr;
 
 use crate::annotation::{annotations, local_name};
@@ -27,7 +27,7 @@ pub(crate) fn match_kind(name: &SmolStr) -> MatchKind {
 
 impl Body<'_, '_> {
     /// A table of this control.
-    pub(crate) fn table(&mut self, id: Id<typed::Table>) -> Table {
+    pub(crate) fn table(&mut self, id: typed::TableId) -> Table {
         let decl = &self.el.typed.tables[id];
         let control_plane_name = qualify(&self.env.prefix, local_name(&decl.annotations, &decl.name));
         let control_plane_name =

@@ -1,7 +1,7 @@
 //! Types: generics by their arguments, typedefs already gone, declarations on first use.
 
 use ir::{Field, TypeDecl, TypeId, TypeKind};
-use p4_check::typed::{self, Decl, Id, StructKind, Substitution, Type};
+use p4_check::typed::{self, Decl, StructKind, Substitution, Type};
 use smol_str::SmolStr;
 
 use crate::annotation::annotations;
@@ -61,7 +61,7 @@ impl Elaborator<'_> {
         }
     }
 
-    fn enum_type(&mut self, id: Id<typed::Enum>) -> TypeId {
+    fn enum_type(&mut self, id: typed::EnumId) -> TypeId {
         let key = TypeKey::Enum(id);
         if let Some(known) = self.type_ids.get(&key) {
             return *known;
@@ -88,7 +88,7 @@ impl Elaborator<'_> {
         )
     }
 
-    fn new_type(&mut self, id: Id<typed::NewType>) -> TypeId {
+    fn new_type(&mut self, id: typed::NewTypeId) -> TypeId {
         let key = TypeKey::New(id);
         if let Some(known) = self.type_ids.get(&key) {
             return *known;
@@ -102,7 +102,7 @@ impl Elaborator<'_> {
         )
     }
 
-    fn struct_type(&mut self, id: Id<typed::Struct>, args: &[Type]) -> TypeId {
+    fn struct_type(&mut self, id: typed::StructId, args: &[Type]) -> TypeId {
         let arg_types: Vec<ir::Type> = args.iter().map(|t| self.ty(t)).collect();
         let key = TypeKey::Struct(id, arg_types.clone());
         if let Some(known) = self.type_ids.get(&key) {

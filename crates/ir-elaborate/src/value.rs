@@ -2,7 +2,7 @@
 
 use base_bits::num_bigint::BigInt;
 use ir::{ControlId, InstanceId, ParserId};
-use p4_check::typed::{Constant, Id, Type};
+use p4_check::typed::{ConstantId, Type};
 use smol_str::SmolStr;
 
 /// A value known at compile time. Its type is kept beside it: a number knows neither width nor sign.
@@ -15,11 +15,11 @@ pub(crate) enum Value {
     /// A `string`.
     Str(SmolStr),
     /// A member of `error`.
-    Error(Id<Constant>),
+    Error(ConstantId),
     /// The place of a member of an enum without underlying type.
     Enum(u32),
     /// A member of `match_kind`.
-    MatchKind(Id<Constant>),
+    MatchKind(ConstantId),
     /// Fields, members or elements, in order.
     Record(Vec<Value>),
     /// `{#}`

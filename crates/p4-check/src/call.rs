@@ -14,7 +14,7 @@ use crate::codes;
 use crate::cx::Checker;
 use crate::scope::Def;
 use crate::typed::{
-    Action, Arg, ArgValue, Call, Callee, Expr, ExprKind, Function, Id, Substitution, Type, TypeVar, Var,
+    ActionId, Arg, ArgValue, Call, Callee, Expr, ExprKind, FunctionId, Substitution, Type, TypeVarId, VarId,
 };
 
 pub(crate) use args::Rule;
@@ -86,7 +86,7 @@ impl Checker {
 
     fn call_function(
         &mut self,
-        ids: &[Id<Function>],
+        ids: &[FunctionId],
         at: Span,
         type_args: &[ast::Type],
         args: &[ast::Arg],
@@ -105,7 +105,7 @@ impl Checker {
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn call_with(
         &mut self,
-        id: Id<Function>,
+        id: FunctionId,
         mut substitution: Substitution,
         type_args: &[ast::Type],
         args: &[ast::Arg],
@@ -139,7 +139,7 @@ impl Checker {
             }
         }
         let otherwise =
-            |cx: &Checker, var: Id<TypeVar>| cx.only_absent(var, &params, &args).then_some(Type::Void);
+            |cx: &Checker, var: TypeVarId| cx.only_absent(var, &params, &args).then_some(Type::Void);
         let Some(type_args) = self.inferred(&name, &type_params, &type_args, &otherwise, span) else {
             return Expr::error(span);
         };
@@ -154,7 +154,7 @@ impl Checker {
     pub(crate) fn type_arguments(
         &mut self,
         name: &str,
-        params: &[Id<TypeVar>],
+        params: &[TypeVarId],
         args: &[ast::Type],
         span: Span,
     ) -> Option<Vec<Type>> {
@@ -182,9 +182,9 @@ impl Checker {
     pub(crate) fn inferred(
         &mut self,
         name: &str,
-        params: &[Id<TypeVar>],
+        params: &[TypeVarId],
         args: &[Type],
-        otherwise: &dyn Fn(&Checker, Id<TypeVar>) -> Option<Type>,
+        otherwise: &dyn Fn(&Checker, TypeVarId) -> Option<Type>,
         span: Span,
     ) -> Option<Vec<Type>> {
         for (param, arg) in params.iter().zip(args) {
@@ -210,7 +210,7 @@ impl Checker {
     }
 
     /// True if a type variable is mentioned by parameters that get no argument, and by no other.
-    pub(crate) fn only_absent(&self, var: Id<TypeVar>, params: &[Id<Var>], args: &[Arg]) -> bool {
+    pub(crate) fn only_absent(&self, var: TypeVarId, params: &[VarId], args: &[Arg]) -> bool {
         let mut absent = false;
         for (&param, arg) in params.iter().zip(args) {
             if self.program.vars[param].ty.any(&mut |t| *t == Type::Var(var)) {
@@ -224,13 +224,7 @@ impl Checker {
     }
 
     /// A direct call of an action: parameters without direction are `in`.
-    fn call_action(
-        &mut self,
-        id: Id<Action>,
-        type_args: &[ast::Type],
-        args: &[ast::Arg],
-        span: Span,
-    ) -> Expr {
+    fn call_action(&mut self, id: ActionId, type_args: &[ast::Type], args: &[ast::Arg], span: Span) -> Expr {
         self.check_action_place(span);
         let name = self.program.actions[id].name.text.clone();
         if !type_args.is_empty() {

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 
 use crate::codes;
 use crate::scope::{Def, Scopes};
-use crate::typed::{Enum, Extern, Function, Id, Name, Program, Struct, Table, Type};
+use crate::typed::{EnumId, ExternId, FunctionId, Name, Program, StructId, TableId, Type};
 use crate::types::facts::Facts;
 use crate::types::infer::InferTable;
 
@@ -34,8 +34,8 @@ pub(crate) enum Place {
 /// The owner of a field or member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Owner {
-    Struct(Id<Struct>),
-    Enum(Id<Enum>),
+    Struct(StructId),
+    Enum(EnumId),
     Error,
 }
 
@@ -64,10 +64,10 @@ pub(crate) struct Checker {
     /// The extern that `this` is, in an instance's initializer.
     pub(crate) this: Option<Type>,
     /// The control being checked, and the table whose properties are.
-    pub(crate) control: Option<Id<crate::typed::Control>>,
-    pub(crate) table: Option<Id<Table>>,
+    pub(crate) control: Option<crate::typed::ControlId>,
+    pub(crate) table: Option<TableId>,
     /// Instances that direct invocations made in the current control or parser.
-    pub(crate) direct: Vec<Id<crate::typed::Instance>>,
+    pub(crate) direct: Vec<crate::typed::InstanceId>,
 }
 
 impl Checker {
@@ -171,14 +171,14 @@ impl Checker {
     }
 
     /// The parameters and the name of a function, for messages: `f(in bit<8> a)`.
-    pub(crate) fn signature(&self, id: Id<Function>) -> String {
+    pub(crate) fn signature(&self, id: FunctionId) -> String {
         let function = &self.program.functions[id];
         let params: Vec<String> = function.params.iter().map(|&p| self.show_param(p)).collect();
         format!("{}({})", function.name.text, params.join(", "))
     }
 
     /// The methods of an extern with this name.
-    pub(crate) fn methods_named(&self, id: Id<Extern>, name: &str) -> Vec<Id<Function>> {
+    pub(crate) fn methods_named(&self, id: ExternId, name: &str) -> Vec<FunctionId> {
         let methods = &self.program.externs[id].methods;
         methods.iter().copied().filter(|&m| self.program.functions[m].name.text == name).collect()
     }

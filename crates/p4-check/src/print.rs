@@ -17,8 +17,8 @@ mod expr;
 use std::fmt::Write;
 
 use crate::typed::{
-    ArgValue, Constructed, Decl, Direction, Enum, Id, Instance, Local, Name, Program, State, StructKind,
-    Table, Transition, TypeVar, Var, VarKind,
+    ArgValue, Constructed, Decl, Direction, Enum, Instance, Local, Name, Program, State, StructKind, Table,
+    Transition, TypeVarId, Var, VarId, VarKind,
 };
 
 /// The whole program, declarations of included files too.
@@ -86,7 +86,7 @@ impl Printer<'_> {
         self.line("}");
     }
 
-    fn type_params(&self, params: &[Id<TypeVar>]) -> String {
+    fn type_params(&self, params: &[TypeVarId]) -> String {
         if params.is_empty() {
             return String::new();
         }
@@ -94,7 +94,7 @@ impl Printer<'_> {
         format!("<{}>", names.join(", "))
     }
 
-    fn params(&self, params: &[Id<Var>]) -> String {
+    fn params(&self, params: &[VarId]) -> String {
         let all: Vec<String> = params.iter().map(|&v| self.param(&self.p.vars[v])).collect();
         format!("({})", all.join(", "))
     }
@@ -114,7 +114,7 @@ impl Printer<'_> {
         text
     }
 
-    fn constructor(&self, params: &[Id<Var>]) -> String {
+    fn constructor(&self, params: &[VarId]) -> String {
         if params.is_empty() { String::new() } else { self.params(params) }
     }
 
@@ -210,13 +210,13 @@ impl Printer<'_> {
         self.close();
     }
 
-    fn constant(&mut self, id: Id<crate::typed::Const>) {
+    fn constant(&mut self, id: crate::typed::ConstId) {
         let d = &self.p.consts[id];
         let text = format!("const {} {} = {};", self.p.show_type(&d.ty), d.name.text, self.expr(&d.value));
         self.line(&text);
     }
 
-    fn function(&mut self, prefix: &str, id: Id<crate::typed::Function>) {
+    fn function(&mut self, prefix: &str, id: crate::typed::FunctionId) {
         let d = &self.p.functions[id];
         let head = format!(
             "{prefix}{} {}{}{}",
@@ -235,7 +235,7 @@ impl Printer<'_> {
         }
     }
 
-    fn action(&mut self, id: Id<crate::typed::Action>) {
+    fn action(&mut self, id: crate::typed::ActionId) {
         let d = &self.p.actions[id];
         self.open(&format!("action {}{}", d.name.text, self.params(&d.params)));
         self.stmts(&d.body);

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use crate::typed::{
-    Action, Const, Constant, Control, ControlType, Enum, Extern, Function, Id, Instance, NewType, Package,
-    Parser, ParserType, Struct, Table, Type, TypeVar, ValueSet, Var,
+    ActionId, ConstId, ConstantId, ControlId, ControlTypeId, EnumId, ExternId, FunctionId, InstanceId,
+    NewTypeId, PackageId, ParserId, ParserTypeId, StructId, TableId, Type, TypeVarId, ValueSetId, VarId,
 };
 
 /// The meaning of a name.
@@ -17,29 +17,29 @@ use crate::typed::{
 pub(crate) enum Def {
     /// The declaration is wrong, which has been reported.
     Error,
-    Struct(Id<Struct>),
-    Enum(Id<Enum>),
-    NewType(Id<NewType>),
+    Struct(StructId),
+    Enum(EnumId),
+    NewType(NewTypeId),
     Typedef(Type),
-    TypeVar(Id<TypeVar>),
-    Extern(Id<Extern>),
-    ParserType(Id<ParserType>),
-    ControlType(Id<ControlType>),
-    Package(Id<Package>),
-    Parser(Id<Parser>),
-    Control(Id<Control>),
+    TypeVar(TypeVarId),
+    Extern(ExternId),
+    ParserType(ParserTypeId),
+    ControlType(ControlTypeId),
+    Package(PackageId),
+    Parser(ParserId),
+    Control(ControlId),
     /// Controls, parsers or packages of one name, distinguished by their constructor parameters.
     Overloaded(Vec<Def>),
-    EnumMember(Id<Enum>, u32),
+    EnumMember(EnumId, u32),
     /// Functions and extern functions of one name, distinguished by their parameters.
-    Functions(Vec<Id<Function>>),
-    Action(Id<Action>),
-    Table(Id<Table>),
-    Var(Id<Var>),
-    Const(Id<Const>),
-    Instance(Id<Instance>),
-    ValueSet(Id<ValueSet>),
-    MatchKind(Id<Constant>),
+    Functions(Vec<FunctionId>),
+    Action(ActionId),
+    Table(TableId),
+    Var(VarId),
+    Const(ConstId),
+    Instance(InstanceId),
+    ValueSet(ValueSetId),
+    MatchKind(ConstantId),
     /// A parser state: only `transition` can use it.
     State,
 }

@@ -12,10 +12,10 @@ use p4_syntax::ast::{self, TablePropertyKind};
 use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::scope::Def;
-use crate::typed::{ActionCall, DefaultAction, Id, Table};
+use crate::typed::{ActionCall, DefaultAction, Table, TableId};
 
 impl Checker {
-    pub(crate) fn table(&mut self, d: &ast::TableDecl) -> Option<Id<Table>> {
+    pub(crate) fn table(&mut self, d: &ast::TableDecl) -> Option<TableId> {
         let control = self.control?;
         let annotations = self.annotations(&d.annotations);
         let none = ActionCall { action: 0, args: vec![], span: Span::NONE };
@@ -76,7 +76,7 @@ impl Checker {
         sound
     }
 
-    fn other_properties(&mut self, id: Id<Table>, d: &ast::TableDecl, before: usize) {
+    fn other_properties(&mut self, id: TableId, d: &ast::TableDecl, before: usize) {
         let mut default = false;
         let mut actions_seen = false;
         for p in &d.properties {

@@ -11,7 +11,7 @@ use super::overload::Slot;
 use crate::codes;
 use crate::cx::Checker;
 use crate::expr::needs_hint;
-use crate::typed::{Arg, ArgValue, Direction, Expr, ExprKind, Id, Substitution, Type, Var};
+use crate::typed::{Arg, ArgValue, Direction, Expr, ExprKind, Substitution, Type, VarId};
 
 /// The callee, as far as arguments are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,7 +42,7 @@ impl Checker {
     pub(crate) fn arguments(
         &mut self,
         name: &str,
-        params: &[Id<Var>],
+        params: &[VarId],
         args: &[ast::Arg],
         substitution: &Substitution,
         rule: Rule,
@@ -175,7 +175,7 @@ impl Checker {
     }
 
     /// True if the argument is correct; mistakes are reported.
-    fn check_argument(&mut self, arg: &Arg, param: Id<Var>, rule: Rule) -> bool {
+    fn check_argument(&mut self, arg: &Arg, param: VarId, rule: Rule) -> bool {
         let ArgValue::Given(e) = &arg.value else { return true };
         if e.ty.is_error() {
             return false;

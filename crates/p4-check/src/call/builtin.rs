@@ -7,7 +7,7 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::Checker;
 use crate::typed::{
-    Arg, ArgValue, Builtin, Call, Callee, Direction, Expr, ExprKind, Function, FunctionOwner, Id, Name,
+    Arg, ArgValue, Builtin, Call, Callee, Direction, Expr, ExprKind, FunctionId, FunctionOwner, Name,
     StructKind, Type,
 };
 
@@ -90,7 +90,7 @@ impl Checker {
     /// Rules for `packet_in` and `packet_out` beyond their types (P4-16 §13.8, §16).
     pub(crate) fn check_builtin_arguments(
         &mut self,
-        id: Id<Function>,
+        id: FunctionId,
         type_args: &[Type],
         args: &[Arg],
         span: Span,

@@ -7,7 +7,7 @@ use crate::call::Rule;
 use crate::codes;
 use crate::cx::Checker;
 use crate::scope::Def;
-use crate::typed::{Construct, Constructed, Expr, ExprKind, Extern, Id, Substitution, Type, TypeVar, Var};
+use crate::typed::{Construct, Constructed, Expr, ExprKind, ExternId, Substitution, Type, TypeVarId, VarId};
 
 impl Checker {
     /// A constructor call as an expression.
@@ -36,7 +36,7 @@ impl Checker {
     }
 
     /// The first abstract method of an extern.
-    pub(crate) fn abstract_method(&self, id: Id<Extern>) -> Option<smol_str::SmolStr> {
+    pub(crate) fn abstract_method(&self, id: ExternId) -> Option<smol_str::SmolStr> {
         let methods = &self.program.externs[id].methods;
         methods
             .iter()
@@ -72,7 +72,7 @@ impl Checker {
         }
         let explicit = matches!(ty.kind, ast::TypeKind::Specialized { .. });
         // Nothing determines the type: `_` was written for it, or optional arguments are left out.
-        let otherwise = |cx: &Checker, var: Id<TypeVar>| match explicit {
+        let otherwise = |cx: &Checker, var: TypeVarId| match explicit {
             true => Some(Type::Any),
             false => cx.only_absent(var, &params, &args).then_some(Type::Void),
         };
@@ -125,7 +125,7 @@ impl Checker {
         ty: &Type,
         args: &[ast::Arg],
         at: Span,
-    ) -> Option<(Constructed, Vec<Id<TypeVar>>, Vec<Id<Var>>, Vec<Type>)> {
+    ) -> Option<(Constructed, Vec<TypeVarId>, Vec<VarId>, Vec<Type>)> {
         let p = &self.program;
         match ty {
             Type::Error => None,

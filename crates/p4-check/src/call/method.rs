@@ -10,7 +10,7 @@ use crate::cx::Checker;
 use crate::scope::Def;
 use crate::typed::{
     Annotation, AnnotationBody, Annotations, Arg, ArgValue, Call, Callee, Construct, Constructed, Direction,
-    Expr, ExprKind, Extern, Id, Instance, Name, SizeOf, Substitution, Table, Type,
+    Expr, ExprKind, ExternId, Instance, Name, SizeOf, Substitution, TableId, Type,
 };
 
 impl Checker {
@@ -62,7 +62,7 @@ impl Checker {
     fn call_method(
         &mut self,
         object: Expr,
-        id: Id<Extern>,
+        id: ExternId,
         extern_args: &[Type],
         name: &ast::Name,
         type_args: &[ast::Type],
@@ -113,7 +113,7 @@ impl Checker {
         Expr { kind: ExprKind::Call(Box::new(call)), ty: Type::Void, span }
     }
 
-    fn apply_table(&mut self, table: Id<Table>, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
+    fn apply_table(&mut self, table: TableId, name: &ast::Name, args: &[ast::Arg], span: Span) -> Expr {
         if name.text != "apply" {
             let what = format!("table `{}`", self.program.tables[table].name.text);
             self.no_member(&what, name, &["apply"]);

@@ -6,7 +6,7 @@ use p4_syntax::ast;
 
 use crate::codes;
 use crate::cx::{Checker, count};
-use crate::typed::{Function, Id, Var};
+use crate::typed::{FunctionId, VarId};
 
 /// The source of a parameter's argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(crate) enum Misfit {
         given: usize,
         wanted: usize,
     },
-    Missing(Id<Var>),
+    Missing(VarId),
     Unknown(ast::Name),
     Twice(ast::Name),
     /// Some are named and some are not.
@@ -34,7 +34,7 @@ pub(crate) enum Misfit {
 
 impl Checker {
     /// The place of each parameter's argument.
-    pub(crate) fn fit_args(&self, params: &[Id<Var>], args: &[ast::Arg]) -> Result<Vec<Slot>, Misfit> {
+    pub(crate) fn fit_args(&self, params: &[VarId], args: &[ast::Arg]) -> Result<Vec<Slot>, Misfit> {
         let named = args.iter().filter(|a| a.name.is_some()).count();
         if named != 0 && named != args.len() {
             let first_named = args[0].name.is_some();
@@ -73,7 +73,7 @@ impl Checker {
             .collect()
     }
 
-    pub(crate) fn report_misfit(&mut self, misfit: Misfit, name: &str, params: &[Id<Var>], span: Span) {
+    pub(crate) fn report_misfit(&mut self, misfit: Misfit, name: &str, params: &[VarId], span: Span) {
         let signature = params.iter().map(|&p| self.show_param(p)).collect::<Vec<_>>().join(", ");
         let diagnostic = match misfit {
             Misfit::TooMany { given, wanted } => {
@@ -104,8 +104,8 @@ impl Checker {
     }
 
     /// The one function of `ids` that the arguments fit; otherwise reports why there is none.
-    pub(crate) fn pick(&mut self, ids: &[Id<Function>], args: &[ast::Arg], at: Span) -> Option<Id<Function>> {
-        let fitting: Vec<Id<Function>> = ids
+    pub(crate) fn pick(&mut self, ids: &[FunctionId], args: &[ast::Arg], at: Span) -> Option<FunctionId> {
+        let fitting: Vec<FunctionId> = ids
             .iter()
             .copied()
             .filter(|&id| self.fit_args(&self.program.functions[id].params, args).is_ok())

@@ -5,14 +5,14 @@ use base_diag::Span;
 
 use crate::codes;
 use crate::cx::{Checker, Place};
-use crate::typed::{Function, FunctionOwner, Id, Table};
+use crate::typed::{FunctionId, FunctionOwner, TableId};
 
 impl Checker {
     fn refuse(&mut self, span: Span, title: &str, why: &str) {
         self.error(codes::CALL_PLACE, span, title, why);
     }
 
-    pub(crate) fn check_function_place(&mut self, id: Id<Function>, span: Span) {
+    pub(crate) fn check_function_place(&mut self, id: FunctionId, span: Span) {
         let function = &self.program.functions[id];
         let name = function.name.text.clone();
         let from_core = matches!(function.owner, FunctionOwner::ExternFunction);
@@ -47,7 +47,7 @@ impl Checker {
         }
     }
 
-    pub(crate) fn check_table_place(&mut self, table: Id<Table>, span: Span) {
+    pub(crate) fn check_table_place(&mut self, table: TableId, span: Span) {
         if self.table == Some(table) {
             let name = self.program.tables[table].name.text.clone();
             self.refuse(span, &format!("table `{name}` applied in its own declaration"), "");

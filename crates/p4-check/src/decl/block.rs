@@ -7,11 +7,12 @@ use crate::cx::{Checker, Place, name};
 use crate::decl::ParamOf;
 use crate::scope::Def;
 use crate::typed::{
-    Block, Control, ControlType, Id, Local, Package, Parser, ParserType, Stmt, StmtKind, Type, ValueSet, Var,
+    Block, Control, ControlId, ControlType, ControlTypeId, Local, Package, PackageId, Parser, ParserId,
+    ParserType, ParserTypeId, Stmt, StmtKind, Type, ValueSet, ValueSetId, VarId,
 };
 
 impl Checker {
-    pub(crate) fn parser_type(&mut self, d: &ast::ParserType) -> Id<ParserType> {
+    pub(crate) fn parser_type(&mut self, d: &ast::ParserType) -> ParserTypeId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -23,7 +24,7 @@ impl Checker {
         id
     }
 
-    pub(crate) fn control_type(&mut self, d: &ast::ControlType) -> Id<ControlType> {
+    pub(crate) fn control_type(&mut self, d: &ast::ControlType) -> ControlTypeId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -35,7 +36,7 @@ impl Checker {
         id
     }
 
-    pub(crate) fn package(&mut self, d: &ast::PackageDecl) -> Id<Package> {
+    pub(crate) fn package(&mut self, d: &ast::PackageDecl) -> PackageId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -76,7 +77,7 @@ impl Checker {
         names
     }
 
-    pub(crate) fn parser(&mut self, d: &ast::ParserDecl) -> Id<Parser> {
+    pub(crate) fn parser(&mut self, d: &ast::ParserDecl) -> ParserId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -110,7 +111,7 @@ impl Checker {
         id
     }
 
-    pub(crate) fn control_decl(&mut self, d: &ast::ControlDecl) -> Id<Control> {
+    pub(crate) fn control_decl(&mut self, d: &ast::ControlDecl) -> ControlId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -149,7 +150,7 @@ impl Checker {
     }
 
     /// A control cannot apply a parser, so it cannot be given one.
-    fn refuse_parser_params(&mut self, params: &[Id<Var>]) {
+    fn refuse_parser_params(&mut self, params: &[VarId]) {
         for &p in params {
             let var = &self.program.vars[p];
             if let Type::ParserType(..) = var.ty {
@@ -183,7 +184,7 @@ impl Checker {
         out
     }
 
-    fn value_set(&mut self, d: &ast::ValueSetDecl) -> Id<ValueSet> {
+    fn value_set(&mut self, d: &ast::ValueSetDecl) -> ValueSetId {
         let annotations = self.annotations(&d.annotations);
         let mut element = self.resolve_type(&d.element);
         let fits = matches!(

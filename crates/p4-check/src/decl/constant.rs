@@ -7,11 +7,11 @@ use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::scope::Def;
 use crate::typed::walk::{Visitor, walk_expr};
-use crate::typed::{Const, Expr, ExprKind, Id, Type, Var, VarKind};
+use crate::typed::{Const, ConstId, Expr, ExprKind, Type, Var, VarId, VarKind};
 
 impl Checker {
     /// A constant of any scope.
-    pub(crate) fn constant(&mut self, d: &ast::ConstDecl) -> Option<Id<Const>> {
+    pub(crate) fn constant(&mut self, d: &ast::ConstDecl) -> Option<ConstId> {
         let annotations = self.annotations(&d.annotations);
         let ty = self.resolve_type(&d.ty);
         let ty = if self.is_object(&ty) || ty == Type::Void {
@@ -56,7 +56,7 @@ impl Checker {
     }
 
     /// A local variable; its initializer is checked before its name is known.
-    pub(crate) fn variable(&mut self, d: &ast::VarDecl) -> (Id<Var>, Option<Expr>) {
+    pub(crate) fn variable(&mut self, d: &ast::VarDecl) -> (VarId, Option<Expr>) {
         let annotations = self.annotations(&d.annotations);
         let ty = self.resolve_type(&d.ty);
         let ty = self.check_variable_type(ty, &d.name.text, d.name.span);

@@ -7,13 +7,15 @@ use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::decl::ParamOf;
 use crate::scope::Def;
-use crate::typed::{Action, Block, Direction, Extern, Function, FunctionOwner, Id, Type, Var};
+use crate::typed::{
+    Action, ActionId, Block, Direction, Extern, ExternId, Function, FunctionId, FunctionOwner, Type, VarId,
+};
 
 /// Functions of one name; calls are compared with each of them.
 const MAX_OVERLOADS: usize = 200;
 
 impl Checker {
-    pub(crate) fn extern_function(&mut self, d: &ast::ExternFunction) -> Id<Function> {
+    pub(crate) fn extern_function(&mut self, d: &ast::ExternFunction) -> FunctionId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -35,7 +37,7 @@ impl Checker {
         id
     }
 
-    pub(crate) fn function(&mut self, d: &ast::FunctionDecl) -> Id<Function> {
+    pub(crate) fn function(&mut self, d: &ast::FunctionDecl) -> FunctionId {
         let id = self.function_head(d, FunctionOwner::Program);
         self.function_body(d, id, Place::Function);
         self.bind_function(&d.name, id);
@@ -43,7 +45,7 @@ impl Checker {
     }
 
     /// Declares a function with a body; its parameters are visible in the body only.
-    pub(crate) fn function_head(&mut self, d: &ast::FunctionDecl, owner: FunctionOwner) -> Id<Function> {
+    pub(crate) fn function_head(&mut self, d: &ast::FunctionDecl, owner: FunctionOwner) -> FunctionId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
@@ -64,7 +66,7 @@ impl Checker {
     }
 
     /// Checks a function's body.
-    pub(crate) fn function_body(&mut self, d: &ast::FunctionDecl, id: Id<Function>, place: Place) {
+    pub(crate) fn function_body(&mut self, d: &ast::FunctionDecl, id: FunctionId, place: Place) {
         let function = &self.program.functions[id];
         let (type_params, params) = (function.type_params.clone(), function.params.clone());
         let returns = function.returns.clone();
@@ -114,7 +116,7 @@ impl Checker {
 
     /// Adds a function to those of its name. Two of one name must differ in the number or names of their
     /// parameters.
-    fn bind_function(&mut self, name: &ast::Name, id: Id<Function>) {
+    fn bind_function(&mut self, name: &ast::Name, id: FunctionId) {
         let Some(here) = self.scopes.lookup_here(&name.text) else {
             self.bind(name, Def::Functions(vec![id]));
             return;
@@ -134,7 +136,7 @@ impl Checker {
     }
 
     /// True if the function can stand beside those of its name declared before it; otherwise reports why not.
-    fn is_overload(&mut self, name: &ast::Name, id: Id<Function>, before: &[Id<Function>]) -> bool {
+    fn is_overload(&mut self, name: &ast::Name, id: FunctionId, before: &[FunctionId]) -> bool {
         if let Some(&same) = before.iter().find(|&&other| self.same_parameters(other, id)) {
             let before = self.program.functions[same].name.span;
             self.duplicate(&name.text, name.span, before);
@@ -150,8 +152,8 @@ impl Checker {
     }
 
     /// True if no call can distinguish the two.
-    fn same_parameters(&self, a: Id<Function>, b: Id<Function>) -> bool {
-        let names = |id: Id<Function>| -> Vec<&str> {
+    fn same_parameters(&self, a: FunctionId, b: FunctionId) -> bool {
+        let names = |id: FunctionId| -> Vec<&str> {
             self.program.functions[id]
                 .params
                 .iter()
@@ -164,7 +166,7 @@ impl Checker {
         a == b
     }
 
-    pub(crate) fn extern_forward(&mut self, d: &ast::ExternForward) -> Option<Id<Extern>> {
+    pub(crate) fn extern_forward(&mut self, d: &ast::ExternForward) -> Option<ExternId> {
         if let Some(Def::Extern(_)) = self.scopes.lookup_here(&d.name.text).map(|b| &b.def) {
             return None;
         }
@@ -181,7 +183,7 @@ impl Checker {
         Some(id)
     }
 
-    pub(crate) fn extern_decl(&mut self, d: &ast::ExternDecl) -> Id<Extern> {
+    pub(crate) fn extern_decl(&mut self, d: &ast::ExternDecl) -> ExternId {
         let annotations = self.annotations(&d.annotations);
         let forward = match self.scopes.lookup_here(&d.name.text).map(|b| b.def.clone()) {
             Some(Def::Extern(id)) if self.is_forward(id) => Some(id),
@@ -213,12 +215,12 @@ impl Checker {
     }
 
     /// True for an extern of which only the name is declared so far.
-    fn is_forward(&self, id: Id<Extern>) -> bool {
+    fn is_forward(&self, id: ExternId) -> bool {
         let e = &self.program.externs[id];
         e.type_params.is_empty() && e.constructors.is_empty() && e.methods.is_empty()
     }
 
-    fn method(&mut self, owner: Id<Extern>, extern_name: &ast::Name, m: &ast::Method) {
+    fn method(&mut self, owner: ExternId, extern_name: &ast::Name, m: &ast::Method) {
         let annotations = self.annotations(&m.annotations);
         let is_constructor = m.return_type.is_none();
         let named_like_extern = m.name.text == extern_name.text;
@@ -265,7 +267,7 @@ impl Checker {
         if is_constructor { record.constructors.push(id) } else { record.methods.push(id) }
     }
 
-    pub(crate) fn action(&mut self, d: &ast::ActionDecl) -> Id<Action> {
+    pub(crate) fn action(&mut self, d: &ast::ActionDecl) -> ActionId {
         let annotations = self.annotations(&d.annotations);
         self.scopes.enter();
         let params = self.params(&d.params, ParamOf::Action);
@@ -289,7 +291,7 @@ impl Checker {
     }
 
     /// The control plane's parameters come last.
-    fn check_order(&mut self, params: &[Id<Var>]) {
+    fn check_order(&mut self, params: &[VarId]) {
         let first = params.iter().position(|&p| self.direction(p) == Direction::None);
         let Some(first) = first else { return };
         let Some(&late) = params[first..].iter().find(|&&p| self.direction(p) != Direction::None) else {

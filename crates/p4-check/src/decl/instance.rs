@@ -9,12 +9,13 @@ use crate::codes;
 use crate::cx::{Checker, Place, name};
 use crate::scope::Def;
 use crate::typed::{
-    Construct, Constructed, Extern, Function, FunctionOwner, Id, Implementation, Instance, Substitution, Type,
+    Construct, Constructed, ExternId, FunctionId, FunctionOwner, Implementation, Instance, InstanceId,
+    Substitution, Type,
 };
 
 impl Checker {
     /// An instance of the program, a parser or a control.
-    pub(crate) fn instance(&mut self, d: &ast::InstanceDecl) -> Option<Id<Instance>> {
+    pub(crate) fn instance(&mut self, d: &ast::InstanceDecl) -> Option<InstanceId> {
         let id = self.try_instance(d);
         match id {
             Some(id) => self.bind_local(&d.name, Def::Instance(id)),
@@ -23,7 +24,7 @@ impl Checker {
         id
     }
 
-    fn try_instance(&mut self, d: &ast::InstanceDecl) -> Option<Id<Instance>> {
+    fn try_instance(&mut self, d: &ast::InstanceDecl) -> Option<InstanceId> {
         let annotations = self.annotations(&d.annotations);
         let (element, size) = match &d.ty.kind {
             ast::TypeKind::Array { element, size } => (&**element, Some(size)),
@@ -88,7 +89,7 @@ impl Checker {
     }
 
     /// The initializer block: implementations of abstract methods, and instances for them.
-    fn instance_body(&mut self, d: &ast::InstanceDecl, id: Id<Instance>, of: Constructed) {
+    fn instance_body(&mut self, d: &ast::InstanceDecl, id: InstanceId, of: Constructed) {
         // Only externs have abstract methods. The heads of functions in other bodies are checked all the same, for their own mistakes.
         let Constructed::Extern(owner, _) = of else {
             let before = self.diags.error_count();
@@ -171,7 +172,7 @@ impl Checker {
         );
     }
 
-    fn implementation(&mut self, f: &ast::FunctionDecl, id: Id<Instance>, owner: Id<Extern>, ty: &Type) {
+    fn implementation(&mut self, f: &ast::FunctionDecl, id: InstanceId, owner: ExternId, ty: &Type) {
         let function = self.function_head(f, FunctionOwner::Implementation(id));
         let candidates = self.methods_named(owner, &f.name.text);
         let method = candidates.iter().copied().find(|&m| {
@@ -212,13 +213,7 @@ impl Checker {
     }
 
     /// True if the function has the method's parameters and result.
-    fn implements(
-        &mut self,
-        method: Id<Function>,
-        function: Id<Function>,
-        owner: Id<Extern>,
-        ty: &Type,
-    ) -> bool {
+    fn implements(&mut self, method: FunctionId, function: FunctionId, owner: ExternId, ty: &Type) -> bool {
         let Type::Extern(_, args) = ty else { return true };
         let substitution = Substitution::new(&self.program.externs[owner].type_params, args);
         let (m, f) = (&self.program.functions[method], &self.program.functions[function]);

@@ -6,7 +6,7 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::{Checker, name};
 use crate::scope::Def;
-use crate::typed::{Direction, Id, Type, Var, VarKind};
+use crate::typed::{Direction, Type, Var, VarId, VarKind};
 
 /// The owner of the parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,11 +29,11 @@ pub(crate) enum ParamOf {
 
 impl Checker {
     /// Declares parameters in the innermost scope.
-    pub(crate) fn params(&mut self, params: &[ast::Param], of: ParamOf) -> Vec<Id<Var>> {
+    pub(crate) fn params(&mut self, params: &[ast::Param], of: ParamOf) -> Vec<VarId> {
         params.iter().map(|p| self.param(p, of)).collect()
     }
 
-    fn param(&mut self, p: &ast::Param, of: ParamOf) -> Id<Var> {
+    fn param(&mut self, p: &ast::Param, of: ParamOf) -> VarId {
         let annotations = self.annotations(&p.annotations);
         let ty = self.resolve_param_type(&p.ty);
         let direction = match p.direction {

@@ -7,13 +7,13 @@ use crate::codes;
 use crate::cx::{Checker, Owner, name};
 use crate::scope::Def;
 use crate::typed::{
-    Annotations, Constant, Decl, Enum, EnumMember, Field, Id, NewType, Struct, StructKind, Type, TypeVar,
-    Typedef,
+    Annotations, Constant, ConstantId, Decl, Enum, EnumId, EnumMember, Field, NewType, Struct, StructId,
+    StructKind, Type, TypeVar, TypeVarId, Typedef,
 };
 
 impl Checker {
     /// Declares type parameters in the innermost scope.
-    pub(crate) fn type_params(&mut self, params: &[ast::Name]) -> Vec<Id<TypeVar>> {
+    pub(crate) fn type_params(&mut self, params: &[ast::Name]) -> Vec<TypeVarId> {
         params
             .iter()
             .map(|p| {
@@ -24,7 +24,7 @@ impl Checker {
             .collect()
     }
 
-    pub(crate) fn struct_decl(&mut self, d: &ast::StructDecl) -> Id<Struct> {
+    pub(crate) fn struct_decl(&mut self, d: &ast::StructDecl) -> StructId {
         let annotations = self.annotations(&d.annotations);
         let kind = match d.kind {
             ast::StructKind::Struct => StructKind::Struct,
@@ -34,7 +34,7 @@ impl Checker {
         self.scopes.enter();
         let type_params = self.type_params(&d.type_params);
         let mut fields: Vec<Field> = Vec::with_capacity(d.fields.len());
-        let owner = Owner::Struct(Id::new(self.program.structs.len()));
+        let owner = Owner::Struct(StructId::from(self.program.structs.len()));
         for f in &d.fields {
             let ty = self.resolve_type(&f.ty);
             let ty = self.check_field(kind, &name(&f.name), ty, f.name.span);
@@ -61,7 +61,7 @@ impl Checker {
         id
     }
 
-    pub(crate) fn enum_decl(&mut self, d: &ast::EnumDecl) -> Id<Enum> {
+    pub(crate) fn enum_decl(&mut self, d: &ast::EnumDecl) -> EnumId {
         let annotations = self.annotations(&d.annotations);
         let underlying = d.underlying.as_ref().map(|t| {
             let ty = self.resolve_type(t);
@@ -136,7 +136,7 @@ impl Checker {
         for m in &d.members {
             match self.members.get(&(Owner::Error, m.text.clone())) {
                 Some(&before) => {
-                    let before = self.program.errors[Id::new(before as usize)].name.span;
+                    let before = self.program.errors[ConstantId::from(before as usize)].name.span;
                     self.duplicate(&m.text, m.span, before);
                 }
                 None => {

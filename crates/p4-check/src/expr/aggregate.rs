@@ -6,7 +6,7 @@ use p4_syntax::ast;
 use super::convert::build;
 use crate::codes;
 use crate::cx::{Checker, Owner, Place, count};
-use crate::typed::{Expr, ExprKind, FieldValue, Id, Struct, StructKind, Type};
+use crate::typed::{Expr, ExprKind, FieldValue, StructId, StructKind, Type};
 
 impl Checker {
     /// `{a, b}`, `{a, ...}`
@@ -174,11 +174,11 @@ impl Checker {
         Expr { kind: ExprKind::Struct(given), ty: to, span }
     }
 
-    pub(crate) fn field_index(&self, id: Id<Struct>, name: &str) -> Option<usize> {
+    pub(crate) fn field_index(&self, id: StructId, name: &str) -> Option<usize> {
         self.members.get(&(Owner::Struct(id), name.into())).map(|&i| i as usize)
     }
 
-    pub(crate) fn unknown_field(&mut self, id: Id<Struct>, ty: &Type, name: &ast::Name) {
+    pub(crate) fn unknown_field(&mut self, id: StructId, ty: &Type, name: &ast::Name) {
         if name.text.is_empty() {
             return;
         }

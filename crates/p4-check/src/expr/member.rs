@@ -7,7 +7,7 @@ use super::name::is_literal;
 use crate::codes;
 use crate::cx::{Checker, Owner, Place};
 use crate::scope::Def;
-use crate::typed::{Expr, ExprKind, Id, Type};
+use crate::typed::{ConstantId, Expr, ExprKind, Type};
 
 impl Checker {
     pub(crate) fn member(&mut self, base: &ast::Expr, name: &ast::Name, span: Span) -> Expr {
@@ -42,7 +42,9 @@ impl Checker {
         let kind = match &ty {
             Type::Error => return Expr::error(span),
             Type::Enum(id) => found(Owner::Enum(*id)).map(|i| ExprKind::EnumMember(*id, i)),
-            Type::ErrorCode => found(Owner::Error).map(|i| ExprKind::ErrorMember(Id::new(i as usize))),
+            Type::ErrorCode => {
+                found(Owner::Error).map(|i| ExprKind::ErrorMember(ConstantId::from(i as usize)))
+            }
             _ => None,
         };
         if let Some(kind) = kind {

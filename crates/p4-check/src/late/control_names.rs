@@ -17,8 +17,8 @@ use super::reach::all_bodies;
 use crate::codes;
 use crate::typed::walk::{Visitor, walk_call, walk_expr};
 use crate::typed::{
-    Action, Annotations, Arg, Call, Callee, Construct, Constructed, Control, Expr, ExprKind, Id, Local, Name,
-    Program, Table,
+    Action, ActionId, Annotations, Arg, Call, Callee, Construct, Constructed, ControlId, Expr, ExprKind,
+    Local, Name, Program, Table,
 };
 use crate::warn::silenced;
 
@@ -92,7 +92,7 @@ impl Names<'_> {
         }
     }
 
-    fn control(&mut self, id: Id<Control>, prefix: &SmolStr) {
+    fn control(&mut self, id: ControlId, prefix: &SmolStr) {
         self.instances += 1;
         if self.depth > 100 || self.instances > MAX_INSTANCES {
             return;
@@ -123,7 +123,7 @@ impl Names<'_> {
     fn actions(&mut self, table: &Table, prefix: &SmolStr) {
         let program = self.program;
         let global = SmolStr::default();
-        let mut here: FxHashMap<SmolStr, Id<Action>> = FxHashMap::default();
+        let mut here: FxHashMap<SmolStr, ActionId> = FxHashMap::default();
         for listed in &table.actions {
             let action = &program.actions[listed.action];
             let prefix = if action.control.is_some() { prefix } else { &global };

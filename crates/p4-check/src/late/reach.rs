@@ -2,8 +2,8 @@
 
 use crate::typed::walk::{Visitor, walk_call, walk_expr, walk_locals, walk_state, walk_table};
 use crate::typed::{
-    Action, Arg, Call, Callee, Construct, Constructed, Control, Expr, ExprKind, Function, Id, Instance,
-    Local, Parser, Program,
+    ActionId, Arg, Call, Callee, Construct, Constructed, ControlId, Expr, ExprKind, FunctionId, InstanceId,
+    Local, ParserId, Program,
 };
 
 /// Declarations that are in use.
@@ -16,11 +16,11 @@ pub(crate) struct Reach {
 }
 
 enum Todo {
-    Action(Id<Action>),
-    Function(Id<Function>),
-    Parser(Id<Parser>),
-    Control(Id<Control>),
-    Instance(Id<Instance>),
+    Action(ActionId),
+    Function(FunctionId),
+    Parser(ParserId),
+    Control(ControlId),
+    Instance(InstanceId),
 }
 
 impl Reach {

@@ -6,10 +6,10 @@ use base_diag::{Diagnostic, Diagnostics, Span};
 
 use crate::codes;
 use crate::typed::walk::{Visitor, walk_call};
-use crate::typed::{Call, Callee, ExprKind, Function, FunctionOwner, Id, Program};
+use crate::typed::{Call, Callee, ExprKind, FunctionId, FunctionOwner, Program};
 
 pub(crate) fn check_recursion(program: &Program, diags: &mut Diagnostics) {
-    let mut calls: Vec<Vec<(Id<Function>, Span)>> = vec![vec![]; program.functions.len()];
+    let mut calls: Vec<Vec<(FunctionId, Span)>> = vec![vec![]; program.functions.len()];
     for (id, f) in program.functions.iter() {
         let Some(body) = &f.body else { continue };
         let mut finder = Calls { program, owner: f.owner, found: vec![] };
@@ -32,7 +32,7 @@ enum Mark {
 /// Depth first with a stack of its own; an edge to an open node closes a cycle.
 fn visit(
     program: &Program,
-    calls: &[Vec<(Id<Function>, Span)>],
+    calls: &[Vec<(FunctionId, Span)>],
     state: &mut [Mark],
     start: usize,
     diags: &mut Diagnostics,
@@ -69,7 +69,7 @@ fn visit(
 struct Calls<'a> {
     program: &'a Program,
     owner: FunctionOwner,
-    found: Vec<(Id<Function>, Span)>,
+    found: Vec<(FunctionId, Span)>,
 }
 
 impl Visitor for Calls<'_> {

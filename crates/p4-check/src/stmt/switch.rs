@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::codes;
 use crate::cx::{Checker, Place};
 use crate::scope::Def;
-use crate::typed::{Constant, Expr, ExprKind, Id, StmtKind, Switch, SwitchCase, SwitchLabel, Table, Type};
+use crate::typed::{ConstantId, Expr, ExprKind, StmtKind, Switch, SwitchCase, SwitchLabel, TableId, Type};
 
 impl Checker {
     pub(crate) fn switch(&mut self, subject: &ast::Expr, cases: &[ast::SwitchCase], span: Span) -> StmtKind {
@@ -143,7 +143,7 @@ impl Checker {
         Some(label)
     }
 
-    fn action_label(&mut self, e: &ast::Expr, table: Id<Table>) -> Option<SwitchLabel> {
+    fn action_label(&mut self, e: &ast::Expr, table: TableId) -> Option<SwitchLabel> {
         let ast::ExprKind::Path(path) = &e.kind else {
             self.error(codes::BAD_SWITCH, e.span, "the label must be the name of an action", "");
             return None;
@@ -172,7 +172,7 @@ enum LabelKey {
     Int(BigInt),
     Bool(bool),
     Member(u32),
-    Error(Id<Constant>),
+    Error(ConstantId),
 }
 
 fn label_key(label: &SwitchLabel) -> Option<LabelKey> {

@@ -8,12 +8,12 @@ use crate::codes;
 use crate::cx::Checker;
 use crate::scope::Def;
 use crate::typed::{
-    Action, ActionCall, Annotation, AnnotationBody, Annotations, Arg, DefaultAction, Direction, Expr,
-    ExprKind, Id, Substitution, Table, TableAction, Var,
+    ActionCall, ActionId, Annotation, AnnotationBody, Annotations, Arg, DefaultAction, Direction, Expr,
+    ExprKind, Substitution, TableAction, TableId, VarId,
 };
 
 impl Checker {
-    pub(crate) fn table_actions(&mut self, table: Id<Table>, list: &[ast::ActionRef]) {
+    pub(crate) fn table_actions(&mut self, table: TableId, list: &[ast::ActionRef]) {
         for a in list {
             self.infer.clear();
             let annotations = self.annotations(&a.annotations);
@@ -59,7 +59,7 @@ impl Checker {
         }
     }
 
-    pub(crate) fn action_named(&mut self, path: &ast::Path) -> Option<Id<Action>> {
+    pub(crate) fn action_named(&mut self, path: &ast::Path) -> Option<ActionId> {
         match self.lookup(path, "action", |d| matches!(d, Def::Action(_))) {
             Def::Action(id) => Some(id),
             Def::Error => None,
@@ -72,18 +72,18 @@ impl Checker {
     }
 
     /// The parameters that a table binds.
-    fn bound_params(&self, action: Id<Action>) -> Vec<Id<Var>> {
+    fn bound_params(&self, action: ActionId) -> Vec<VarId> {
         let params = &self.program.actions[action].params;
         params.iter().copied().filter(|&p| self.direction(p) != Direction::None).collect()
     }
 
     /// The parameters that the control plane sets.
-    fn data_params(&self, action: Id<Action>) -> Vec<Id<Var>> {
+    fn data_params(&self, action: ActionId) -> Vec<VarId> {
         let params = &self.program.actions[action].params;
         params.iter().copied().filter(|&p| self.direction(p) == Direction::None).collect()
     }
 
-    pub(crate) fn default_action(&mut self, table: Id<Table>, p: &ast::TableProperty, value: &ast::Expr) {
+    pub(crate) fn default_action(&mut self, table: TableId, p: &ast::TableProperty, value: &ast::Expr) {
         let (path, args) = match &value.kind {
             ast::ExprKind::Path(path) => (path, None),
             ast::ExprKind::Call { callee, type_args, args } if type_args.is_empty() => match &callee.kind {
@@ -109,7 +109,7 @@ impl Checker {
     /// An action of the table's list with the arguments that the control plane would give.
     pub(crate) fn action_call(
         &mut self,
-        table: Id<Table>,
+        table: TableId,
         path: &ast::Path,
         args: Option<&[ast::Arg]>,
         span: Span,
@@ -152,7 +152,7 @@ impl Checker {
     }
 
     /// True if the arguments for bound parameters are those of the list.
-    fn same_binding(&mut self, table: Id<Table>, index: usize, args: &[Arg]) -> bool {
+    fn same_binding(&mut self, table: TableId, index: usize, args: &[Arg]) -> bool {
         let listed = self.program.tables[table].actions[index].args.clone();
         for (a, b) in args.iter().zip(&listed) {
             if let (Some(a), Some(b)) = (a.expr(), b.expr())
@@ -170,7 +170,7 @@ impl Checker {
     }
 
     /// `NoAction` as the default action of a table that names none.
-    pub(crate) fn implicit_default(&mut self, table: Id<Table>) {
+    pub(crate) fn implicit_default(&mut self, table: TableId) {
         let found = self.scopes.lookup_global("NoAction").map(|b| b.def.clone());
         let declared = self.scopes.lookup_global("NoAction").map_or(Span::NONE, |b| b.span);
         let span = self.program.tables[table].name.span;

@@ -7,12 +7,12 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::{Checker, count};
 use crate::expr::listed;
-use crate::typed::{Entries, Entry, ExprKind, Id, KeySet, Table, Type};
+use crate::typed::{Entries, Entry, ExprKind, KeySet, TableId, Type};
 
 impl Checker {
     pub(crate) fn table_entries(
         &mut self,
-        table: Id<Table>,
+        table: TableId,
         d: &ast::TableDecl,
         p: &ast::TableProperty,
         entries: &[ast::Entry],
@@ -55,7 +55,7 @@ impl Checker {
             Some(Entries { is_const: p.is_const, entries: list, span: p.span });
     }
 
-    fn entry(&mut self, table: Id<Table>, is_const: bool, e: &ast::Entry) -> Option<Entry> {
+    fn entry(&mut self, table: TableId, is_const: bool, e: &ast::Entry) -> Option<Entry> {
         self.infer.clear();
         let annotations = self.annotations(&e.annotations);
         let types: Vec<Type> = self.program.tables[table].keys.iter().map(|k| k.expr.ty.clone()).collect();

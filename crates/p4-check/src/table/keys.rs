@@ -6,7 +6,7 @@ use p4_syntax::ast;
 use super::key_name::key_name;
 use crate::codes;
 use crate::cx::Checker;
-use crate::typed::{Constant, Id, TableKey, Type};
+use crate::typed::{ConstantId, TableKey, Type};
 
 impl Checker {
     pub(crate) fn table_key(&mut self, k: &ast::KeyElement) -> Option<TableKey> {
@@ -35,7 +35,7 @@ impl Checker {
         Some(TableKey { expr, match_kind: match_kind?, source_name, annotations, span: k.span })
     }
 
-    fn match_kind(&mut self, name: &ast::Name) -> Option<Id<Constant>> {
+    fn match_kind(&mut self, name: &ast::Name) -> Option<ConstantId> {
         let found = self.program.match_kinds.iter().find(|(_, m)| m.name.text == name.text);
         if let Some((id, _)) = found {
             return Some(id);

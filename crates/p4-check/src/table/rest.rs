@@ -5,7 +5,7 @@ use p4_syntax::ast;
 use crate::codes;
 use crate::cx::{Checker, name};
 use crate::scope::Def;
-use crate::typed::{Expr, Id, Property, Table, Type};
+use crate::typed::{Expr, Property, TableId, Type};
 
 impl Checker {
     pub(crate) fn table_size(&mut self, value: &ast::Expr) -> Option<Expr> {
@@ -21,7 +21,7 @@ impl Checker {
         Some(size)
     }
 
-    pub(crate) fn property(&mut self, table: Id<Table>, p: &ast::TableProperty, value: &ast::Expr) {
+    pub(crate) fn property(&mut self, table: TableId, p: &ast::TableProperty, value: &ast::Expr) {
         let annotations = self.annotations(&p.annotations);
         let mut property = Property {
             name: name(&p.name),

@@ -1,23 +1,16 @@
 //! Declarations, which a program's names refer to.
 
 use base_diag::Span;
-use smol_str::SmolStr;
 
 use super::annotation::Annotations;
-use super::expr::{Arg, Expr};
-use super::ids::Id;
+use super::expr::{Construct, Expr};
+use super::ids::{
+    ActionId, ConstId, ControlId, ControlTypeId, EnumId, ExternId, FunctionId, InstanceId, NewTypeId,
+    PackageId, ParserId, ParserTypeId, StructId, TableId, TypeVarId, TypedefId, ValueSetId, VarId,
+};
+use super::name::Name;
 use super::stmt::{Block, State, Stmt};
-use super::table::Table;
-use super::types::Type;
-
-/// A name as the source spells it, and where.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Name {
-    /// The identifier.
-    pub text: SmolStr,
-    /// Source position in the declaration.
-    pub span: Span,
-}
+use super::types::{Direction, Type};
 
 /// A type parameter of a declaration: `T` in `extern void f<T>(in T x)`.
 #[derive(Clone, Debug)]
@@ -43,7 +36,7 @@ pub struct Struct {
     /// Struct, header or union.
     pub kind: StructKind,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Fields in declaration order. Their types may mention the type parameters.
     pub fields: Vec<Field>,
     /// Annotations of the declaration.
@@ -127,19 +120,6 @@ pub struct Const {
     pub span: Span,
 }
 
-/// The direction of a parameter.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Direction {
-    /// None written: an action parameter set by the control plane, a compile-time known value, or an extern object.
-    None,
-    /// `in`
-    In,
-    /// `out`
-    Out,
-    /// `inout`
-    InOut,
-}
-
 /// The declaration of a [`Var`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VarKind {
@@ -177,9 +157,9 @@ pub struct Function {
     /// The owner.
     pub owner: FunctionOwner,
     /// Type parameters of its own, without those of the extern it belongs to.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Return type; `Void` for constructors.
     pub returns: Type,
     /// `None` for extern and abstract functions.
@@ -200,11 +180,11 @@ pub enum FunctionOwner {
     /// `extern T f(...)`.
     ExternFunction,
     /// A method of an extern object.
-    Method(Id<Extern>),
+    Method(ExternId),
     /// A constructor of an extern object.
-    Constructor(Id<Extern>),
+    Constructor(ExternId),
     /// The implementation of an abstract method in an instance's initializer.
-    Implementation(Id<Instance>),
+    Implementation(InstanceId),
 }
 
 /// A type of extern objects.
@@ -212,10 +192,10 @@ pub enum FunctionOwner {
 pub struct Extern {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Constructors, distinguished by their parameters. An extern without any cannot be instantiated.
-    pub constructors: Vec<Id<Function>>,
-    pub methods: Vec<Id<Function>>,
+    pub constructors: Vec<FunctionId>,
+    pub methods: Vec<FunctionId>,
     /// Annotations of the declaration.
     pub annotations: Annotations,
     /// The whole declaration.
@@ -227,9 +207,9 @@ pub struct Extern {
 pub struct Action {
     pub name: Name,
     /// The control that declares it; `None` for an action of the program.
-    pub control: Option<Id<Control>>,
+    pub control: Option<ControlId>,
     /// Parameters: those with a direction first, then those the control plane sets.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     pub body: Block,
     /// Annotations of the declaration.
     pub annotations: Annotations,
@@ -242,9 +222,9 @@ pub struct Action {
 pub struct ParserType {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters of `apply`.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Annotations of the declaration.
     pub annotations: Annotations,
     /// The whole declaration.
@@ -256,9 +236,9 @@ pub struct ParserType {
 pub struct ControlType {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters of `apply`.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Annotations of the declaration (`@pipeline`, ...).
     pub annotations: Annotations,
     /// The whole declaration.
@@ -270,9 +250,9 @@ pub struct ControlType {
 pub struct Package {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters: parsers, controls, packages, externs and compile-time known values.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Annotations of the declaration.
     pub annotations: Annotations,
     /// The whole declaration.
@@ -284,11 +264,11 @@ pub struct Package {
 pub struct Parser {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters of `apply`.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Constructor parameters.
-    pub constructor_params: Vec<Id<Var>>,
+    pub constructor_params: Vec<VarId>,
     /// Locals in source order.
     pub locals: Vec<Local>,
     /// States in source order; [`Target::State`](super::Target) counts in them. `start` is one of them.
@@ -304,11 +284,11 @@ pub struct Parser {
 pub struct Control {
     pub name: Name,
     /// Type parameters.
-    pub type_params: Vec<Id<TypeVar>>,
+    pub type_params: Vec<TypeVarId>,
     /// Parameters of `apply`.
-    pub params: Vec<Id<Var>>,
+    pub params: Vec<VarId>,
     /// Constructor parameters.
-    pub constructor_params: Vec<Id<Var>>,
+    pub constructor_params: Vec<VarId>,
     /// Locals in source order.
     pub locals: Vec<Local>,
     /// The `apply` block.
@@ -326,15 +306,15 @@ pub enum Local {
     /// A variable; the statement is a [`StmtKind::Var`](super::StmtKind).
     Var(Box<Stmt>),
     /// A constant.
-    Const(Id<Const>),
+    Const(ConstId),
     /// An instance. Instances that direct invocations (`C.apply(...)`) make stand before the others.
-    Instance(Id<Instance>),
+    Instance(InstanceId),
     /// An action.
-    Action(Id<Action>),
+    Action(ActionId),
     /// A table.
-    Table(Id<Table>),
+    Table(TableId),
     /// A parser value set.
-    ValueSet(Id<ValueSet>),
+    ValueSet(ValueSetId),
 }
 
 /// `value_set<T>(size) name;`
@@ -364,7 +344,7 @@ pub struct Instance {
     /// Abstract methods and the functions that implement them here.
     pub implementations: Vec<Implementation>,
     /// Instances declared in the initializer block, for the implementations to use.
-    pub inner: Vec<Id<Instance>>,
+    pub inner: Vec<InstanceId>,
     /// Annotations of the declaration.
     pub annotations: Annotations,
     /// The whole declaration.
@@ -375,68 +355,42 @@ pub struct Instance {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Implementation {
     /// The abstract method of the extern.
-    pub method: Id<Function>,
+    pub method: FunctionId,
     /// The function in the instance's initializer.
-    pub function: Id<Function>,
-}
-
-/// A constructor call: as an instance's, or as an argument of another constructor call.
-#[derive(Clone, Debug)]
-pub struct Construct {
-    /// The type to construct.
-    pub of: Constructed,
-    /// Type arguments, all of them, inferred where the source gives none; `Void` for one that nothing depends on.
-    pub type_args: Vec<Type>,
-    /// Arguments in the order of the parameters.
-    pub args: Vec<Arg>,
-    /// The whole call.
-    pub span: Span,
-}
-
-/// The target of a [`Construct`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Constructed {
-    /// An extern object, by this constructor.
-    Extern(Id<Extern>, Id<Function>),
-    /// A parser.
-    Parser(Id<Parser>),
-    /// A control.
-    Control(Id<Control>),
-    /// A package.
-    Package(Id<Package>),
+    pub function: FunctionId,
 }
 
 /// A top-level declaration, in source order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decl {
     /// A struct, header or header union.
-    Struct(Id<Struct>),
+    Struct(StructId),
     /// An enum.
-    Enum(Id<Enum>),
+    Enum(EnumId),
     /// `type`
-    NewType(Id<NewType>),
+    NewType(NewTypeId),
     /// `typedef`
-    Typedef(Id<Typedef>),
+    Typedef(TypedefId),
     /// A constant.
-    Const(Id<Const>),
+    Const(ConstId),
     /// A function of the program or an extern function.
-    Function(Id<Function>),
+    Function(FunctionId),
     /// An extern object type.
-    Extern(Id<Extern>),
+    Extern(ExternId),
     /// An action.
-    Action(Id<Action>),
+    Action(ActionId),
     /// A parser type.
-    ParserType(Id<ParserType>),
+    ParserType(ParserTypeId),
     /// A control type.
-    ControlType(Id<ControlType>),
+    ControlType(ControlTypeId),
     /// A package.
-    Package(Id<Package>),
+    Package(PackageId),
     /// A parser.
-    Parser(Id<Parser>),
+    Parser(ParserId),
     /// A control.
-    Control(Id<Control>),
+    Control(ControlId),
     /// An instance.
-    Instance(Id<Instance>),
+    Instance(InstanceId),
     /// A value set (some architectures have them outside parsers).
-    ValueSet(Id<ValueSet>),
+    ValueSet(ValueSetId),
 }

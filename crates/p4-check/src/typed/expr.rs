@@ -1,4 +1,4 @@
-//! Expressions, l-values and calls (P4-16 §8).
+//! Expressions, l-values, calls and keysets (P4-16 §8).
 //!
 //! Every implicit cast is an explicit [`ExprKind::Cast`] here, so the operands of an operation have exactly the types
 //! that the operation needs. Values known at compile time without constructor parameters and type variables are folded
@@ -8,10 +8,11 @@ use base_diag::Span;
 use num_bigint::BigInt;
 use smol_str::SmolStr;
 
-use super::decl::{Action, Const, Constant, Construct, Direction, Enum, Function, Instance, ValueSet, Var};
-use super::ids::Id;
-use super::table::Table;
-use super::types::Type;
+use super::ids::{
+    ActionId, ConstId, ConstantId, ControlId, EnumId, ExternId, FunctionId, InstanceId, PackageId, ParserId,
+    TableId, ValueSetId, VarId,
+};
+use super::types::{Direction, Type};
 
 /// An expression with its type.
 #[derive(Clone, Debug)]
@@ -36,21 +37,21 @@ pub enum ExprKind {
     /// A string, unescaped.
     String(SmolStr),
     /// `E.member`; for serializable enums too.
-    EnumMember(Id<Enum>, u32),
+    EnumMember(EnumId, u32),
     /// `error.member`
-    ErrorMember(Id<Constant>),
+    ErrorMember(ConstantId),
     /// A member of `match_kind`.
-    MatchKind(Id<Constant>),
+    MatchKind(ConstantId),
     /// A variable or parameter, constructor parameters included.
-    Var(Id<Var>),
+    Var(VarId),
     /// A constant whose value is not a literal.
-    Const(Id<Const>),
+    Const(ConstId),
     /// An instance.
-    Instance(Id<Instance>),
+    Instance(InstanceId),
     /// A table, as the target of `apply`.
-    Table(Id<Table>),
+    Table(TableId),
     /// A value set, as a key of a `select`.
-    ValueSet(Id<ValueSet>),
+    ValueSet(ValueSetId),
     /// `this` in the implementation of an abstract method.
     This,
     /// `base.name`: the `index`-th field of a struct, header or union.
@@ -119,11 +120,11 @@ pub enum ExprKind {
     /// A constructor call as an argument.
     New(Box<Construct>),
     /// `t.apply().hit`
-    Hit(Id<Table>),
+    Hit(TableId),
     /// `t.apply().miss`
-    Miss(Id<Table>),
+    Miss(TableId),
     /// `t.apply().action_run`: the subject of a `switch`.
-    ActionRun(Id<Table>),
+    ActionRun(TableId),
     /// All fields in declaration order for a struct or header; the given member alone for a header union.
     Struct(Vec<FieldValue>),
     /// All members of a tuple.
@@ -241,18 +242,18 @@ pub struct Call {
 #[derive(Clone, Debug)]
 pub enum Callee {
     /// A function of the program or an extern function.
-    Function(Id<Function>),
+    Function(FunctionId),
     /// A method of an extern object: an instance, a parameter, an element of an array of instances, or `this`.
     Method {
         /// The object.
         object: Expr,
         /// The method as the extern declares it; abstract ones are found in the instance.
-        method: Id<Function>,
+        method: FunctionId,
     },
     /// An action, called directly.
-    Action(Id<Action>),
+    Action(ActionId),
     /// `table.apply()`
-    TableApply(Id<Table>),
+    TableApply(TableId),
     /// `parser.apply(...)` or `control.apply(...)` on an instance or a constructor parameter.
     Apply {
         /// The instance.
@@ -304,6 +305,49 @@ pub enum ArgValue {
     DontCare,
     /// Nothing, for a parameter marked `@optional`.
     Absent,
+}
+
+/// A constructor call: as an instance's, or as an argument of another constructor call.
+#[derive(Clone, Debug)]
+pub struct Construct {
+    /// The type to construct.
+    pub of: Constructed,
+    /// Type arguments, all of them, inferred where the source gives none; `Void` for one that nothing depends on.
+    pub type_args: Vec<Type>,
+    /// Arguments in the order of the parameters.
+    pub args: Vec<Arg>,
+    /// The whole call.
+    pub span: Span,
+}
+
+/// The target of a [`Construct`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constructed {
+    /// An extern object, by this constructor.
+    Extern(ExternId, FunctionId),
+    /// A parser.
+    Parser(ParserId),
+    /// A control.
+    Control(ControlId),
+    /// A package.
+    Package(PackageId),
+}
+
+/// A set of values of one key.
+#[derive(Clone, Debug)]
+pub enum KeySet {
+    /// `_` or `default`: every value. `Type` is the key's.
+    Any(Type, Span),
+    /// One value.
+    Value(Expr),
+    /// `value &&& mask`
+    Mask(Expr, Expr),
+    /// `first .. last`, both included.
+    Range(Expr, Expr),
+    /// All values of a value set.
+    ValueSet(ValueSetId, Span),
+    /// Sets for the members of a tuple, list or struct key, in order.
+    Tuple(Vec<KeySet>, Span),
 }
 
 impl Arg {

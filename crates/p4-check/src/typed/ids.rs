@@ -1,77 +1,94 @@
-//! Typed ids and the arenas they index: one arena per kind of declaration, owned by [`Program`](super::Program).
+//! Ids and the arenas they index: one arena per kind of declaration, owned by [`Program`](super::Program).
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
-/// A number that names one `T` of a program. Ids are dense and start at 0.
-pub struct Id<T> {
-    raw: u32,
-    of: PhantomData<fn() -> T>,
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub struct $name(u32);
+
+        impl $name {
+            /// The number, usable as an index.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+
+        impl From<usize> for $name {
+            fn from(index: usize) -> $name {
+                $name(index as u32)
+            }
+        }
+
+        impl From<$name> for usize {
+            fn from(id: $name) -> usize {
+                id.index()
+            }
+        }
+    )*};
 }
 
-impl<T> Id<T> {
-    /// The id with this number.
-    pub fn new(raw: usize) -> Id<T> {
-        Id { raw: raw as u32, of: PhantomData }
-    }
-
-    /// The number, usable as an index.
-    pub fn index(self) -> usize {
-        self.raw as usize
-    }
+ids! {
+    /// In [`Program::actions`](super::Program::actions).
+    ActionId;
+    /// In [`Program::consts`](super::Program::consts).
+    ConstId;
+    /// In [`Program::errors`](super::Program::errors) or [`Program::match_kinds`](super::Program::match_kinds).
+    ConstantId;
+    /// In [`Program::controls`](super::Program::controls).
+    ControlId;
+    /// In [`Program::control_types`](super::Program::control_types).
+    ControlTypeId;
+    /// In [`Program::enums`](super::Program::enums).
+    EnumId;
+    /// In [`Program::externs`](super::Program::externs).
+    ExternId;
+    /// In [`Program::functions`](super::Program::functions).
+    FunctionId;
+    /// In [`Program::instances`](super::Program::instances).
+    InstanceId;
+    /// In [`Program::new_types`](super::Program::new_types).
+    NewTypeId;
+    /// In [`Program::packages`](super::Program::packages).
+    PackageId;
+    /// In [`Program::parsers`](super::Program::parsers).
+    ParserId;
+    /// In [`Program::parser_types`](super::Program::parser_types).
+    ParserTypeId;
+    /// In [`Program::structs`](super::Program::structs).
+    StructId;
+    /// In [`Program::tables`](super::Program::tables).
+    TableId;
+    /// In [`Program::type_vars`](super::Program::type_vars).
+    TypeVarId;
+    /// In [`Program::typedefs`](super::Program::typedefs).
+    TypedefId;
+    /// In [`Program::value_sets`](super::Program::value_sets).
+    ValueSetId;
+    /// In [`Program::vars`](super::Program::vars).
+    VarId;
 }
 
-impl<T> Clone for Id<T> {
-    fn clone(&self) -> Id<T> {
-        *self
-    }
-}
-impl<T> Copy for Id<T> {}
-impl<T> PartialEq for Id<T> {
-    fn eq(&self, other: &Id<T>) -> bool {
-        self.raw == other.raw
-    }
-}
-impl<T> Eq for Id<T> {}
-impl<T> PartialOrd for Id<T> {
-    fn partial_cmp(&self, other: &Id<T>) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl<T> Ord for Id<T> {
-    fn cmp(&self, other: &Id<T>) -> std::cmp::Ordering {
-        self.raw.cmp(&other.raw)
-    }
-}
-impl<T> std::hash::Hash for Id<T> {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.raw.hash(state);
-    }
-}
-impl<T> fmt::Debug for Id<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.raw)
-    }
-}
-
-/// All the `T` of a program, in the order they were declared.
+/// All the `T` of a program, in the order they were declared. Ids are dense and start at 0.
 #[derive(Clone, Debug)]
-pub struct Arena<T> {
+pub struct Arena<I, T> {
     items: Vec<T>,
+    ids: PhantomData<fn() -> I>,
 }
 
-impl<T> Default for Arena<T> {
-    fn default() -> Arena<T> {
-        Arena { items: Vec::new() }
+impl<I, T> Default for Arena<I, T> {
+    fn default() -> Arena<I, T> {
+        Arena { items: Vec::new(), ids: PhantomData }
     }
 }
 
-impl<T> Arena<T> {
+impl<I: From<usize>, T> Arena<I, T> {
     /// Adds one and names it.
-    pub fn push(&mut self, item: T) -> Id<T> {
+    pub fn push(&mut self, item: T) -> I {
         self.items.push(item);
-        Id::new(self.items.len() - 1)
+        I::from(self.items.len() - 1)
     }
 
     /// Number of elements.
@@ -85,20 +102,20 @@ impl<T> Arena<T> {
     }
 
     /// All with their ids, in order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (Id<T>, &T)> {
-        self.items.iter().enumerate().map(|(i, item)| (Id::new(i), item))
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.items.iter().enumerate().map(|(i, item)| (I::from(i), item))
     }
 }
 
-impl<T> Index<Id<T>> for Arena<T> {
+impl<I: Into<usize>, T> Index<I> for Arena<I, T> {
     type Output = T;
-    fn index(&self, id: Id<T>) -> &T {
-        &self.items[id.index()]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.into()]
     }
 }
 
-impl<T> IndexMut<Id<T>> for Arena<T> {
-    fn index_mut(&mut self, id: Id<T>) -> &mut T {
-        &mut self.items[id.index()]
+impl<I: Into<usize>, T> IndexMut<I> for Arena<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.into()]
     }
 }

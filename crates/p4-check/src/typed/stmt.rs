@@ -3,10 +3,9 @@
 use base_diag::Span;
 
 use super::annotation::Annotations;
-use super::decl::{Const, Name, Var};
-use super::expr::{BinaryOp, Call, Expr};
-use super::ids::Id;
-use super::table::{KeySet, Table};
+use super::expr::{BinaryOp, Call, Expr, KeySet};
+use super::ids::{ConstId, TableId, VarId};
+use super::name::Name;
 
 /// `{ ... }`, or a single statement where a block may stand.
 #[derive(Clone, Debug, Default)]
@@ -37,12 +36,12 @@ pub enum StmtKind {
     /// `T x = init;`
     Var {
         /// The variable.
-        var: Id<Var>,
+        var: VarId,
         /// Has the variable's type.
         init: Option<Expr>,
     },
     /// `const T x = value;`
-    Const(Id<Const>),
+    Const(ConstId),
     /// `target = value;`, or `target op= value;` whose target is evaluated once.
     Assign {
         /// An l-value.
@@ -87,7 +86,7 @@ pub enum StmtKind {
         /// Annotations (`@unroll`, ...).
         annotations: Annotations,
         /// The variable. It is the loop's own, or a variable declared before ([`VarKind::Local`](super::VarKind)).
-        var: Id<Var>,
+        var: VarId,
         /// [`ExprKind::Range`](super::ExprKind), or a list, array or header stack.
         over: Expr,
         /// The body.
@@ -126,7 +125,7 @@ pub enum SwitchLabel {
     /// `default`
     Default,
     /// The action at this place in the table's list.
-    Action(Id<Table>, u32),
+    Action(TableId, u32),
     /// A value of the subject's type, known at compile time.
     Value(Expr),
 }

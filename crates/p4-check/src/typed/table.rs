@@ -1,21 +1,20 @@
-//! Tables (P4-16 §14.2) and keysets (§8.15).
+//! Tables (P4-16 §14.2).
 
 use base_diag::Span;
 use num_bigint::BigInt;
 use smol_str::SmolStr;
 
 use super::annotation::Annotations;
-use super::decl::{Action, Constant, Control, Name, ValueSet};
-use super::expr::{Arg, Expr};
-use super::ids::Id;
-use super::types::Type;
+use super::expr::{Arg, Expr, KeySet};
+use super::ids::{ActionId, ConstantId, ControlId};
+use super::name::Name;
 
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Table {
     pub name: Name,
     /// The control it stands in.
-    pub control: Id<Control>,
+    pub control: ControlId,
     /// In order; empty for a keyless table.
     pub keys: Vec<TableKey>,
     /// In order. If the source gives no default action, `NoAction` is appended, marked `@defaultonly`,
@@ -40,7 +39,7 @@ pub struct Table {
 pub struct TableKey {
     pub expr: Expr,
     /// How.
-    pub match_kind: Id<Constant>,
+    pub match_kind: ConstantId,
     /// The source text of the expression, as control planes name the field without `@name`; `None` if the
     /// expression is too complex to have a name (P4-16 §18.3.1).
     pub source_name: Option<SmolStr>,
@@ -54,7 +53,7 @@ pub struct TableKey {
 #[derive(Clone, Debug)]
 pub struct TableAction {
     /// The action.
-    pub action: Id<Action>,
+    pub action: ActionId,
     /// Arguments for the parameters with a direction, in order. The rest are the control plane's.
     pub args: Vec<Arg>,
     /// False for the `NoAction` that the language adds.
@@ -129,21 +128,4 @@ pub struct Property {
     pub annotations: Annotations,
     /// The whole property.
     pub span: Span,
-}
-
-/// A set of values of one key.
-#[derive(Clone, Debug)]
-pub enum KeySet {
-    /// `_` or `default`: every value. `Type` is the key's.
-    Any(Type, Span),
-    /// One value.
-    Value(Expr),
-    /// `value &&& mask`
-    Mask(Expr, Expr),
-    /// `first .. last`, both included.
-    Range(Expr, Expr),
-    /// All values of a value set.
-    ValueSet(Id<ValueSet>, Span),
-    /// Sets for the members of a tuple, list or struct key, in order.
-    Tuple(Vec<KeySet>, Span),
 }

@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use super::decl::{
-    Control, ControlType, Enum, Extern, NewType, Package, Parser, ParserType, Struct, TypeVar,
+use super::ids::{
+    ControlId, ControlTypeId, EnumId, ExternId, NewTypeId, PackageId, ParserId, ParserTypeId, StructId,
+    TableId, TypeVarId,
 };
-use super::ids::Id;
-use super::table::Table;
 
 /// The type arguments of a generic type; empty for a type that is not generic.
 pub type TypeArgs = Arc<[Type]>;
@@ -39,11 +38,11 @@ pub enum Type {
     /// `match_kind`; its members are [`Program::match_kinds`](super::Program::match_kinds).
     MatchKind,
     /// An `enum`, with or without an underlying type.
-    Enum(Id<Enum>),
+    Enum(EnumId),
     /// A type made by `type T Name`.
-    NewType(Id<NewType>),
+    NewType(NewTypeId),
     /// A struct, header or header union: [`Struct::kind`](super::Struct) says which.
-    Struct(Id<Struct>, TypeArgs),
+    Struct(StructId, TypeArgs),
     /// `T[N]`: a header stack if the element is a header or header union, else an array.
     Array(Arc<Type>, u32),
     /// `tuple<...>`.
@@ -51,27 +50,27 @@ pub enum Type {
     /// `list<T>`.
     List(Arc<Type>),
     /// An extern object.
-    Extern(Id<Extern>, TypeArgs),
+    Extern(ExternId, TypeArgs),
     /// An instance of any parser of a declared parser type.
-    ParserType(Id<ParserType>, TypeArgs),
+    ParserType(ParserTypeId, TypeArgs),
     /// An instance of any control of a declared control type.
-    ControlType(Id<ControlType>, TypeArgs),
+    ControlType(ControlTypeId, TypeArgs),
     /// An instance of this parser.
-    Parser(Id<Parser>, TypeArgs),
+    Parser(ParserId, TypeArgs),
     /// An instance of this control.
-    Control(Id<Control>, TypeArgs),
+    Control(ControlId, TypeArgs),
     /// An instance of this package.
-    Package(Id<Package>, TypeArgs),
+    Package(PackageId, TypeArgs),
     /// A type parameter of the declaration it stands in.
-    Var(Id<TypeVar>),
+    Var(TypeVarId),
     /// `_` in the type of a package's parameter: any type.
     Any,
     /// A set of `T`: the type of keyset expressions. No variable has it.
     Set(Arc<Type>),
     /// The result of `t.apply()`: only its members `hit`, `miss` and `action_run` can be used.
-    ApplyResult(Id<Table>),
+    ApplyResult(TableId),
     /// The type of `t.apply().action_run`: only `switch` can use it.
-    ActionRun(Id<Table>),
+    ActionRun(TableId),
     /// Inside the checker: not known yet. Never in a finished program.
     Infer(u32),
 }
@@ -96,15 +95,28 @@ impl Type {
     }
 }
 
+/// The direction of a parameter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// None written: an action parameter set by the control plane, a compile-time known value, or an extern object.
+    None,
+    /// `in`
+    In,
+    /// `out`
+    Out,
+    /// `inout`
+    InOut,
+}
+
 /// Values of type variables: the arguments of a call, of an instance or of a generic type.
 #[derive(Clone, Default, Debug)]
 pub struct Substitution {
-    pairs: Vec<(Id<TypeVar>, Type)>,
+    pairs: Vec<(TypeVarId, Type)>,
 }
 
 impl Substitution {
     /// Each variable stands for the argument at its place. Missing arguments leave their variable alone.
-    pub fn new(vars: &[Id<TypeVar>], args: &[Type]) -> Substitution {
+    pub fn new(vars: &[TypeVarId], args: &[Type]) -> Substitution {
         Substitution { pairs: vars.iter().copied().zip(args.iter().cloned()).collect() }
     }
 
@@ -114,12 +126,12 @@ impl Substitution {
     }
 
     /// Adds one variable.
-    pub fn insert(&mut self, var: Id<TypeVar>, ty: Type) {
+    pub fn insert(&mut self, var: TypeVarId, ty: Type) {
         self.pairs.push((var, ty));
     }
 
     /// The type for `var`.
-    pub fn get(&self, var: Id<TypeVar>) -> Option<&Type> {
+    pub fn get(&self, var: TypeVarId) -> Option<&Type> {
         self.pairs.iter().find(|(v, _)| *v == var).map(|(_, ty)| ty)
     }
 

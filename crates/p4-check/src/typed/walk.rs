@@ -1,9 +1,9 @@
 //! Walks over bodies: every statement, expression and call in them, in source order.
 
-use super::decl::{Construct, Local};
-use super::expr::{Arg, Call, Callee, Expr, ExprKind};
+use super::decl::Local;
+use super::expr::{Arg, Call, Callee, Construct, Expr, ExprKind, KeySet};
 use super::stmt::{Block, State, Stmt, StmtKind, SwitchLabel, Transition};
-use super::table::{KeySet, Table};
+use super::table::Table;
 
 /// The action at each node. A method that is not given goes on to the node's parts; one that is given does so by
 /// calling the function of the same name in this module.

@@ -1,7 +1,7 @@
 //! Properties of types: whether values are stored, compared, sized, defaulted.
 
 use crate::cx::Checker;
-use crate::typed::{Id, Struct, StructKind, Substitution, Type};
+use crate::typed::{StructId, StructKind, Substitution, Type};
 
 impl Checker {
     /// The underlying type: new types are unwrapped.
@@ -44,14 +44,14 @@ impl Checker {
     }
 
     /// The types of a record's fields, with the type's arguments in place.
-    pub(crate) fn field_types(&self, id: Id<Struct>, args: &[Type]) -> Vec<Type> {
+    pub(crate) fn field_types(&self, id: StructId, args: &[Type]) -> Vec<Type> {
         let decl = &self.program.structs[id];
         let substitution = Substitution::new(&decl.type_params, args);
         decl.fields.iter().map(|f| substitution.apply(&f.ty)).collect()
     }
 
     /// The type of one field.
-    pub(crate) fn field_type(&self, id: Id<Struct>, args: &[Type], index: usize) -> Type {
+    pub(crate) fn field_type(&self, id: StructId, args: &[Type], index: usize) -> Type {
         let decl = &self.program.structs[id];
         match decl.fields.get(index) {
             Some(field) => Substitution::new(&decl.type_params, args).apply(&field.ty),

@@ -9,7 +9,7 @@ use p4_syntax::ast::{self, TypeKind};
 use crate::codes;
 use crate::cx::{Checker, count};
 use crate::scope::Def;
-use crate::typed::{Id, Type, TypeVar};
+use crate::typed::{Type, TypeVarId};
 
 /// No value is wider than this many bits.
 pub(crate) const MAX_WIDTH: u32 = 1 << 20;
@@ -144,7 +144,7 @@ impl Checker {
             Def::Overloaded(defs) => defs.into_iter().next().unwrap_or(Def::Error),
             def => def,
         };
-        let params: Vec<Id<TypeVar>> = match &def {
+        let params: Vec<TypeVarId> = match &def {
             Def::Error => return Type::Error,
             Def::Struct(id) => self.program.structs[*id].type_params.clone(),
             Def::Extern(id) => self.program.externs[*id].type_params.clone(),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::cx::Checker;
-use crate::typed::{Direction, Id, Program, StructKind, Type, TypeArgs, Var, VarKind};
+use crate::typed::{Direction, Program, StructKind, Type, TypeArgs, VarId, VarKind};
 
 impl Program {
     /// The type as P4 writes it: `bit<8>`, `S<bool>`, `h[4]`.
@@ -101,7 +101,7 @@ impl Checker {
     }
 
     /// A parameter as P4 writes it.
-    pub(crate) fn show_param(&self, id: Id<Var>) -> String {
+    pub(crate) fn show_param(&self, id: VarId) -> String {
         let var = &self.program.vars[id];
         let direction = match var.kind {
             VarKind::Param(Direction::In) => "in ",

@@ -4,7 +4,7 @@
 //! direction and type.
 
 use crate::cx::Checker;
-use crate::typed::{Direction, Id, Substitution, Type, TypeVar, Var, VarKind};
+use crate::typed::{Direction, Substitution, Type, TypeVarId, VarId, VarKind};
 
 impl Checker {
     /// Makes the two types equal, if possible. Everything learnt before a failure is kept.
@@ -73,7 +73,7 @@ impl Checker {
         if x.is_parser != y.is_parser {
             return None;
         }
-        let show = |cx: &Checker, s: &ApplySignature, p: Id<Var>| {
+        let show = |cx: &Checker, s: &ApplySignature, p: VarId| {
             let ty = cx.show(&s.substitution.apply(&cx.program.vars[p].ty));
             let direction = match cx.program.vars[p].kind {
                 VarKind::Param(Direction::In) => "in ",
@@ -106,7 +106,7 @@ impl Checker {
     /// The parameters of `apply` of a parser or control type.
     pub(crate) fn apply_signature(&self, ty: &Type) -> Option<ApplySignature> {
         let p = &self.program;
-        let (is_parser, params, vars, args): (_, &Vec<Id<Var>>, &Vec<Id<TypeVar>>, _) = match ty {
+        let (is_parser, params, vars, args): (_, &Vec<VarId>, &Vec<TypeVarId>, _) = match ty {
             Type::ParserType(id, args) => {
                 (true, &p.parser_types[*id].params, &p.parser_types[*id].type_params, args)
             }
@@ -125,13 +125,13 @@ impl Checker {
     }
 
     /// True for a parameter that an argument need not be given for.
-    pub(crate) fn may_omit(&self, param: Id<Var>) -> bool {
+    pub(crate) fn may_omit(&self, param: VarId) -> bool {
         let var = &self.program.vars[param];
         var.optional || var.default.is_some()
     }
 
     /// The direction of a parameter; constructor parameters have none.
-    pub(crate) fn direction(&self, param: Id<Var>) -> Direction {
+    pub(crate) fn direction(&self, param: VarId) -> Direction {
         match self.program.vars[param].kind {
             VarKind::Param(direction) => direction,
             _ => Direction::None,
@@ -142,6 +142,6 @@ impl Checker {
 /// The parameters of `apply`, and the types bound to the type's parameters.
 pub(crate) struct ApplySignature {
     pub(crate) is_parser: bool,
-    pub(crate) params: Vec<Id<Var>>,
+    pub(crate) params: Vec<VarId>,
     pub(crate) substitution: Substitution,
 }

@@ -13,8 +13,8 @@ use crate::codes;
 use crate::late::targets;
 use crate::typed::walk::{Visitor, walk_expr};
 use crate::typed::{
-    Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Id, Local,
-    Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, Type, UnaryOp, Var, VarKind,
+    Annotations, Arg, ArgValue, BinaryOp, Block, Builtin, Call, Callee, Direction, Expr, ExprKind, Local,
+    Parser, Program, Stmt, StmtKind, SwitchLabel, Target, Transition, Type, UnaryOp, VarId, VarKind,
 };
 
 pub(crate) fn warn_flow(program: &Program, diags: &mut Diagnostics) {
@@ -46,10 +46,10 @@ struct Flow<'a> {
     diags: &'a mut Diagnostics,
     places: Places,
     state: State,
-    out_params: Vec<Id<Var>>,
+    out_params: Vec<VarId>,
     /// Variables that actions and tables of the same control may change.
-    shared: Vec<Id<Var>>,
-    warned: Vec<Id<Var>>,
+    shared: Vec<VarId>,
+    warned: Vec<VarId>,
     /// Whether `uninitialized-use` and `invalid-header` are switched off here.
     muted: [bool; 2],
     /// While a loop or a parser state is looked at for the first time.
@@ -57,12 +57,7 @@ struct Flow<'a> {
 }
 
 impl<'a> Flow<'a> {
-    fn new(
-        program: &'a Program,
-        diags: &'a mut Diagnostics,
-        params: &[Id<Var>],
-        locals: &[Local],
-    ) -> Flow<'a> {
+    fn new(program: &'a Program, diags: &'a mut Diagnostics, params: &[VarId], locals: &[Local]) -> Flow<'a> {
         let state = State { dead: false, unset: vec![], valid: vec![], invalid: vec![] };
         let mut flow = Flow {
             program,
@@ -104,7 +99,7 @@ impl<'a> Flow<'a> {
         self.state.invalid.resize(self.places.headers.len(), false);
     }
 
-    fn declare(&mut self, var: Id<Var>, fresh: bool) {
+    fn declare(&mut self, var: VarId, fresh: bool) {
         self.places.add(self.program, var);
         self.grow();
         let Some(place) = self.places.of_var(var).cloned() else { return };
@@ -338,7 +333,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn unknown(&mut self, var: Id<Var>) {
+    fn unknown(&mut self, var: VarId) {
         if let Some(place) = self.places.of_var(var).cloned() {
             self.forget(&place);
         }
@@ -523,7 +518,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    fn warn_unset(&mut self, var: Id<Var>, span: Span) {
+    fn warn_unset(&mut self, var: VarId, span: Span) {
         if self.muted[0] || self.silent > 0 || self.state.dead || self.warned.contains(&var) {
             return;
         }

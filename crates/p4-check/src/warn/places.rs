@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::typed::{Expr, ExprKind, Id, Program, StructKind, Substitution, Type, Var};
+use crate::typed::{Expr, ExprKind, Program, StructKind, Substitution, Type, VarId};
 
 /// No body is followed in more places.
 const MAX_PLACES: usize = 1024;
@@ -27,18 +27,18 @@ pub(super) enum Place {
 /// All places of one body.
 #[derive(Default)]
 pub(super) struct Places {
-    vars: FxHashMap<Id<Var>, Place>,
+    vars: FxHashMap<VarId, Place>,
     /// The variable of each value.
-    pub(super) values: Vec<Id<Var>>,
+    pub(super) values: Vec<VarId>,
     /// The variable of each header.
-    pub(super) headers: Vec<Id<Var>>,
+    pub(super) headers: Vec<VarId>,
     /// The headers of each union: at most one of them is valid.
     unions: Vec<Range<usize>>,
 }
 
 impl Places {
     /// Follows a variable.
-    pub(super) fn add(&mut self, program: &Program, id: Id<Var>) {
+    pub(super) fn add(&mut self, program: &Program, id: VarId) {
         if !self.vars.contains_key(&id) {
             let ty = program.vars[id].ty.clone();
             let place = self.place(program, id, &ty, 0);
@@ -46,7 +46,7 @@ impl Places {
         }
     }
 
-    fn place(&mut self, program: &Program, id: Id<Var>, ty: &Type, depth: u32) -> Place {
+    fn place(&mut self, program: &Program, id: VarId, ty: &Type, depth: u32) -> Place {
         if self.values.len() + self.headers.len() >= MAX_PLACES || depth > 16 {
             return Place::Other;
         }
@@ -84,13 +84,13 @@ impl Places {
         }
     }
 
-    fn value(&mut self, id: Id<Var>) -> Place {
+    fn value(&mut self, id: VarId) -> Place {
         self.values.push(id);
         Place::Value(self.values.len() - 1)
     }
 
     /// The place of a variable.
-    pub(super) fn of_var(&self, id: Id<Var>) -> Option<&Place> {
+    pub(super) fn of_var(&self, id: VarId) -> Option<&Place> {
         self.vars.get(&id)
     }
 
