@@ -86,6 +86,11 @@ impl Effects {
     }
 }
 
+/// A field list that no app uses: it carries the app's number into clones. Numbers of lists have 8 bits.
+pub fn spare_list(effects: &[Effects]) -> Option<u32> {
+    (0..=255).find(|list| !effects.iter().any(|e| e.lists.contains(list)))
+}
+
 /// The lists of a `@field_list(1, 2)`.
 fn numbers(body: &AnnotationBody) -> Vec<u32> {
     let value = |value: &AnnotationValue| match value {

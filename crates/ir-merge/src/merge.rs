@@ -97,8 +97,7 @@ fn sources(
     declared: &mut Declarations,
 ) -> Vec<Source> {
     let (groups, sessions) = (effects::groups(effects), effects::sessions(effects));
-    // A field list that no app uses carries the app's number into clones; lists have numbers of 8 bits.
-    let spare = (0..=255).find(|list| !effects.iter().any(|e| e.lists.contains(list))).unwrap_or(0);
+    let spare = effects::spare_list(effects);
     let prefixes = prefixes(apps);
     let mut sources = vec![];
     let mut base = Ids::default();
@@ -111,6 +110,7 @@ fn sources(
             let _ = ir_lower::eliminate_exits(&mut program);
         }
         if effects[at].clones()
+            && let Some(spare) = spare
             && let Some(preserving) = externs::clone_preserving_field_list(&mut program)
         {
             effects::rewrite_clones(&mut program, sessions[at], preserving, spare);

@@ -1,7 +1,7 @@
 //! Refusals: programs that cannot be merged, and classes that overlap (with a packet of both).
 
 use crate::app::App;
-use crate::effects::Effects;
+use crate::effects::{self, Effects};
 use base_diag::codes::merge as codes;
 use base_diag::{Diagnostic, Span};
 use ir::{Arch, Control, Expr, ExprKind, Program, Role, StmtKind, VarId, visit};
@@ -10,6 +10,7 @@ use traffic_classes::{Class, Layer};
 /// Everything that is wrong with the apps; nothing of it concerns their classes.
 pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
     let mut found = vec![];
+    let spare = effects::spare_list(effects);
     let refused = |app: &App<'_>, why: &str| {
         Diagnostic::error(codes::NOT_MERGED, format!("`{}` cannot be merged with other programs", app.name))
             .note(why)
@@ -61,6 +62,11 @@ pub fn check(apps: &[App<'_>], effects: &[Effects]) -> Vec<Diagnostic> {
             refuse(
                 &format!("it calls `{call}`: `{call}_preserving_field_list` can be merged")
                     .replace("clone3_preserving", "clone_preserving"),
+            );
+        }
+        if effects.clones() && spare.is_none() {
+            refuse(
+                "it clones packets, whose app would have to be in a field list, and the programs use all 256",
             );
         }
         if effects.list_unknown {

@@ -138,7 +138,8 @@ fn algorithm(program: &mut Program, name: &str) -> Expr {
         TypeKind::Enum(members) => members.iter().position(|member| member == name),
         _ => None,
     };
-    let kind = ExprKind::Const(Const::Enum(member.unwrap_or(0) as u32));
+    // The verifier refuses a member that is not declared.
+    let kind = ExprKind::Const(Const::Enum(member.map_or(u32::MAX, |member| member as u32)));
     build::expr(kind, Type::Named(id.into()))
 }
 

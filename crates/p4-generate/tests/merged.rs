@@ -246,6 +246,26 @@ fn plain_clones_keep_no_metadata() {
     }
 }
 
+/// Clones carry the app's number by a field list that no program uses.
+#[test]
+fn clones_of_programs_that_use_all_field_lists_are_refused() {
+    for lists in [255, 256] {
+        let numbers: Vec<String> = (0..lists).map(|list| list.to_string()).collect();
+        let metadata = format!("@field_list({}) bit<8> x;", numbers.join(", "));
+        let made = |ingress: &str| Arc::new(program(&echo(&metadata, "", ingress, "")).expect("a program"));
+        let merge = |ingress: &str| {
+            let apps = vec![("one", made(ingress), Class::read("port < 4").ok()), ("two", made(""), None)];
+            Trial { apps, fault: None, native: false, shares_parser: false }
+                .run(4, 0, &|app, port| port % 4 + 4 * app as u32)
+        };
+        assert!(matches!(merge(""), Ok(Tried::Same(_))), "{lists}");
+        match merge("clone(CloneType.I2E, 1);") {
+            Ok(Tried::Refused(why)) => assert!(lists == 256 && why.contains("use all 256"), "{lists}: {why}"),
+            tried => assert!(lists == 255 && matches!(tried, Ok(Tried::Same(_))), "{lists}: {tried:?}"),
+        }
+    }
+}
+
 /// A merge that is wrong in one way is noticed.
 #[test]
 fn wrong_merges_are_noticed() {

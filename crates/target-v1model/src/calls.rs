@@ -325,13 +325,14 @@ impl Calls<'_> {
         if wide >= 64 {
             return Err(bad("its result has more than 63 bits"));
         }
+        let member =
+            ["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
+        let at = member.iter().position(|known| *known == algorithm);
+        let at = at.ok_or_else(|| bad("v1model does not have its algorithm"))? as u32;
         let sum = self.local("sum", Type::Bit(wide), before);
         let types: Vec<Type> = parts.iter().map(|part| part.ty.clone()).collect();
         let data = build::expr(ExprKind::Aggregate(parts), Type::Tuple(types.clone())).at(span);
         let algorithms = self.skeleton.ty("HashAlgorithm");
-        let member =
-            ["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
-        let at = member.iter().position(|known| *known == algorithm).unwrap_or(0) as u32;
         let args = vec![
             sum.clone(),
             build::expr(ExprKind::Const(Const::Enum(at)), algorithms),

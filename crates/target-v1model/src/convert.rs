@@ -57,7 +57,7 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
         port_metadata: None,
         found: vec![],
     };
-    let parsed = parser(&mut context);
+    let (parsed, of_ingress) = parser(&mut context);
     let mut emits = vec![];
     let mut codes = vec![];
     for half in 0..usage.halves() {
@@ -66,14 +66,8 @@ pub fn convert(program: &Program) -> Result<Converted, Vec<Diagnostic>> {
         emits.push(emitted);
     }
     if usage.mirrors_in_ingress(&original) {
-        let entry = parsed.states.iter().position(|state| state.name == "ingress").unwrap_or(0);
-        let checked = deparser::check_order(
-            &original,
-            &context.types(Half::Ingress).0,
-            &parsed,
-            entry.into(),
-            &emits[0],
-        );
+        let checked =
+            deparser::check_order(&original, &context.types(Half::Ingress).0, &parsed, of_ingress, &emits[0]);
         context.found.extend(checked.err());
     }
     let mut controls = skeleton.parts.clone();

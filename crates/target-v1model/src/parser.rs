@@ -20,8 +20,8 @@ use ir::{
 use ir_merge::Substitution;
 use std::collections::BTreeMap;
 
-/// Adds the states of both halves to the parser of the skeleton.
-pub(crate) fn parser(context: &mut Context<'_>) -> Parser {
+/// Adds the states of both halves to the parser of the skeleton. Returns it with the first state of ingress.
+pub(crate) fn parser(context: &mut Context<'_>) -> (Parser, StateId) {
     let mut parser = context.skeleton.parser.clone();
     let block = Block::of(&parser.params, &parser.vars);
     let flag = |name: &str, value: u64| {
@@ -62,7 +62,7 @@ pub(crate) fn parser(context: &mut Context<'_>) -> Parser {
     let exprs =
         ["step", "again"].iter().filter_map(|name| member(context.program, &block.meta, name)).collect();
     parser.states[0].transition = Transition::Select(Select { exprs, cases });
-    parser
+    (parser, entries[0])
 }
 
 fn add(parser: &mut Parser, name: &str, stmts: Vec<Stmt>, transition: Transition) -> StateId {

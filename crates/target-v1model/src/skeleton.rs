@@ -123,7 +123,7 @@ impl Skeleton {
     pub(crate) fn method(&self, object: &str, method: &str) -> u32 {
         let found = self.source.externs.iter().find(|known| known.name == object);
         let at = found.and_then(|object| object.methods.iter().position(|known| known.name == method));
-        at.unwrap_or(0) as u32
+        at.map_or(u32::MAX, |at| at as u32)
     }
 
     /// The stages and `main` of v1model, with blocks in this order: parser, the parts, checksums (one block for both), ingress, egress,

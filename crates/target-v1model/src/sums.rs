@@ -105,7 +105,9 @@ impl Sums {
                     return bad("an argument is no constant");
                 };
                 let mask = if wide == 3 { (2u64 << mask) - 1 } else { mask };
-                let error = program.errors.iter().position(|error| error == "CounterRange").unwrap_or(0);
+                let Some(error) = program.errors.iter().position(|error| error == "CounterRange") else {
+                    return bad("`error.CounterRange` is not declared");
+                };
                 let error = build::expr(ExprKind::Const(Const::Error(error.into())), Type::Error);
                 let bits = width(&field).max(8);
                 let within = build::binary(

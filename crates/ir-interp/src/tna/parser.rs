@@ -116,7 +116,8 @@ impl Tna<'_> {
         let [field, most, rotate, mask, more] = numbers;
         if field > most {
             let named = |error: &ir::Name| error == "CounterRange";
-            let error = self.program.errors.iter().position(named).unwrap_or(0);
+            let error = self.program.errors.iter().position(named);
+            let error = error.ok_or(Stop::Broken("`error.CounterRange` is not declared"))?;
             return Err(Stop::Reject(ErrorId::from(error)));
         }
         let is_width = arg(args, 3).is_ok_and(|mask| mask.ty == Type::Bit(3));

@@ -107,11 +107,13 @@ pub(super) fn limit(
     name: &str,
     text: &str,
 ) -> std::result::Result<(VarId, i64), Diagnostic> {
-    let of_devices = || signature.variables.iter().filter(|v| matches!(v.scope, Scope::Device { .. }));
-    find_name("device variable", name, of_devices().map(|v| v.name.as_str()))?;
+    let all = (0..).map(VarId).zip(&signature.variables);
+    let of_devices: Vec<(VarId, &Variable)> =
+        all.filter(|(_, variable)| matches!(variable.scope, Scope::Device { .. })).collect();
+    let at = find_name("device variable", name, of_devices.iter().map(|(_, v)| v.name.as_str()))?;
+    let (id, variable) = of_devices[at];
     let wrong = |why| Diagnostic::error(codes::QUANTITY, "not a quantity of this kind").note(why);
-    let var = signature.find(name).unwrap_or(VarId(0));
-    Ok((var, signature.get(var).unit.parse(text).map_err(wrong)?))
+    Ok((id, variable.unit.parse(text).map_err(wrong)?))
 }
 
 /// Maximum number of frames that a device accepts, in thousandths per second: `parallel` in each service time.

@@ -142,6 +142,9 @@ impl<'a> Code<'a, '_> {
         if self.reject.is_none() || !args.iter().all(fits) {
             return Ok(false);
         }
+        let Some(error) = self.program.errors.iter().position(|error| *error == "CounterRange") else {
+            return Ok(false);
+        };
         let is_width = args[3].ty == Type::Bit(3);
         let mut numbers = vec![];
         for arg in args {
@@ -150,7 +153,6 @@ impl<'a> Code<'a, '_> {
         }
         let &[field, most, rotate, mask, more] = numbers.as_slice() else { return Ok(false) };
         let beyond = self.b.ins().icmp(IntCC::UnsignedGreaterThan, field, most);
-        let error = self.program.errors.iter().position(|error| *error == "CounterRange").unwrap_or(0);
         let error = self.error_number(error as u64);
         self.fail_if(beyond, error)?;
         let byte = self.keep_low(field, 8);

@@ -489,7 +489,7 @@ fn fill_arrive(
     let limits = g.cut.placement.thresholds;
     let has_replicas = g.cut.placement.has_any_replicas();
     for arriving in senders {
-        let number = edges.iter().position(|known| *known == arriving.edge()).unwrap_or(0) as u64;
+        let number = edges.range(..arriving.edge()).count() as u64;
         let keys = [arriving.section.0.into(), sender_address(arriving.from)];
         let keys = keys.into_iter().chain(has_replicas.then_some(arriving.of_edge)).collect();
         let args = std::iter::once(number).chain(limits.args(Side::Receiver)).collect();

@@ -102,12 +102,13 @@ pub fn check(a: &Analysis<'_>, cuts: &BTreeMap<SectionId, AtSection>, layout: &L
             );
         }
     }
-    let (last, bits) = (points.last().map_or(0, |id| id.0), section_bits(layout));
-    if last >> bits != 0 {
-        let id = points.last().copied().unwrap_or(SectionId(0));
+    let bits = section_bits(layout);
+    if let Some(&last) = points.last()
+        && last.0 >> bits != 0
+    {
         found.push(
-            refuse(id, "the fragment offset has too few positions")
-                .note(format!("this is section {last}, and {} are the most", (1u32 << bits) - 1))
+            refuse(last, "the fragment offset has too few positions")
+                .note(format!("this is section {}, and {} are the most", last.0, (1u32 << bits) - 1))
                 .help("cut the program at fewer places, or use `runtime = \"full\"`"),
         );
     }
