@@ -280,7 +280,7 @@ impl Source for RingSource {
             let requested = REQUESTED.saturating_sub(batch.came());
             let mut came = 0;
             for (packet, place) in batch.room().iter_mut().zip(frames) {
-                packet.exchange(place);
+                packet.take(place);
                 if came < requested {
                     packet.prefetch();
                 }

@@ -146,7 +146,7 @@ impl State {
     /// Sets the switch that runs frames.
     pub(crate) fn set(&mut self, runs: Option<(&Path, Worker)>) {
         self.runs = runs.map(|(path, mut worker)| {
-            worker.request_frames();
+            worker.request_frames(HAND_OVER);
             Runs { worker, path: path.clone(), together: AT_FIRST }
         });
     }
@@ -161,17 +161,10 @@ impl State {
         }
     }
 
-    /// Counts the frames that look like hand-overs.
+    /// Counts the frames of a port that look like hand-overs.
     fn count_hand_overs<'f>(&mut self, port: Port, frames: impl Iterator<Item = &'f [u8]>) {
-        let count = frames.filter(|frame| frame.get(12..14) == Some(&HAND_OVER[..])).count() as u64;
-        if count == 0 {
-            return;
-        }
-        if let Some(known) = self.hand_overs.get_mut(port) {
-            *known += count;
-        } else if self.hand_overs.len() < MOST_PORTS {
-            self.hand_overs.insert(port, count);
-        }
+        let hand_overs = frames.filter(|frame| frame.get(12..14) == Some(&HAND_OVER[..]));
+        hand_overs.for_each(|_| count_hand_over(&mut self.hand_overs, port));
     }
 }
 
@@ -373,8 +366,7 @@ impl Lane {
             round.most_came = round.most_came.max(came);
             if count > 0 || long > 0 {
                 round.is_busy = true;
-                let packets = &self.batch.packets()[before..before + count];
-                state.count_hand_overs(port, packets.iter().map(|packet| packet.frame()));
+                // The worker looks for the others: here they have not arrived yet.
                 state.count_hand_overs(port, self.batch.long().into_iter());
                 self.came_by.push((port, count as u64 + long));
             }
@@ -403,7 +395,7 @@ impl Lane {
 
     /// Runs the received frames, and sends the results.
     fn run_batch(&mut self, state: &mut State) {
-        let State { runs: Some(Runs { worker, path, .. }), sampler, .. } = state else { return };
+        let State { runs: Some(Runs { worker, path, .. }), sampler, hand_overs, .. } = state else { return };
         if self.batch.is_empty() {
             return self.came_by.clear();
         }
@@ -413,6 +405,7 @@ impl Lane {
             false => vec![],
         };
         let outputs = worker.process(&mut self.batch.packets()[..came], now);
+        worker.noted().iter().for_each(|port| count_hand_over(hand_overs, *port));
         for (at, sample) in samples {
             let sent = match self.batch.packets()[at].fate() {
                 Fate::Sent(to) => Some(to),
@@ -522,6 +515,15 @@ impl Lane {
         self.send(state, now);
         self.batch.clear();
         next
+    }
+}
+
+/// Counts a frame that looks like a hand-over.
+fn count_hand_over(hand_overs: &mut ByPort<u64>, port: Port) {
+    if let Some(count) = hand_overs.get_mut(port) {
+        *count += 1;
+    } else if hand_overs.len() < MOST_PORTS {
+        hand_overs.insert(port, 1);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Batches: a runner processes many packets at one time; the interpreter and machine code implement it.
 
 use crate::access::Access;
+use crate::arrivals::Arrivals;
 use crate::packet::Packet;
 use base_time::Time;
 use dataplane_api::Output;
@@ -11,26 +12,31 @@ use ir_interp::Interpreter;
 /// Runs batches of packets, and their results in smaller pieces.
 pub(crate) trait BatchRunner: StageRunner {
     /// Runs packets to their ends, one after the other. Returns the frames of packets that were copied, resubmitted or recirculated, or became too
-    /// long for their buffers, in order; `came_of` gets the position of the packet from which each frame was made.
+    /// long for their buffers, in order; `came_of` gets the position of the packet from which each frame was made. If another core wrote the frames, `arrivals`
+    /// has begun, and the runner calls [`Arrivals::arrive`] before each packet that is [next](Arrivals::next).
     fn batch(
         &mut self,
         access: &mut Access<'_>,
         packets: &mut [Packet],
         came_of: &mut Vec<usize>,
+        arrivals: Option<&mut Arrivals>,
         now: Time,
     ) -> Vec<Output>;
 
     /// Reads these tables from now on.
     fn read(&mut self, tables: &Tables);
 
-    /// Requests the frames of later packets while it runs, except for those of the first [`REQUESTED`](crate::context::REQUESTED) packets of a batch. False
-    /// if the runner does not do that.
-    fn request_frames(&mut self) -> bool {
-        false
-    }
-
     /// Number of calls of the interpreter by code.
     fn interpreted(&self) -> u64;
+}
+
+/// Before the packet at a position runs: the frames arrive whose turn it is.
+pub(crate) fn arrive(arrivals: &mut Option<&mut Arrivals>, packets: &[Packet], at: usize) {
+    if let Some(arrivals) = arrivals
+        && arrivals.next() == at
+    {
+        arrivals.arrive(packets);
+    }
 }
 
 impl BatchRunner for Interpreter {
@@ -39,11 +45,14 @@ impl BatchRunner for Interpreter {
         access: &mut Access<'_>,
         packets: &mut [Packet],
         came_of: &mut Vec<usize>,
+        mut arrivals: Option<&mut Arrivals>,
         now: Time,
     ) -> Vec<Output> {
         let mut outputs = vec![];
         access.count(packets.len() as u64, 0);
-        for (at, packet) in packets.iter_mut().enumerate() {
+        for at in 0..packets.len() {
+            arrive(&mut arrivals, packets, at);
+            let packet = &mut packets[at];
             let (core, blocks) = access.parts();
             let device = AtWork { core, blocks, runner: &mut *self };
             outputs.extend(device.process(packet.in_port, packet.frame().to_vec(), now));

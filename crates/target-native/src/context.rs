@@ -1,5 +1,6 @@
 //! Conventions between compiled code and the rest: the context of a batch, and the numbers that they exchange.
 
+use crate::arrivals::Arrivals;
 use crate::packet::Packet;
 use dataplane_api::DropReason;
 use dataplane_tables::{Buckets, Table};
@@ -75,8 +76,11 @@ pub(crate) struct Context {
     /// Not 0 if batches are run ahead first, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
-    /// Packets in front of this address request the frame of the packet that is [`REQUESTED`] later.
-    pub(crate) requests: *const Packet,
+    /// The packet before which code calls [`arrive`](crate::runtime::arrive); null if frames have arrived.
+    pub(crate) next_arrival: *const Packet,
+    pub(crate) arrivals: *mut Arrivals,
+    /// The first packet of the batch, if its frames are still to arrive.
+    pub(crate) batch: *const Packet,
     /// Arguments of half of PSA: see [`arguments`].
     pub(crate) arguments: [u64; arguments::COUNT],
     /// For egress on its own.

@@ -92,7 +92,7 @@ impl Engine {
         self.came_of.clear();
         let (core, blocks) = self.switch.parts();
         if core.is_unwatched() {
-            return self.runner.batch(&mut Access::Own(core, blocks), packets, &mut self.came_of, now);
+            return self.runner.batch(&mut Access::Own(core, blocks), packets, &mut self.came_of, None, now);
         }
         let mut outputs = vec![];
         for (at, packet) in packets.iter_mut().enumerate() {

@@ -10,7 +10,8 @@
 //! and metadata from deparsers. A packet of a batch that goes from one port to another stays in its buffer.
 
 use crate::access::Access;
-use crate::batch::BatchRunner;
+use crate::arrivals::Arrivals;
+use crate::batch::{BatchRunner, arrive};
 use crate::code::Part;
 use crate::compiled::HalfBuilds;
 use crate::context::arguments;
@@ -57,7 +58,8 @@ impl StageRunner for HalvesAtWork {
         let mut packet = self.free.pop().unwrap_or_default();
         let outputs = packet.receive(port, frame).then(|| {
             let mut access = Access::Own(core, blocks);
-            let mut outputs = self.batch(&mut access, std::slice::from_mut(&mut packet), &mut vec![], now);
+            let mut outputs =
+                self.batch(&mut access, std::slice::from_mut(&mut packet), &mut vec![], None, now);
             if let Fate::Sent(port) = packet.fate() {
                 outputs.push(Output { port, frame: packet.frame().to_vec() });
             }
@@ -141,12 +143,15 @@ impl BatchRunner for HalvesAtWork {
         access: &mut Access<'_>,
         packets: &mut [Packet],
         came_of: &mut Vec<usize>,
+        mut arrivals: Option<&mut Arrivals>,
         now: Time,
     ) -> Vec<Output> {
         let (mut outputs, mut sent, mut budget) = (vec![], 0, self.budget.another());
         let runs = |native: &Native| native.build.runs_half() && !native.build.is_tna();
         let is_code = runs(&self.ingress) && runs(&self.egress);
-        for (at, packet) in packets.iter_mut().enumerate() {
+        for at in 0..packets.len() {
+            arrive(&mut arrivals, packets, at);
+            let packet = &mut packets[at];
             let rest = if is_code {
                 budget.renew();
                 self.through(access, packet, &budget, now)

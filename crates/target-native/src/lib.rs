@@ -20,6 +20,7 @@
 //! **Invariant**: a packet takes a bounded number of steps, and none is allocated for while nothing rare happens.
 
 mod access;
+mod arrivals;
 mod batch;
 mod calls;
 mod code;

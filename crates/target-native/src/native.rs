@@ -1,10 +1,11 @@
 //! Code at work on a device: packets of a batch run through it; packets that leave it continue in the device.
 
 use crate::access::Access;
+use crate::arrivals::Arrivals;
 use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::Build;
-use crate::context::{Context, Left, REASONS, REQUESTED, arguments};
+use crate::context::{Context, Left, REASONS, arguments};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
@@ -40,8 +41,6 @@ pub(crate) struct Native {
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
-    /// Another core writes the frames: they are requested.
-    requests: bool,
     pub(crate) interpreted: u64,
     /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
@@ -53,6 +52,7 @@ impl BatchRunner for Native {
         access: &mut Access<'_>,
         mut packets: &mut [Packet],
         came_of: &mut Vec<usize>,
+        mut arrivals: Option<&mut Arrivals>,
         now: Time,
     ) -> Vec<Output> {
         let (mut outputs, received, mut sent) = (vec![], packets.len() as u64, 0);
@@ -60,7 +60,8 @@ impl BatchRunner for Native {
         let most = AHEAD / self.table_replicas.far_cells().max(1);
         while !packets.is_empty() {
             let count = packets.len().min(most.max(1));
-            let start = Start::Fresh { timestamp: now.as_us(), behind: packets.len() - count };
+            let arrivals = arrivals.as_deref_mut().map(|arrivals| (arrivals, first));
+            let start = Start::Fresh { timestamp: now.as_us(), arrivals };
             let ran = self.run(access, Part::Whole, &mut packets[..count], start, now);
             sent += ran.sent;
             if !self.outputs.is_empty() {
@@ -103,11 +104,6 @@ impl BatchRunner for Native {
         self.table_replicas.read(tables);
     }
 
-    fn request_frames(&mut self) -> bool {
-        self.requests = true;
-        true
-    }
-
     fn interpreted(&self) -> u64 {
         self.interpreted
     }
@@ -130,7 +126,6 @@ impl Native {
             table_replicas,
             queue_depths,
             free: vec![],
-            requests: false,
             interpreted: 0,
             rest,
         }
@@ -149,9 +144,6 @@ impl Native {
     ) -> Ran {
         self.table_replicas.follow(access);
         let (queue_depths, other_ports) = self.queue_depths.parts();
-        // Each packet requests the frame of the packet `REQUESTED` places after it; the last ones have none to request.
-        let behind = if let Start::Fresh { behind, .. } = start { behind } else { 0 };
-        let near = (packets.len() + behind).saturating_sub(REQUESTED).min(packets.len());
         let mut context = Context {
             frame: self.memory.address(),
             tables: self.table_replicas.refs(),
@@ -162,7 +154,9 @@ impl Native {
             instant: now.as_ps(),
             ahead: u64::from(packets.len() > 1 && self.table_replicas.are_far()),
             asked: self.table_replicas.asked(),
-            requests: if self.requests { packets[..near].as_ptr_range().end } else { std::ptr::null() },
+            arrivals: std::ptr::null_mut(),
+            batch: std::ptr::null(),
+            next_arrival: std::ptr::null(),
             arguments: [0; arguments::COUNT],
             queueing: QueueMetadata::default(),
             queue_depths,
@@ -173,7 +167,14 @@ impl Native {
         self.outputs.clear();
         let (machine, mut job) = self.job(access, part, now);
         match start {
-            Start::Fresh { timestamp, .. } => context.now = timestamp,
+            Start::Fresh { timestamp, arrivals } => {
+                context.now = timestamp;
+                if let Some((arrivals, first)) = arrivals {
+                    context.batch = packets.as_ptr().wrapping_sub(first);
+                    context.next_arrival = context.batch.wrapping_add(arrivals.next());
+                    context.arrivals = arrivals;
+                }
+            }
             Start::Frame(queueing, budget) => {
                 context.queueing = queueing;
                 job.budget = budget;
@@ -260,8 +261,9 @@ pub(crate) struct Ran {
 
 /// Start of a packet.
 pub(crate) enum Start<'p> {
-    /// The packets were received; the program sees this timestamp. So many others of the batch stand behind them.
-    Fresh { timestamp: u64, behind: usize },
+    /// The packets were received; the program sees this timestamp. If their frames are still to arrive, so many packets of the batch stand in
+    /// front of them.
+    Fresh { timestamp: u64, arrivals: Option<(&'p mut Arrivals, usize)> },
     /// The packet is in the stack frame, and has left its queue.
     Frame(QueueMetadata, Option<PacketBudget>),
     /// Arguments of half of PSA or TNA.

@@ -147,6 +147,13 @@ impl Packet {
         std::mem::swap(&mut self.length, &mut other.length);
     }
 
+    /// Takes a frame with its buffer, and gives this packet's buffer for it, without a frame.
+    #[inline]
+    pub fn take(&mut self, other: &mut FrameBuffer) {
+        std::mem::swap(&mut self.buffer, &mut other.buffer);
+        (self.start, self.length) = (other.start, other.length);
+    }
+
     /// Prefetches the frame's headers for writing, two cache lines at most; another core may have written them last.
     #[inline]
     pub fn prefetch(&self) {

@@ -38,7 +38,7 @@ impl StageRunner for Native {
         let packet = &mut room.packet;
         let outputs = packet.receive(port, frame).then(|| {
             let mut access = Access::Own(core, blocks);
-            let mut outputs = self.batch(&mut access, std::slice::from_mut(packet), &mut vec![], now);
+            let mut outputs = self.batch(&mut access, std::slice::from_mut(packet), &mut vec![], None, now);
             if let Fate::Sent(port) = packet.fate() {
                 outputs.push(Output { port, frame: packet.frame().to_vec() });
             }
@@ -66,7 +66,7 @@ impl StageRunner for Native {
         let start = match work {
             Work::Received(Received { frame, timestamp, .. }) => {
                 room.came = frame;
-                Start::Fresh { timestamp, behind: 0 }
+                Start::Fresh { timestamp, arrivals: None }
             }
             Work::Again(packet) | Work::Fresh(packet, _) => {
                 values = packet;

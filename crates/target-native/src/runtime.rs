@@ -159,10 +159,14 @@ pub(crate) extern "C" fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Requests the frame of a packet.
-pub(crate) extern "C" fn request(packet: *const Packet) {
-    // SAFETY: a packet of the running batch, whose code is here.
-    unsafe { &*packet }.prefetch();
+/// Before the packet runs whose turn it is: see [`Arrivals`].
+pub(crate) extern "C" fn arrive(context: *mut Context) {
+    // SAFETY: the context of the running batch. Code calls this only if there are arrivals, between two packets.
+    unsafe {
+        let (context, arrivals) = (&mut *context, &mut *(*context).arrivals);
+        arrivals.arrive(std::slice::from_raw_parts(context.batch, arrivals.count()));
+        context.next_arrival = context.batch.wrapping_add(arrivals.next());
+    }
 }
 
 pub(crate) extern "C" fn copy(to: *mut u8, from: *const u8, bytes: u64) {

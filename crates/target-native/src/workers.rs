@@ -19,9 +19,9 @@
 //! [`flow`](crate::flow()) says which packets belong together.
 
 use crate::access::{Access, SharedCall};
+use crate::arrivals::Arrivals;
 use crate::batch::BatchRunner;
 use crate::compiled::{Compiled, Made};
-use crate::context::REQUESTED;
 use crate::halves::HalvesAtWork;
 use crate::native::Native;
 use crate::outbox::Outbox;
@@ -70,8 +70,8 @@ pub struct Worker {
     shared: Shared,
     outbox: Arc<Outbox>,
     runner: Box<dyn BatchRunner>,
-    /// Another core writes the frames, and the runner does not request them.
-    requests: bool,
+    /// Set if another core writes the frames.
+    arrivals: Option<Arrivals>,
     /// See [`Worker::came_of`].
     came_of: Vec<usize>,
 }
@@ -190,7 +190,7 @@ impl Shared {
                 Box::new(HalvesAtWork::new(builds, [reader(), reader()], budget))
             }
         };
-        Worker { shared: self.clone(), outbox, runner, requests: false, came_of: vec![] }
+        Worker { shared: self.clone(), outbox, runner, arrivals: None, came_of: vec![] }
     }
 
     /// A free outbox with its number, which becomes that of the worker. The counts of its former owner stay in it.
@@ -213,17 +213,24 @@ impl Worker {
         let mut access = access(&self.shared.0, &self.outbox);
         let tables = self.shared.0.tables.pin();
         self.runner.read(&tables);
-        if self.requests {
-            packets.iter().skip(REQUESTED).for_each(Packet::prefetch);
-        }
         self.came_of.clear();
-        self.runner.batch(&mut access, packets, &mut self.came_of, now)
+        let mut arrivals = self.arrivals.as_mut();
+        if let Some(arrivals) = &mut arrivals {
+            arrivals.begin(packets.len());
+        }
+        self.runner.batch(&mut access, packets, &mut self.came_of, arrivals, now)
     }
 
     /// From now on the frames of a batch were written by another core. The caller has requested those of the first [`REQUESTED`](crate::REQUESTED)
-    /// packets ([`Packet::prefetch`]); code requests the others while it runs, which hides the time in which they arrive.
-    pub fn request_frames(&mut self) {
-        self.requests = !self.runner.request_frames();
+    /// packets ([`Packet::prefetch`]); the worker requests the others while it runs, which hides the time in which they arrive. When they have arrived and
+    /// before they run, it looks for frames with the EtherType `noted`.
+    pub fn request_frames(&mut self, noted: [u8; 2]) {
+        self.arrivals = Some(Arrivals::new(noted));
+    }
+
+    /// For each frame of the last batch with the EtherType that is noted, the port by which it came.
+    pub fn noted(&self) -> &[Port] {
+        self.arrivals.as_ref().map_or(&[], |arrivals| &arrivals.ports)
     }
 
     /// For each output of the last batch, the position of the packet from which it was made, in order.
@@ -291,13 +298,13 @@ fn has_value_objects(program: &Program) -> bool {
     program.instances.iter().any(|instance| program.value_extern(instance).is_some())
 }
 
-/// True if the program has `@atomic` blocks, which make more than one call atomic.
 /// True if the program has actions of TNA's registers, which are atomic.
 fn has_register_actions(program: &Program) -> bool {
     let object = |instance: &ir::Instance| program.extern_object(instance.object);
     program.instances.iter().any(|instance| object(instance).name.contains("RegisterAction"))
 }
 
+/// True if the program has `@atomic` blocks, which make more than one call atomic.
 fn has_atomic_blocks(program: &Program) -> bool {
     let of_controls =
         program.controls.iter().flat_map(|c| c.actions.iter().map(|a| &a.body).chain([&c.body]));

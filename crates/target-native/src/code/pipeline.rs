@@ -3,7 +3,7 @@
 
 use super::Part;
 use super::{Code, Made, PLAIN, type_of};
-use crate::context::{Context, FUEL, Left, REQUESTED};
+use crate::context::{Context, FUEL, Left};
 use crate::layout::{NONE, Node};
 use crate::packet::{DROPPED, Packet, WAITS};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -72,17 +72,23 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// Requests the frame of a later packet, if another core wrote the frames.
-    fn request_frame(&mut self) {
-        let end = self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, requests) as i32);
-        let requests = self.b.ins().icmp(IntCC::UnsignedLessThan, self.packet, end);
-        self.when(requests, |code| {
-            let later = code.b.ins().iadd_imm_s(code.packet, (REQUESTED * size_of::<Packet>()) as i64);
-            code.b.ins().call(code.calls.request, &[later]);
-        });
+    /// Lets frames arrive, if another core wrote them and it is this packet's turn.
+    fn arrive(&mut self) {
+        let at = offset_of!(Context, next_arrival) as i32;
+        let next = self.b.ins().load(types::I64, PLAIN, self.context, at);
+        let is_next = self.b.ins().icmp(IntCC::Equal, self.packet, next);
+        let [arrives, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.set_cold_block(arrives);
+        self.b.ins().brif(is_next, arrives, &[], on, &[]);
+        self.b.seal_block(arrives);
+        self.b.switch_to_block(arrives);
+        self.b.ins().call(self.calls.arrive, &[self.context]);
+        self.b.ins().jump(on, &[]);
+        self.b.seal_block(on);
+        self.b.switch_to_block(on);
     }
 
-    /// A loop over packets, one after the other. `is_whole`: frames are requested.
+    /// A loop over packets, one after the other. `is_whole`: frames may still have to arrive.
     fn each_packet(
         &mut self,
         packets: Value,
@@ -105,7 +111,7 @@ impl<'a> Code<'a, '_> {
         self.b.switch_to_block(body);
         self.packet = self.b.use_var(packet);
         if is_whole {
-            self.request_frame();
+            self.arrive();
         }
         work(self)?;
         if self.ahead {
