@@ -62,16 +62,16 @@ impl FrameExtern for Press {
     }
 }
 
-fn program() -> Arc<ir::Program> {
+pub fn program() -> Arc<ir::Program> {
     Arc::new(common::program_at(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4")))
 }
 
 /// A program that the interpreter runs: see [`target_native::Report::compiled`].
-fn interpreted() -> ir::Program {
+pub fn interpreted() -> ir::Program {
     common::program_with(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/frames.p4"), &["HEADER_IN_METADATA"])
 }
 
-fn options() -> (Options, Calls) {
+pub fn options() -> (Options, Calls) {
     let calls = Calls::default();
     let seen = Arc::clone(&calls);
     let mut registry = Registry::default();

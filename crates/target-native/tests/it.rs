@@ -1,6 +1,7 @@
 //! The tests of this crate as one program: linking one takes longer than compiling it.
 
 mod ahead;
+mod arrivals;
 mod classes;
 mod common;
 mod copies;
