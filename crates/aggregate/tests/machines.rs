@@ -1,9 +1,7 @@
 //! Mappers, the reducer and the switch's model in virtual time, with an adversary between them: packets are lost, doubled and
 //! overtaken; the switch and the mappers restart. Results equal a serial fold.
 
-mod adversary;
-
-use adversary::{Disturbance, World};
+use crate::adversary::{Disturbance, World};
 use aggregate::packet::{DIRECT, LAST};
 use aggregate::reducer::{self, Reducer, To};
 use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Switch};

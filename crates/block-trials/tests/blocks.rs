@@ -52,7 +52,7 @@ fn run(block: &str, form: Form, arch: Arch) {
     }
 }
 
-/// A test for each block and form: `cargo test -p block-trials --test blocks wcmp` runs those of one block.
+/// A test for each block and form: `cargo test -p block-trials --test it wcmp` runs those of one block.
 macro_rules! trials {
     ($($block:ident)*) => {
         const TRIED: &[&str] = &[$(stringify!($block)),*];

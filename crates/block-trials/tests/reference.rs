@@ -42,7 +42,7 @@ Additional resources of the block's example program on a Tofino 1, by the model 
 
 #[test]
 fn the_reference_lists_every_block() {
-    let mut out = "# Blocks\n\nHow to use them: [blocks.md](blocks.md). This page is made by `UPDATE_EXPECT=1 cargo test -p block-trials --test reference`. Costs are those of the default parameters.\n".to_string();
+    let mut out = "# Blocks\n\nHow to use them: [blocks.md](blocks.md). This page is made by `UPDATE_EXPECT=1 cargo test -p block-trials --test it reference::`. Costs are those of the default parameters.\n".to_string();
     out += &costs();
     for block in BLOCKS {
         let values = block.defaults();

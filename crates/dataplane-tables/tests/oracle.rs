@@ -1,10 +1,8 @@
 //! Every structure against the list of entries, under random writes.
 
-mod common;
-
+use crate::common::{Oracle, field_match, near};
 use base_bits::Bits;
 use base_time::Rng;
-use common::{Oracle, field_match, near};
 use control_writes::Match;
 use dataplane_tables::*;
 use std::collections::BTreeSet;

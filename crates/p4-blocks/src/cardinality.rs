@@ -81,7 +81,7 @@ pub(crate) static HYPERLOGLOG: Block = Block {
     control: "HyperLogLog",
     about: "number of distinct keys, without an upper limit",
     error: "standard error at most 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007), for any number of keys (Ertl 2017). Measured: mean error at most 0.87 / sqrt(cells) \
-            (`cargo test -p p4-blocks --test paper`). With windows, a cell that no key touched for 2^window windows counts once more.",
+            (`cargo test -p p4-blocks --test it paper::`). With windows, a cell that no key touched for 2^window windows counts once more.",
     parameters: &[BUCKETS, COARSE, KEY, WINDOW],
     check: any,
     ports,

@@ -41,7 +41,7 @@ pub(crate) static RATE_CONTINUOUS: Block = Block {
     control: "RateContinuous",
     about: "amount per interval just before the packet, for each cell; older amounts have a lower weight",
     error: "mean within 5 % of the true rate for packets at random times, at any rate: errors of tables are not fed back. Measured: 1 to 10,000 events for each interval \
-            (`cargo test -p p4-blocks --test rates`). 94 % of a step after one interval. Packets at regular times see less than the truth if there are few for each interval. 32 half-lives without a packet count as more if `now` wraps.",
+            (`cargo test -p p4-blocks --test it rates::`). 94 % of a step after one interval. Packets at regular times see less than the truth if there are few for each interval. 32 half-lives without a packet count as more if `now` wraps.",
     parameters: &[INTERVAL, MANTISSA, CELLS],
     check: any,
     ports: |values| {

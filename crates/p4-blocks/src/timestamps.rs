@@ -77,7 +77,7 @@ pub(crate) static FLOWLET: Block = Block {
     about: "a route for the packet: that of its burst, or the desired one if a new burst begins",
     error: "a burst never changes its route, as a cell that was written within the timeout keeps its part. A new burst is missed, and keeps the route, if other flows wrote both of its \
             cells within the timeout; it gets another route than the wished one if they wrote the second only. Measured: missed less than 1.2 % with 2 cells in each row for a flow \
-            (`cargo test -p p4-blocks --test flowlets`).",
+            (`cargo test -p p4-blocks --test it flowlets::`).",
     parameters: &[COLUMNS, ROUTES, TIMEOUT, KEY],
     check: any,
     ports: |values| {

@@ -1,10 +1,8 @@
 //! Printed programs elaborate to the programs they were printed from, and look as if written by a person.
 
-mod support;
-
+use crate::support::{compile, compile_from};
 use expect_test::expect_file;
 use std::path::Path;
-use support::{compile, compile_from};
 
 /// The source that `source` is printed as; it gives the same program again.
 #[track_caller]

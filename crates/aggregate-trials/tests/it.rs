@@ -1,0 +1,5 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod jobs;
+mod program;
+mod switchml;

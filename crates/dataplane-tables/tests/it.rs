@@ -1,0 +1,6 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod common;
+mod control;
+mod oracle;
+mod shared;

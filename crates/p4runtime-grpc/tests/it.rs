@@ -1,0 +1,4 @@
+//! The tests of this crate as one program: linking one takes longer than compiling it.
+
+mod devices;
+mod link;
