@@ -300,7 +300,7 @@ fn programs_for_tna_do_what_the_model_does() {
 }
 
 /// Changes of the program, each a mistake.
-const MUTANTS: [(&str, &str); 24] = [
+const MUTANTS: [(&str, &str); 26] = [
     ("hdr.agg.seq < cell", "hdr.agg.seq <= cell"),
     ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
     ("cells.write(task.cell, hdr.agg.seq);", "cells.write(task.cell, cell + 1);"),
@@ -310,6 +310,8 @@ const MUTANTS: [(&str, &str); 24] = [
     ("generation != hdr.agg.generation || is_open == 0", "is_open == 0"),
     ("generation != hdr.agg.generation || is_open == 0", "generation != hdr.agg.generation"),
     ("hdr.agg.boot != meta.boot", "false"),
+    ("hdr.agg.seq = generation;", ""),
+    ("if (hdr.agg.type == OPEN) {\n                        hdr", "if (true) {\n                        hdr"),
     ("first_bank + (bit<32>)hdr.agg.generation[0:0]", "first_bank"),
     ("hdr.agg.generation[0:0] == 1 ? ROWS : 0", "0"),
     ("is_open == 1) {\n                    drop();", "false) {\n                    drop();"),
@@ -362,7 +364,7 @@ const OF_ARRAYS: [(&str, &str); 6] = [
 ];
 
 /// The same of programs for TNA.
-const FOR_TNA: [(&str, &str); 30] = [
+const FOR_TNA: [(&str, &str); 32] = [
     ("hdr.agg.seq > cell", "hdr.agg.seq >= cell"),
     ("age = OLD;", "age = SAME;"),
     ("cell = hdr.agg.seq;", "cell = cell + 1;"),
@@ -372,6 +374,8 @@ const FOR_TNA: [(&str, &str); 30] = [
     ("held.is_open == 0", "false"),
     ("held.generation < hdr.agg.generation", "held.generation <= hdr.agg.generation"),
     ("held.is_open = 0;", ""),
+    ("generation = held.generation;", "generation = held.is_open;"),
+    ("(IS_OPEN, _, _, PLAIN, _, 0, 0): show_bank();", ""),
     ("meta.first_bank[31:1] ++ meta.parity[0:0]", "meta.first_bank[31:1] ++ 1w0"),
     ("++ parity[0:0]", "++ 1w0"),
     ("slot.tag = 0;", ""),

@@ -11,7 +11,7 @@
 //! | [`op`] | the operators: ADD, MAX, MIN, OR |
 //! | [`key`] | where a key belongs: lane, slot and tag |
 //! | [`layout`] | sizes that a switch program, its mappers and its reducer agree on |
-//! | [`packet`] | the packets, AGG version 2 |
+//! | [`packet`] | the packets, AGG version 3 |
 //! | [`pack`] | pairs to rounds of packets, in hash order |
 //! | [`estimate`] | how many rounds a job should have |
 //! | [`congestion`] | how many packets a mapper may have in flight: ECN, round-trip time, losses |

@@ -9,7 +9,7 @@
 //! A packet that a full queue has cut down to its header is no longer in the network: it is sent again as soon as the window allows, before new ones.
 //!
 //! When switches have answered all that they fold, the last packet past them, or an END, says how many of those there are, and is repeated until the reducer has them
-//! all. Packet `n` of generation `g` has the number `g << ROUND_BITS | n`: numbers grow over the
+//! all. Packet `n` of attempt `a` has the number `a << ROUND_BITS | n`: numbers grow over the
 //! whole job, without a memory that a crash could take. If keys have several places, some numbers are left out (`numbers.rs`).
 //!
 //! A mapper that starts anew has a larger *incarnation*. It sends nothing before a START names its incarnation, and what two
@@ -21,8 +21,10 @@ mod numbers;
 use crate::congestion::Congestion;
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::{ROUND_BITS, Round};
-use crate::packet::{CONGESTED, DIRECT, FULL, Kind, LAST, Packet, Pair, STORED, TRIMMED};
+use crate::pack::Round;
+use crate::packet::{
+    CONGESTED, DIRECT, FULL, Kind, LAST, MOST_ATTEMPT, Packet, Pair, ROUND_BITS, STORED, TRIMMED,
+};
 use crate::timer::Timer;
 use attempt::{Attempt, Flight};
 use base_time::{Duration, Time};
@@ -53,7 +55,7 @@ pub struct Config {
     pub layout: Layout,
     /// Number of the channel.
     pub channel: u16,
-    /// Larger than that of every earlier process with this channel; never 0.
+    /// Larger than that of every earlier process with this channel in the run, and none that a mapper of another run has; never 0.
     pub incarnation: u32,
     /// Least time before a packet is sent again.
     pub least_wait: Duration,
@@ -152,7 +154,7 @@ impl Mapper {
     fn start(&mut self, now: Time, packet: &Packet) {
         let known = self.attempts.last().map_or(0, |attempt| attempt.generation);
         let round = self.round(packet.seq);
-        let is_numbered = packet.generation >> (32 - ROUND_BITS) == 0 && packet.generation > 0;
+        let is_numbered = packet.generation & MOST_ATTEMPT > 0;
         let Some(round) = round.filter(|_| is_numbered) else { return };
         let numbers = Numbers::new(round, &self.config.layout);
         // A repeated START asks whether it is still there.
@@ -164,7 +166,12 @@ impl Mapper {
             return;
         }
         let is_named = packet.aux == self.config.incarnation;
-        let before = u32::from(packet.boot);
+        let run = packet.generation & !MOST_ATTEMPT;
+        let before = if packet.boot == 0 { 0 } else { run | u32::from(packet.boot) };
+        // Only the reducer of the run at work knows this mapper: the START is delayed, from an earlier run.
+        if !is_named && known != 0 && known & !MOST_ATTEMPT != run {
+            return;
+        }
         if !is_named {
             // A START for another incarnation ends what this one sent, too. One that names this incarnation needs no answer: the packets are one.
             self.answer = Some((packet.generation, packet.seq));
@@ -209,7 +216,7 @@ impl Mapper {
         let is_it = |a: &&mut Attempt| a.generation == packet.generation;
         let Some(attempt) = self.attempts.iter_mut().find(is_it) else { return };
         let number = packet.seq & ((1 << ROUND_BITS) - 1);
-        if packet.seq >> ROUND_BITS != packet.generation {
+        if !packet.is_numbered() {
             return;
         }
         if packet.aux & TRIMMED != 0 {

@@ -13,7 +13,7 @@ mod dense;
 
 use crate::key::Place;
 use crate::layout::Layout;
-use crate::packet::Pair;
+use crate::packet::{Pair, ROUND_BITS};
 use std::fmt;
 
 /// The pairs of a packet, before it is sent.
@@ -36,9 +36,6 @@ const APART: usize = 2;
 
 /// The packets of a round: those that switches fold, then those past the switches.
 pub type Round = Vec<Parcel>;
-
-/// Bits of the number of a packet inside its generation; the generation stands above them in `seq`.
-pub const ROUND_BITS: u32 = 16;
 
 /// Limit on the packets of a round. As many again, and some more, may carry the pairs that a switch did not fold.
 pub const MOST_PARCELS: usize = 3 << (ROUND_BITS - 3);

@@ -1,4 +1,4 @@
-//! The packets, AGG version 2: payloads of UDP datagrams, big-endian.
+//! The packets, AGG version 3: payloads of UDP datagrams, big-endian.
 //!
 //! ```text
 //! version:4 type:4 op:4 format:4  job:16  generation:32  boot:16  channel:16  seq:32  valid:32  aux:32
@@ -16,7 +16,7 @@ use crate::layout::Layout;
 use crate::op::Op;
 
 /// Version in every packet.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// Bytes of the header.
 pub const HEADER: usize = 24;
@@ -40,6 +40,12 @@ pub const STORED: u32 = 2;
 /// Bit of `aux` in an ACK of the reducer: the packet came without its pairs, which a switch had cut off at a full queue ([`Packet::parse_trimmed`]). It
 /// acknowledges nothing; the mapper sends the packet again as soon as its window allows.
 pub const TRIMMED: u32 = 4;
+
+/// Bits of the number of a packet inside its generation; the attempt stands above them in `seq`.
+pub const ROUND_BITS: u32 = 16;
+
+/// The largest attempt of a generation: as many bits as stand above the number of a packet.
+pub const MOST_ATTEMPT: u32 = u32::MAX >> ROUND_BITS;
 
 /// Limit on the rows of a READ or CLEAR.
 pub const MOST_ROWS: u32 = 256;
@@ -68,7 +74,7 @@ pub enum Kind {
     End = 4,
     /// Answer to END, or to the packet that says so ([`LAST`]), once all packets past the switches are stored: they need no other acknowledgement.
     EndAck = 5,
-    /// Reducer to switch: accept data of the generation.
+    /// Reducer to switch: accept data of the generation. Without a boot number, it is a question: the answer is [`Kind::Boot`], with the same generation.
     Open = 6,
     /// Answer.
     Opened = 7,
@@ -85,9 +91,10 @@ pub enum Kind {
     Clear = 12,
     /// Answer.
     Cleared = 13,
-    /// Switch to reducer: a packet did not fit the switch's state; `boot` is right, `channel` is the number of the switch.
+    /// Switch to reducer: a packet did not fit the switch's state; `boot` is right, `channel` is the number of the switch. The answer to an OPEN has the last
+    /// generation of the bank in `seq`, 0 if there was none.
     Boot = 14,
-    /// Reducer to mapper: send round `seq` as this generation, if `aux` is your incarnation; `boot` is the generation of the round before that
+    /// Reducer to mapper: send round `seq` as this generation, if `aux` is your incarnation; `boot` is the attempt of the round before that
     /// the mapper has not ended, and goes on with, or 0.
     Start = 15,
 }
@@ -136,16 +143,17 @@ pub struct Packet {
     pub op: Op,
     /// The job's number.
     pub job: u16,
-    /// An attempt at a round. Its lowest bit is the bank. Never 0 in data.
+    /// An attempt at a round: its number in the lower half, and that of the run (a reducer, see [`Config::nonce`]) in the upper half. Its lowest bit is the
+    /// bank. The lower half is never 0 in data.
+    ///
+    /// [`Config::nonce`]: crate::reducer::Config::nonce
     pub generation: u32,
     /// Counts restarts of the switch; of START, the generation before.
     pub boot: u16,
     /// The mapper's channel; of control packets, the number of the switch.
     pub channel: u16,
-    /// The packet's number in the channel, or of READ the row: below the generation (see [`ROUND_BITS`]); of CLEAR, the row; of
-    /// START, the round.
-    ///
-    /// [`ROUND_BITS`]: crate::pack::ROUND_BITS
+    /// The packet's number in the channel, or of READ the row: below the attempt (see [`ROUND_BITS`]); of CLEAR, the row; of
+    /// START, the round; of BOOT, a generation.
     pub seq: u32,
     /// Depends on the type.
     pub aux: u32,
@@ -159,6 +167,11 @@ impl Packet {
     /// A packet without pairs, whose other numbers are 0.
     pub fn new(kind: Kind, job: u16, op: Op) -> Packet {
         Packet { kind, op, job, generation: 0, boot: 0, channel: 0, seq: 0, aux: 0, map: 0, pairs: vec![] }
+    }
+
+    /// True if `seq` is a number below the attempt of the packet's generation.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.seq >> ROUND_BITS == self.generation & MOST_ATTEMPT
     }
 
     /// The blocks of pairs: in each, every lane comes once, in order. Blocks of READREPLY are rows; of arrays, all are.
@@ -347,9 +360,9 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_those_of_version_2() {
+    fn the_bytes_are_those_of_version_3() {
         let packet = data(&Layout::PIPELINE, &[1]);
-        let wanted = "21150004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
+        let wanted = "31150004 00000005 0002 0003 0000004d 00000002 00000009 0201 70000001 01020304";
         let hex: String = packet.bytes(&Layout::PIPELINE).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, wanted.replace(' ', ""));
     }

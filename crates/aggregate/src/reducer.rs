@@ -8,6 +8,10 @@
 //! A *generation* is an attempt at a round, in the bank of its lowest bit. While one generation is collected, read and cleared, the
 //! next round is opened and collected in the other bank: a mapper begins it when it has sent the round before, whatever the others do. A generation is *doomed* when a switch has restarted before its commit, or a
 //! mapper has: what it collected is thrown away, its bank is closed and cleared, and the round gets another generation.
+//!
+//! Another reducer may have used the switches before, and have ended at any point. So each bank is first asked for its last generation; if there was any, both banks are opened,
+//! closed and cleared, and all generations are larger: the upper half is the *run*, larger than all that the switches know, the lower half the *attempt*, larger than all that
+//! cells may know. Packets of an earlier run that are still under way then meet other generations.
 
 mod acks;
 mod arrivals;
@@ -16,8 +20,7 @@ mod attempt;
 use crate::key::Place;
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::ROUND_BITS;
-use crate::packet::{Kind, Packet};
+use crate::packet::{Kind, Packet, ROUND_BITS};
 use crate::requests::{Asked, Pace, Requests};
 use crate::timer::Timer;
 use acks::Acks;
@@ -28,8 +31,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// Acknowledgements that wait to be sent; further ones are left out, and mappers ask again.
 const MOST_ANSWERS: usize = 1 << 12;
 
-/// The first generation with a larger number is refused: numbers of packets would overflow.
-pub const MOST_GENERATIONS: u32 = 1 << (32 - ROUND_BITS);
+/// So often, a run begins anew because another one has a bank. An earlier run has one OPEN under way at most, but a run at the same time does it again and again.
+const MOST_TAKEN: u32 = 8;
+
+/// The largest first run: as many may follow it between two starts of the switches.
+const MOST_FIRST_RUN: u32 = 0x7fff;
 
 /// Configuration of a reducer.
 #[derive(Clone, Debug)]
@@ -56,6 +62,8 @@ pub struct Config {
     pub most_wait: Duration,
     /// A mapper that says nothing for so long has vanished.
     pub patience: Duration,
+    /// A random number, another one for each reducer: an answer to the questions of an earlier one is not taken for an answer to this one's.
+    pub nonce: u64,
 }
 
 /// Destination of a packet that the reducer sends.
@@ -75,10 +83,12 @@ pub enum Trouble {
     /// A switch, this one or a later one, has answered no request for longer than the patience: it is not on the path, or has no
     /// such job, or has lost it.
     NoSwitch(u16),
-    /// There are no numbers for another generation.
+    /// There are no numbers for another generation: the switches have had as many since they started.
     TooManyGenerations,
     /// The switch with this number has restarted and kept its boot number: nothing can be trusted any more.
     BootKept(u16),
+    /// Another reducer of the job uses this switch at the same time.
+    Shared(u16),
 }
 
 /// Counts of a reducer. Those of pairs are of committed generations.
@@ -107,10 +117,22 @@ pub struct Reducer {
     config: Config,
     /// Boot number of each switch; 0 before it is known.
     boots: Vec<u16>,
+    /// Questions to all banks, each as a row of its switch, until all are answered: an OPEN without a boot number, which opens nothing.
+    questions: Option<Requests>,
+    /// Times that banks were asked again.
+    again: u32,
+    /// Answers so far: the first run after all that banks have had, and their largest attempt; the largest generation, and the switch that has had it.
+    seen: (u32, u32),
+    newest: (u32, u16),
+    /// A switch that does not know an open generation: another run has its bank, or it has restarted and kept its boot number.
+    suspect: Option<u16>,
+    /// Times that this run began anew because another one had a bank.
+    taken: u32,
     /// When something last went on: an answer, an END, a restart that is noticed; at first, when it sent its first packet.
     progress: Option<Time>,
     members: Vec<Member>,
     attempts: Vec<Attempt>,
+    /// The last generation; without an attempt before the first one.
     last: u32,
     /// Generations that are only opened, closed and cleared: one for each bank, after an earlier reducer.
     purges: u8,
@@ -138,12 +160,19 @@ struct Member {
 impl Reducer {
     /// A reducer that has sent nothing.
     pub fn new(config: Config) -> Reducer {
+        let first_run = (config.nonce >> 32) as u32 & MOST_FIRST_RUN;
         Reducer {
             boots: vec![0; config.switches.into()],
+            questions: (config.switches > 0).then(|| Reducer::questions(config.switches)),
+            again: 0,
+            seen: (0, 0),
+            newest: (0, 0),
+            suspect: None,
+            taken: 0,
             progress: None,
             members: vec![Member::default(); config.channels.into()],
             attempts: vec![],
-            last: 0,
+            last: first_run << ROUND_BITS,
             purges: 0,
             array: None,
             committed: 0,
@@ -156,12 +185,6 @@ impl Reducer {
             trouble: None,
             config,
         }
-    }
-
-    /// Continues after another reducer of the same switches, whose last generation this was: numbers are larger, and both banks are cleared
-    /// first, because nobody knows what the other one has left in them.
-    pub fn after(self, generation: u32) -> Reducer {
-        Reducer { last: generation.max(self.last), purges: 2, ..self }
     }
 
     /// The rounds that are not yet committed are an array of so many elements: only its rows are read and cleared. Without it, all rows are.
@@ -177,9 +200,34 @@ impl Reducer {
         rows.clamp(1, layout.rows().into()) as u32
     }
 
-    /// The largest generation so far; 0 if there was none.
+    /// The largest generation so far.
     pub fn generation(&self) -> u32 {
         self.last
+    }
+
+    /// Questions to both banks of each switch.
+    fn questions(switches: u16) -> Requests {
+        Requests::new(Kind::Open, 0..switches, (2, 1, 1), 2)
+    }
+
+    /// True while banks are asked what they hold: before the first round in which switches take part, or again.
+    fn is_asking(&self) -> bool {
+        let is_done = self.committed == self.config.rounds && self.attempts.is_empty();
+        self.questions.is_some() && self.config.switches > 0 && !is_done
+    }
+
+    /// The generation of a question to a bank.
+    fn question(&self, bank: u32) -> u32 {
+        (self.config.nonce as u32).wrapping_add(self.again) << 1 | bank
+    }
+
+    /// Asks all banks again, because one may have a generation of another run.
+    fn ask_again(&mut self) {
+        if self.questions.is_none() {
+            self.questions = Some(Reducer::questions(self.config.switches));
+            self.again = self.again.wrapping_add(1);
+            (self.seen, self.newest) = ((0, 0), (0, 0));
+        }
     }
 
     /// True when every round is committed and every bank is clear.
@@ -228,7 +276,8 @@ impl Reducer {
             return self.trouble;
         }
         let has_waited = self.progress.is_some_and(|progress| now.since(progress) > self.config.patience);
-        let asked = self.attempts.iter().filter_map(|attempt| attempt.requests.as_ref());
+        let questions = self.questions.as_ref().filter(|_| self.is_asking());
+        let asked = self.attempts.iter().filter_map(|attempt| attempt.requests.as_ref()).chain(questions);
         if let Some(switch) = asked.filter_map(Requests::first_pending).next().filter(|_| has_waited) {
             return Some(Trouble::NoSwitch(switch));
         }
@@ -288,13 +337,20 @@ impl Reducer {
         }
         let Config { job, op, least_wait, most_wait, .. } = self.config;
         let header = Packet::new(Kind::Start, job, op);
+        let questions = if self.is_asking() { self.questions.as_mut() } else { None };
+        if let Some(asked) = questions.and_then(|of| of.poll(&[], now, (least_wait, most_wait))) {
+            let (kind, generation, channel) = (Kind::Open, self.question(asked.row), asked.switch);
+            return Some((To::Switch(channel), Packet { kind, generation, channel, ..header }));
+        }
         for at in 0..self.attempts.len() {
             let (earlier, rest) = self.attempts.split_at_mut(at);
             let Some(attempt) = rest.first_mut() else { break };
             let generation = attempt.generation;
             if let Some(requests) = &mut attempt.requests {
                 let asked = requests.poll(&attempt.lost, now, (least_wait, most_wait));
-                let Some(Asked { switch, row, rows }) = asked else { continue };
+                let Some(Asked { switch, row, rows, is_repeated }) = asked else { continue };
+                // It would not be answered by a bank that has another generation.
+                let is_late = self.progress.is_some_and(|progress| now.since(progress) > most_wait);
                 let boot = self.boots.get(usize::from(switch)).copied().unwrap_or(0);
                 self.counts.read_packets += u64::from(requests.kind == Kind::Read);
                 // Reads are numbered like packets, because a parent folds their answers by number.
@@ -306,6 +362,9 @@ impl Reducer {
                 let of_answer = if requests.kind == Kind::Read { requests.of_answer(rows) } else { 0 };
                 let (kind, map) = (requests.kind, of_answer.into());
                 let request = Packet { kind, generation, boot, channel: switch, seq, aux, map, ..header };
+                if is_repeated && is_late {
+                    self.ask_again();
+                }
                 return Some((To::Switch(switch), request));
             }
             // Mappers are started only while their pairs are collected.
@@ -318,7 +377,7 @@ impl Reducer {
                     timer.sent(now, most_wait);
                     member.heard.get_or_insert(now);
                     self.acks.started(channel, generation);
-                    // Generations of packets have no more bits.
+                    // The run is the same.
                     let (boot, aux) = (before as u16, member.incarnation);
                     let start = Packet { generation, channel, seq: attempt.round, boot, aux, ..header };
                     return Some((To::Mapper(channel), start));
@@ -330,9 +389,12 @@ impl Reducer {
 
     /// When [`Reducer::poll`] may next have a packet, if nothing arrives.
     pub fn deadline(&self) -> Option<Time> {
-        if !self.answers.is_empty() || self.last == 0 && self.config.rounds > 0 {
+        let is_idle = self.attempts.is_empty() && self.trouble.is_none();
+        let begins = is_idle && self.committed < self.config.rounds && !self.is_asking();
+        if !self.answers.is_empty() || begins {
             return Some(Time::ZERO);
         }
+        let asked = self.questions.as_ref().filter(|_| self.is_asking()).and_then(Requests::deadline);
         let of = |(at, attempt): (usize, &Attempt)| {
             let requests = attempt.requests.as_ref().and_then(Requests::deadline);
             let is_collecting = attempt.phase == Phase::Collecting;
@@ -342,7 +404,7 @@ impl Reducer {
                 });
             requests.into_iter().chain(starts.map(|timer| timer.due)).min()
         };
-        self.attempts.iter().enumerate().filter_map(of).chain(self.acks.deadline()).min()
+        self.attempts.iter().enumerate().filter_map(of).chain(self.acks.deadline()).chain(asked).min()
     }
 }
 

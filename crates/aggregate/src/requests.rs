@@ -103,6 +103,8 @@ pub(crate) struct Asked {
     /// The first row.
     pub row: u32,
     pub rows: u32,
+    /// True if it was sent before, without an answer.
+    pub is_repeated: bool,
 }
 
 impl Requests {
@@ -202,12 +204,6 @@ impl Requests {
         self.pending.keys().next().map(|(switch, _)| *switch)
     }
 
-    /// The switch is to be asked again at once: it has said that something is wrong.
-    pub fn hurry(&mut self, switch: u16, now: Time) {
-        let of_it = self.pending.iter_mut().filter(|((of, _), _)| *of == switch);
-        of_it.for_each(|(_, request)| request.timer.due = now);
-    }
-
     /// The answer for so many rows came without its pairs: they are requested again at once.
     pub fn trimmed(&mut self, switch: u16, row: u32, wanted: u32, now: Time, wait: (Duration, Duration)) {
         self.take((switch, row), (row, row + wanted), now, wait);
@@ -243,13 +239,14 @@ impl Requests {
             self.next.1 = end;
         }
         let (at, request) = self.pending.iter_mut().find(|(_, request)| request.timer.due <= now)?;
-        if request.is_sent {
+        let is_repeated = request.is_sent;
+        if is_repeated {
             self.pace.repeated(now, wait);
         }
         request.since = (!request.is_sent).then_some(now);
         request.timer.sent(now, wait.1);
         request.is_sent = true;
-        Some(Asked { switch: at.0, row: at.1, rows: request.end - at.1 })
+        Some(Asked { switch: at.0, row: at.1, rows: request.end - at.1, is_repeated })
     }
 
     /// When [`Requests::poll`] may next have a request, if nothing arrives.

@@ -204,10 +204,12 @@ impl Switch {
     }
 
     fn control(&mut self, packet: Packet) -> Vec<Packet> {
-        if packet.boot != self.boot {
-            return vec![self.boot_of(packet)];
-        }
         let bank = &mut self.banks[(packet.generation & 1) as usize];
+        if packet.boot != self.boot {
+            // A reducer that does not know the switch learns the last generation of the bank.
+            let seq = if packet.kind == Kind::Open { bank.generation } else { packet.seq };
+            return vec![self.boot_of(Packet { seq, ..packet })];
+        }
         if packet.kind == Kind::Open {
             if packet.generation < bank.generation {
                 return vec![];

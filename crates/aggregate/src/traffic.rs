@@ -90,6 +90,7 @@ impl Trial<'_> {
             least_wait,
             most_wait,
             patience: Duration::from_s(1),
+            nonce: 0,
         });
         let switch = self.is_switched.then(|| Switch::new(self.layout, 0, 1, channels, 1));
         let (now, traffic) = (Time::ZERO, Traffic::default());

@@ -8,7 +8,7 @@
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8>  PROTO_UDP = 17;
 const bit<16> AGG_PORT = 42606;
-const bit<4>  VERSION = 2;
+const bit<4>  VERSION = 3;
 const bit<4>  FORMAT = 5;
 
 const bit<4>  DATA = 1;
@@ -453,6 +453,10 @@ control AggIngress(inout headers_t hdr,
                     return;
                 }
                 if (hdr.agg.boot != meta.boot) {
+                    // A reducer that does not know the switch learns the last generation of the bank.
+                    if (hdr.agg.type == OPEN) {
+                        hdr.agg.seq = generation;
+                    }
                     report_boot();
                 } else if (hdr.agg.type == OPEN) {
                     if (hdr.agg.generation < generation) {

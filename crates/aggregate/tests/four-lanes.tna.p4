@@ -7,7 +7,7 @@
 const bit<16> TYPE_IPV4 = 0x0800;
 const bit<8>  PROTO_UDP = 17;
 const bit<16> AGG_PORT = 42606;
-const bit<4>  VERSION = 2;
+const bit<4>  VERSION = 3;
 const bit<4>  FORMAT = 5;
 
 const bit<4>  DATA = 1;
@@ -492,6 +492,11 @@ control AggIngress(inout headers_t hdr,
             }
         }
     };
+    RegisterAction<held_t, bit<32>, bit<32>>(banks) show = {
+        void apply(inout held_t held, out bit<32> generation) {
+            generation = held.generation;
+        }
+    };
     RegisterAction<bit<32>, bit<32>, age_t>(cells) number = {
         void apply(inout bit<32> cell, out age_t age) {
             if (hdr.agg.seq > cell) {
@@ -645,6 +650,11 @@ control AggIngress(inout headers_t hdr,
     action refuse() { meta.kind = REFUSED; }
     action give_up() { meta.kind = DROPPED; }
     action misfit() { meta.kind = MISFITS; }
+    // A reducer that does not know the switch learns the last generation of the bank.
+    action show_bank() {
+        meta.kind = MISFITS;
+        hdr.agg.seq = show.execute(meta.first_bank[31:1] ++ meta.parity[0:0]);
+    }
     action look_at_bank() { meta.bank = look.execute(meta.first_bank[31:1] ++ meta.parity[0:0]); }
     action open_bank() { meta.bank = open.execute(meta.first_bank[31:1] ++ meta.parity[0:0]); }
     action close_bank() { meta.bank = close.execute(meta.first_bank[31:1] ++ meta.parity[0:0]); }
@@ -660,7 +670,7 @@ control AggIngress(inout headers_t hdr,
             meta.other_number: ternary;
             meta.other_port: ternary;
         }
-        actions = { pass; refuse; give_up; misfit; look_at_bank; open_bank; close_bank; }
+        actions = { pass; refuse; give_up; misfit; show_bank; look_at_bank; open_bank; close_bank; }
         const default_action = pass();
         const entries = {
             (IS_DAMAGED, _, _, _, _, _, _): refuse();
@@ -672,12 +682,13 @@ control AggIngress(inout headers_t hdr,
             (IS_OPEN, _, _, PLAIN, 0, 0, 0): open_bank();
             (IS_CLOSE, _, _, PLAIN, 0, 0, 0): close_bank();
             (_, _, _, PLAIN, 0, 0, 0): look_at_bank();
+            (IS_OPEN, _, _, PLAIN, _, 0, 0): show_bank();
             (_, _, _, PLAIN, _, 0, 0): misfit();
             (_, _, _, PLAIN, _, 0, _): refuse();
             (_, _, _, _, 0, 0, _): look_at_bank();
             (_, _, _, _, _, 0, _): give_up();
         }
-        size = 13;
+        size = 14;
     }
 
     action read_row() {

@@ -2,8 +2,8 @@
 //! overtaken; the switch and the mappers restart. Results equal a serial fold.
 
 use crate::adversary::{Disturbance, World};
-use aggregate::packet::{DIRECT, LAST};
-use aggregate::reducer::{self, Reducer, To};
+use aggregate::packet::{DIRECT, LAST, MOST_ATTEMPT};
+use aggregate::reducer::{self, Reducer, To, Trouble};
 use aggregate::{Kind, Layout, Op, Packet, Pair, Place, Switch};
 use base_time::{Duration, Rng, Time};
 use std::collections::BTreeMap;
@@ -92,7 +92,8 @@ fn a_restart_throws_away_only_rounds_that_are_not_committed() {
         let disturbance = Disturbance { restarts: vec![at], ..Disturbance::default() };
         world.run(disturbance).unwrap_or_else(|what| panic!("restart at {at}: {what}"));
         let counts = world.reducer.counts();
-        assert_eq!(u64::from(world.reducer.generation()), 2 + counts.doomed, "restart at {at}");
+        let attempts = world.reducer.generation() & MOST_ATTEMPT;
+        assert_eq!(u64::from(attempts), 2 + counts.doomed, "restart at {at}");
         doomed += counts.doomed;
     }
     assert!(doomed > 30, "{doomed}");
@@ -108,22 +109,46 @@ fn a_restart_of_a_mapper_at_any_event_costs_nothing_but_time() {
     }
 }
 
-/// Whatever the first reducer has left in the switches, and whatever of it is still under way.
+/// Whatever earlier reducers have left in the switches, and whatever of them is still under way.
 #[test]
 fn a_reducer_follows_another_at_any_event() {
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let layout = Layout { window: 4, evict: rng.next_bool(), ..SMALL };
         let mut world = World::new(layout, Op::Add, 2, 40, 2, &mut rng);
-        if rng.next_bool() {
-            world.model_tree(2);
+        match rng.below(3) {
+            0 => world.model_tree(2),
+            1 => world.switches(2),
+            _ => {}
         }
-        let disturbance = Disturbance { crashes: vec![], restarts: vec![], ..Disturbance::some(&mut rng) };
-        for _ in 0..3 {
+        let mut disturbance = Disturbance::some(&mut rng);
+        disturbance.crashes.iter_mut().for_each(|(_, channel)| *channel %= 2);
+        for _ in 0..rng.between(1, 4) {
             world.replace(rng.index(400), &disturbance, &mut rng);
         }
         world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
     }
+}
+
+/// An OPEN of an earlier run may come at any time, and have a larger number.
+#[test]
+fn an_open_of_another_run_costs_nothing_but_time() {
+    for bank in [0, 1] {
+        let world = || World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+        let calm = world().run(Disturbance::default()).expect("nothing happens");
+        for at in 0..calm {
+            let mut world = world();
+            world.intrude(at, bank);
+            world.run(Disturbance::default()).unwrap_or_else(|what| panic!("bank {bank}, at {at}: {what}"));
+        }
+    }
+}
+
+#[test]
+fn another_reducer_at_the_same_time_is_noticed() {
+    let mut world = World::new(SMALL, Op::Add, 2, 24, 2, &mut Rng::new(7));
+    (0..20).for_each(|_| world.intrude(40, 0));
+    assert_eq!(world.run(Disturbance::default()), Err("Shared(0)".into()));
 }
 
 #[test]
@@ -293,8 +318,9 @@ fn a_reducer_of_arrays_follows_another_at_any_event() {
     for seed in features::seeds(150, 3000) {
         let mut rng = Rng::new(seed);
         let mut world = World::new(ARRAYS, Op::Add, 2, 40, 3, &mut rng);
-        let disturbance = Disturbance { crashes: vec![], restarts: vec![], ..Disturbance::some(&mut rng) };
-        for _ in 0..3 {
+        let mut disturbance = Disturbance::some(&mut rng);
+        disturbance.crashes.iter_mut().for_each(|(_, channel)| *channel %= 2);
+        for _ in 0..rng.between(1, 4) {
             world.replace(rng.index(400), &disturbance, &mut rng);
         }
         world.run(disturbance).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
@@ -337,6 +363,7 @@ fn config(switches: u16, rounds: u32) -> reducer::Config {
         least_wait: Duration::from_ms(1),
         most_wait: Duration::from_ms(1),
         patience: Duration::from_s(1),
+        nonce: 0,
     }
 }
 
@@ -365,18 +392,99 @@ fn say(
 #[test]
 fn an_answer_with_another_boot_number_answers_nothing() {
     let mut reducer = of_two(1, 1);
-    let hear = |reducer: &mut Reducer, kind, boot| {
-        let packet = Packet { generation: 1, boot, ..Packet::new(kind, 1, Op::Add) };
+    let hear = |reducer: &mut Reducer, kind, generation, boot| {
+        let packet = Packet { generation, boot, ..Packet::new(kind, 1, Op::Add) };
         reducer.handle(Time::ZERO, &packet, false);
         polled(reducer, Time::ZERO)
     };
-    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 1, 0, 0)]);
-    assert_eq!(hear(&mut reducer, Kind::Boot, 3), [(Kind::Open, 0, 1, 0, 3)]);
+    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 0, 0, 0), (Kind::Open, 0, 1, 0, 0)]);
+    assert_eq!(hear(&mut reducer, Kind::Boot, 1, 3), []);
+    let opened = hear(&mut reducer, Kind::Boot, 0, 3);
+    let first = reducer.generation();
+    assert_eq!(opened, [(Kind::Open, 0, first, 0, 3)]);
     for boot in [0, 2, 4] {
-        assert_eq!(hear(&mut reducer, Kind::Opened, boot), []);
+        assert_eq!(hear(&mut reducer, Kind::Opened, first, boot), []);
     }
-    let starts = [(Kind::Start, 0, 1, 0, 0), (Kind::Start, 1, 1, 0, 0)];
-    assert_eq!(hear(&mut reducer, Kind::Opened, 3), starts);
+    let starts = [(Kind::Start, 0, first, 0, 0), (Kind::Start, 1, first, 0, 0)];
+    assert_eq!(hear(&mut reducer, Kind::Opened, first, 3), starts);
+}
+
+/// The answer to a question about a bank: the last generation that it has had.
+fn show(reducer: &mut Reducer, generation: u32, boot: u16, last: u32) -> Vec<(Kind, u16, u32, u32, u16)> {
+    let packet = Packet { generation, boot, seq: last, ..Packet::new(Kind::Boot, 1, Op::Add) };
+    reducer.handle(Time::ZERO, &packet, false);
+    polled(reducer, Time::ZERO)
+}
+
+/// Banks with generations of earlier reducers are cleared before a mapper begins, in generations of a larger run and with larger attempts.
+#[test]
+fn a_reducer_asks_for_the_last_generations_of_earlier_ones() {
+    let mut reducer = Reducer::new(reducer::Config { nonce: 5, ..config(1, 1) });
+    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 10, 0, 0), (Kind::Open, 0, 11, 0, 0)]);
+    // The answer to the question of an earlier reducer; one without a boot number.
+    assert_eq!(show(&mut reducer, 8, 3, 0), []);
+    assert_eq!(show(&mut reducer, 11, 0, 0), []);
+    assert_eq!(show(&mut reducer, 10, 3, 7 << 16 | 4), []);
+    // A copy of it, of whatever content: the bank may have had another generation meanwhile.
+    assert_eq!(show(&mut reducer, 10, 3, 0), []);
+    let mut at = 8 << 16 | 7;
+    assert_eq!(show(&mut reducer, 11, 3, 5 << 16 | 6), [(Kind::Open, 0, at, 0, 3)]);
+    let hear = |reducer: &mut Reducer, kind, generation| {
+        let aux = if kind == Kind::Cleared { 4 << 16 | 4 } else { 0 };
+        let packet = Packet { generation, boot: 3, aux, ..Packet::new(kind, 1, Op::Add) };
+        reducer.handle(Time::ZERO, &packet, false);
+        polled(reducer, Time::ZERO)
+    };
+    for _ in 0..2 {
+        assert_eq!(hear(&mut reducer, Kind::Opened, at), [(Kind::Close, 0, at, 0, 3)]);
+        assert_eq!(hear(&mut reducer, Kind::Closed, at), [(Kind::Clear, 0, at, 0, 3)]);
+        assert_eq!(hear(&mut reducer, Kind::Cleared, at), [(Kind::Open, 0, at + 1, 0, 3)]);
+        at += 1;
+    }
+    let starts = [(Kind::Start, 0, at, 0, 0), (Kind::Start, 1, at, 0, 0)];
+    assert_eq!(hear(&mut reducer, Kind::Opened, at), starts);
+    // A mapper of an earlier run says which incarnation it was.
+    let greet = |reducer: &mut Reducer, generation, aux| say(reducer, Kind::Ack, 0, generation, aux);
+    assert_eq!(greet(&mut reducer, 7 << 16 | 3, 9), []);
+    assert_eq!(greet(&mut reducer, at, 2), [(Kind::Start, 0, at, 0, 0)]);
+}
+
+/// The boot number of the questions' answers is the larger one, in whatever order they come.
+#[test]
+fn a_switch_may_restart_between_two_answers() {
+    for order in [[(0, 4), (1, 3)], [(0, 3), (1, 4)]] {
+        let mut reducer = of_two(1, 1);
+        polled(&mut reducer, Time::ZERO);
+        let opened = order.map(|(generation, boot)| show(&mut reducer, generation, boot, 0)).concat();
+        assert_eq!(opened, [(Kind::Open, 0, reducer.generation(), 0, 4)]);
+    }
+}
+
+#[test]
+fn generations_of_all_runs_of_a_switch_have_an_end() {
+    for last in [0xffff << 16 | 1, 5 << 16 | 0xffff] {
+        let mut reducer = of_two(1, 1);
+        polled(&mut reducer, Time::ZERO);
+        show(&mut reducer, 0, 3, last);
+        assert_eq!(show(&mut reducer, 1, 3, 0), []);
+        assert_eq!(reducer.trouble(Time::ZERO), Some(Trouble::TooManyGenerations), "{last:x}");
+    }
+}
+
+/// Two reducers of which no switch knows have the same numbers, whatever their nonces are; after a restart of the switch, they have others.
+#[test]
+fn reducers_that_get_the_same_answers_take_the_same_numbers() {
+    let first = |nonce: u64, boot| {
+        let mut reducer = Reducer::new(reducer::Config { nonce, ..config(1, 1) });
+        let asked: Vec<u32> = polled(&mut reducer, Time::ZERO).iter().map(|packet| packet.2).collect();
+        asked.iter().for_each(|asked| drop(show(&mut reducer, *asked, boot, 0)));
+        reducer.generation()
+    };
+    assert_eq!(first(7 << 32 | 7, 3), first(8 << 32 | 9, 3));
+    assert_ne!(first(7, 3), first(7, 4));
+    // Without switches, the nonce is all that differs.
+    let without = |nonce| Reducer::new(reducer::Config { nonce, ..config(0, 1) }).generation();
+    assert_ne!(without(7 << 32), without(8 << 32));
 }
 
 /// At the beginning of each round: four answers of a switch that it does not know, and more of one that has answered before.

@@ -98,6 +98,30 @@ fn a_mapper_goes_on_with_the_next_round_while_it_waits_for_answers() {
     assert_eq!(hear(&mut mapper, start(5, 1, 4)), [(Kind::Ack, 5, 1)]);
 }
 
+/// A START of an earlier run names nobody here, whatever its number is.
+#[test]
+fn a_start_of_another_run_ends_nothing() {
+    let run = 5 << 16;
+    let other = |aux| Packet { aux, ..start(6 << 16 | 1, 0, 0) };
+    let mut mapper = two_rounds(4);
+    // The mapper answers with its incarnation; nobody in this run has asked.
+    assert_eq!(hear(&mut mapper, other(3)), [(Kind::Ack, 6 << 16 | 1, 0)]);
+    let data = |number| (Kind::Data, run | 4, number);
+    assert_eq!(hear(&mut mapper, start(run | 4, 0, 0)), [data(0), data(1), data(2)]);
+    for aux in [0, 3, 8] {
+        assert_eq!(hear(&mut mapper, other(aux)), []);
+    }
+    // The next round names the attempt before it.
+    assert_eq!(hear(&mut mapper, start(run | 5, 1, 4)), []);
+    for number in 0..3 {
+        mapper.handle(Time::ZERO, &ack(run | 4, number));
+    }
+    assert_eq!(sent(&mut mapper)[..2], [(Kind::End, run | 4, 0), (Kind::Data, run | 5, 0)]);
+    // In its own run, another incarnation has taken over.
+    assert_eq!(hear(&mut mapper, Packet { aux: 8, ..start(run | 6, 0, 0) }), [(Kind::Ack, run | 6, 0)]);
+    assert!(!mapper.is_busy());
+}
+
 #[test]
 fn packets_of_the_next_round_wait_for_their_cells_alone() {
     let mut mapper = two_rounds(4);

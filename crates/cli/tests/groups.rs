@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const JOB: &str = "\
 mapper w1 = program(at = h1)
@@ -62,8 +62,7 @@ fn calls_are_exact_though_a_switch_is_killed() {
     let root = linux_net::free_addresses(1).unwrap()[0];
     let done = AtomicU64::new(0);
     let program = |rank: usize| {
-        let joining =
-            Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None, wait: None };
+        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         let (mut restarts, mut saved) = (0, 0);
         for call in 0..CALLS {
@@ -111,6 +110,42 @@ fn calls_are_exact_though_a_switch_is_killed() {
     assert!(child.wait().unwrap().success());
 }
 
+/// Groups that end well and groups that end in the middle of a call leave nothing that a later one would notice.
+#[test]
+fn groups_follow_each_other_at_the_same_switches() {
+    let place = place("groups-again");
+    let (mut child, plan, _) = start(&place);
+    for (turn, is_interrupted) in (0..).zip([false, true, true, false, true, false]) {
+        let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+        let program = |rank: usize| {
+            let joining =
+                Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
+            let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
+            let begun = Instant::now();
+            for call in 0..if is_interrupted { 1000 } else { 3 } {
+                let time = Duration::from_millis(40 * (turn + 1));
+                let mut goes_on = || !is_interrupted || rank > 0 || begun.elapsed() < time;
+                let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call).collect();
+                let Ok((sums, report)) = group.all_reduce(Values::I32(&values), Op::Add, &mut goes_on) else {
+                    assert!(is_interrupted, "turn {turn}, call {call}");
+                    return;
+                };
+                let wanted: Vec<u8> =
+                    (0..1500).flat_map(|at: i32| ((at - 700) * 10 + 4 * call).to_le_bytes()).collect();
+                assert!(sums == wanted, "turn {turn}, call {call}");
+                assert_eq!((report.restarts, report.fallback), (0, None));
+            }
+            assert!(!is_interrupted, "turn {turn}");
+        };
+        std::thread::scope(|scope| {
+            let program = &program;
+            (0..4).for_each(|rank| drop(scope.spawn(move || program(rank))));
+        });
+    }
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
 /// Arrays without keys on the wire; values of `min` travel past the switches, and keys are refused.
 #[test]
 fn arrays_travel_without_keys() {
@@ -121,8 +156,7 @@ fn arrays_travel_without_keys() {
     assert_eq!(plan.operators, ["add", "max", "or"]);
     let root = linux_net::free_addresses(1).unwrap()[0];
     let program = |rank: usize| {
-        let joining =
-            Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, after: None, wait: None };
+        let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         for call in 0..4 {
             let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call).collect();

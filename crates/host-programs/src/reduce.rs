@@ -145,7 +145,10 @@ fn start(setup: Setup<'_>) -> Begun {
         least_wait: Duration::from_ms(1),
         most_wait: Duration::from_ms(50),
         patience: load.time("patience"),
+        nonce: setup.chance.split("nonce").next_u64(),
     };
+    // Of a run, as those of processes.
+    let incarnation = 1 + (setup.chance.split("incarnation").next_u64() as u32 >> 1);
     let words = Words { load, layout, op, zipf: Zipf::new(load.number("keys"), load.number("skew")) };
     // Values above the limit pass the switch.
     let most_value = is_switched.then(|| op.most_value(channels.into()));
@@ -195,7 +198,7 @@ fn start(setup: Setup<'_>) -> Begun {
             op,
             layout,
             channel,
-            incarnation: 1,
+            incarnation,
             least_wait: Duration::from_ms(1),
             most_wait: Duration::from_ms(50),
         };
@@ -391,6 +394,7 @@ impl HostProgram for Reduce {
             Some(reducer::Trouble::NoSwitch(_)) => ("switch does not answer", 1),
             Some(reducer::Trouble::Vanished(_)) => ("mapper vanished", 1),
             Some(reducer::Trouble::BootKept(_)) => ("switch restarted with its old boot number", 1),
+            Some(reducer::Trouble::Shared(_)) => ("switch used by two reducers at a time", 1),
             Some(reducer::Trouble::TooManyGenerations) => ("too many generations", 1),
         };
         let mut measures = vec![

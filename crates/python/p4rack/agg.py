@@ -42,23 +42,17 @@ class Group:
     on this machine without switches. `root` is the address at which rank 0 listens. A program that waits for another one, or for
     a switch, for longer than `timeout` seconds raises `Error`; so do calls that do not fit each other. Then the group is over.
 
-    At rank 0, `after` is the `generation` of an earlier group with the same switches, whatever became of it: without it, these refuse smaller
-    numbers. `going` is a function that is asked from time to time; when it returns false, a call that waits ends with an `Error`.
+    `going` is a function that is asked from time to time; when it returns false, a call that waits ends with an `Error`.
     `wait` is the least time before a packet is sent again, in milliseconds (default 5): a larger one saves packets where processes wait for a processor.
     """
 
-    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0, after=None, going=None, wait=None):
-        self._group = _Group(plan, rank, root, timeout, loss, after, going, wait)
+    def __init__(self, plan, rank, root="127.0.0.1:9600", timeout=300.0, loss=0.0, going=None, wait=None):
+        self._group = _Group(plan, rank, root, timeout, loss, going, wait)
         self.report = None
 
     @property
     def rank(self):
         return self._group.rank
-
-    @property
-    def generation(self):
-        """At rank 0, the last number that the switches know, for `after` of the next group."""
-        return self._group.generation
 
     @property
     def size(self):

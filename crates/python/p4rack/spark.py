@@ -32,8 +32,6 @@ MOST_LOCAL_TASKS = 249
 _OPS = {"add": operator.add, "sum": operator.add, "max": max, "min": min, "or": operator.or_}
 _NAMES = {operator.add: "add", operator.iadd: "add", max: "max", min: "min", operator.or_: "or"}
 
-# Driver state of each plan: the last number that its switches know.
-_generations = {}
 _lock = threading.Lock()
 
 
@@ -290,19 +288,14 @@ class _Attempt:
 
     def _run(self):
         driver = self.driver
-        after = _generations.get(driver.plan) if driver.plan is not None else None
         try:
             with _plan_file(driver.text) as path, agg.Group(
-                path, 0, self.root, timeout=driver.timeout, after=after, going=lambda: self.is_wanted, wait=driver.wait
+                path, 0, self.root, timeout=driver.timeout, going=lambda: self.is_wanted, wait=driver.wait
             ) as group:
-                try:
-                    kind, is_signed = driver.shape[self.number]
-                    empty = array("Q") if kind == "number" else []
-                    found = _reduce(group, kind, empty, array("q" if is_signed else "Q"), driver.op)
-                    self.done = (list(zip(found[0], found[1])), dict(group.report))
-                finally:
-                    if driver.plan is not None:
-                        _generations[driver.plan] = group.generation
+                kind, is_signed = driver.shape[self.number]
+                empty = array("Q") if kind == "number" else []
+                found = _reduce(group, kind, empty, array("q" if is_signed else "Q"), driver.op)
+                self.done = (list(zip(found[0], found[1])), dict(group.report))
         except Exception as error:  # It is raised where the result is taken.
             self.error = error
 
@@ -321,7 +314,7 @@ class _Driver:
     """Tells tasks where the root of their attempt is. A later attempt ends the earlier ones."""
 
     def __init__(self, op, plan, tasks, host, times):
-        self.op, self.plan, self.host = op, plan, host
+        self.op, self.host = op, host
         self.timeout, self.wait = times
         self.token = secrets.token_hex(16)
         self.text = tasks + 1

@@ -154,7 +154,7 @@ impl Group {
     /// Joins the group of a file, or, with a number of programs instead of a file, one on this machine without switches.
     #[new]
     #[allow(clippy::too_many_arguments)]
-    #[pyo3(signature = (plan, rank, root, timeout, loss=0.0, after=None, going=None, wait=None))]
+    #[pyo3(signature = (plan, rank, root, timeout, loss=0.0, going=None, wait=None))]
     fn new(
         py: Python<'_>,
         plan: &Bound<'_, PyAny>,
@@ -162,7 +162,6 @@ impl Group {
         root: &str,
         timeout: f64,
         loss: f64,
-        after: Option<u32>,
         going: Option<Py<PyAny>>,
         wait: Option<u64>,
     ) -> PyResult<Group> {
@@ -175,7 +174,7 @@ impl Group {
         let patience = patience
             .ok_or_else(|| Error::new_err(format!("`timeout` is a number of seconds, not {timeout}")))?;
         let loss = (loss.clamp(0.0, 50.0) * 10_000.0) as u32;
-        let joining = Joining { rank, root, patience, loss, after, wait };
+        let joining = Joining { rank, root, patience, loss, wait };
         let mut goes_on = || pulse(going.as_ref());
         let group = py.detach(|| reduce_workers::Group::join(plan, &joining, &mut goes_on));
         py.check_signals()?;
@@ -185,11 +184,6 @@ impl Group {
     #[getter]
     fn rank(&self) -> PyResult<usize> {
         self.group().map(reduce_workers::Group::rank)
-    }
-
-    #[getter]
-    fn generation(&self) -> PyResult<u32> {
-        self.group().map(reduce_workers::Group::generation)
     }
 
     #[getter]

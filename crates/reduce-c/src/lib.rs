@@ -118,8 +118,7 @@ pub unsafe extern "C" fn p4r_open(
             address.ok_or_else(|| wrong(format!("`{root}` is no address"), "write HOST:PORT of rank 0"))?;
         let patience = Duration::try_from_secs_f64(timeout).ok().filter(|time| !time.is_zero());
         let patience = patience.ok_or_else(|| wrong("`timeout` is no time", "it is a number of seconds"))?;
-        let joining =
-            Joining { rank: rank as usize, root: address, patience, loss: 0, after: None, wait: None };
+        let joining = Joining { rank: rank as usize, root: address, patience, loss: 0, wait: None };
         Group::join(GroupPlan::read(Path::new(plan))?, &joining, &mut || true)
     });
     match joined {

@@ -105,6 +105,7 @@ impl Agg {
             least_wait,
             most_wait,
             patience: Duration::from_s(10),
+            nonce: 0,
         });
         if layout.is_dense() {
             reducer.set_elements(data.pairs.first().map_or(0, |pairs| pairs.len() as u64));

@@ -225,8 +225,6 @@ pub struct Joining {
     pub patience: Duration,
     /// Losses made on purpose at this program, in millionths.
     pub loss: u32,
-    /// At rank 0, [`Group::generation`] of an earlier group with the same switches, whatever became of it.
-    pub after: Option<u32>,
     /// Least time before a packet is sent again, in milliseconds, at most [`MOST_WAIT`]; 5 if not set.
     pub wait: Option<u64>,
 }
@@ -235,7 +233,7 @@ impl Group {
     /// Joins, and waits until all programs have.
     pub fn join(plan: GroupPlan, joining: &Joining, pulse: Pulse) -> Result<Group, GroupError> {
         plan.check()?;
-        let Joining { rank, root, patience, loss, after, wait } = joining.clone();
+        let Joining { rank, root, patience, loss, wait } = joining.clone();
         if let Some(wait) = wait.filter(|wait| !(1..=MOST_WAIT).contains(wait)) {
             let title = format!("`wait` is not {wait} milliseconds");
             return Err(problem(title, format!("use 1 to {MOST_WAIT}")));
@@ -251,7 +249,7 @@ impl Group {
                 problem(title, "each rank runs on its own host, once")
             })?;
         let place = match rank {
-            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, (patience, after, waits), pulse)?)),
+            0 => Place::Root(Box::new(Root::listen(&plan, root, wire, (patience, waits), pulse)?)),
             _ => Place::Member(Box::new(Member::join(&plan, rank, root, wire, (patience, waits), pulse)?)),
         };
         Ok(Group { plan, rank, place, patience, calls: 0, ended: None })
@@ -260,14 +258,6 @@ impl Group {
     /// The program's rank.
     pub fn rank(&self) -> usize {
         self.rank
-    }
-
-    /// At rank 0, the last number that its switches know; 0 at the others.
-    pub fn generation(&self) -> u32 {
-        match &self.place {
-            Place::Root(root) => root.generation(),
-            Place::Member(_) => 0,
-        }
     }
 
     /// Programs of the group.

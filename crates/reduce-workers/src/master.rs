@@ -214,11 +214,15 @@ fn trouble(settings: &Settings, at: usize, what: Trouble) -> Box<Diagnostic> {
         ),
         Trouble::BootKept(number) => stopped(
             format!("switch `{}` has restarted and kept its boot number", switch(number)),
-            "its control plane must write another `boot` after each start, as `p4rack switch` does; restart a switch that an earlier run of this job has used",
+            "its control plane must write another `boot` after each start, as `p4rack switch` does",
+        ),
+        Trouble::Shared(number) => stopped(
+            format!("another run of the job uses switch `{}` at the same time", switch(number)),
+            "end one of them, and run the job again",
         ),
         Trouble::TooManyGenerations => stopped(
-            format!("`{}` has discarded too many attempts", reducer.name.value),
-            "switches or mappers restart all the time: look at their hosts",
+            format!("there are no numbers for another attempt at a round of `{}`", reducer.name.value),
+            "restart the switches: from one start to the next, all runs of a job have 65,535 attempts at rounds",
         ),
     }
 }

@@ -9,6 +9,7 @@ use base_diag::codes::job as codes;
 use base_time::Time;
 use reduce_jobs::job::{Job, Reducer};
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::BufReader;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
@@ -28,6 +29,17 @@ const WAITS: Waits = (base_time::Duration::from_ms(5), base_time::Duration::from
 pub(crate) fn waits(least: Option<u64>) -> Waits {
     let least = least.map_or(WAITS.0, base_time::Duration::from_ms);
     (least, WAITS.1.max(least))
+}
+
+/// A number that no other process has.
+pub(crate) fn random() -> u64 {
+    // Its keys come from the operating system.
+    RandomState::new().hash_one(())
+}
+
+/// A mapper's incarnation that no mapper of another run has, but by chance; those of the same run count on.
+pub(crate) fn first_incarnation() -> u32 {
+    1 + (random() as u32 >> 1)
 }
 
 /// Longest sleep: instructions of the master are looked at between two.

@@ -20,7 +20,7 @@ fn free() -> SocketAddr {
 }
 
 fn joining(rank: usize, root: SocketAddr) -> Joining {
-    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000, after: None, wait: None }
+    Joining { rank, root, patience: Duration::from_secs(60), loss: 100_000, wait: None }
 }
 
 /// Runs a program at each rank; what each has returned.

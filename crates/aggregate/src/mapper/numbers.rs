@@ -10,7 +10,8 @@
 
 use super::{FOLDED, PAST};
 use crate::layout::Layout;
-use crate::pack::{ROUND_BITS, Round};
+use crate::pack::Round;
+use crate::packet::ROUND_BITS;
 
 /// Numbers of a generation's packets, by sort and order of sending.
 #[derive(Clone, Copy, Debug)]

@@ -1,43 +1,121 @@
 //! The reducer's reaction to each kind of packet.
 
 use super::attempt::{Attempt, Phase};
-use super::{MOST_ANSWERS, Reducer, Sums, To, Trouble, add_wide};
+use super::{MOST_ANSWERS, MOST_FIRST_RUN, MOST_TAKEN, Reducer, Sums, To, Trouble, add_wide};
 use crate::estimate::rows_of_answer;
-use crate::key::{Place, Slot};
+use crate::key::{Place, Slot, hash};
 use crate::layout::Layout;
 use crate::op::Op;
-use crate::pack::ROUND_BITS;
-use crate::packet::{CONGESTED, DIRECT, Kind, LAST, Packet, Pair, TRIMMED};
+use crate::packet::{CONGESTED, DIRECT, Kind, LAST, MOST_ATTEMPT, Packet, Pair, ROUND_BITS, TRIMMED};
 use base_time::Time;
 
 /// Rows of which the number of pairs is known; older ones count less.
 const MOST_KNOWN: u64 = 1024;
 
 impl Reducer {
-    /// A switch has another boot number: what it held is lost.
-    pub(super) fn booted(&mut self, packet: &Packet, now: Time) {
-        let (switch, boot) = (packet.channel, packet.boot);
-        // Mappers send data of a generation after every switch has opened it, and until one has closed it.
-        let is_data = packet.seq >> ROUND_BITS == packet.generation;
-        let is_known = self.boots.get(usize::from(switch)) == Some(&boot);
-        if is_known && is_data && self.collecting(packet.generation).is_some() {
-            self.trouble = self.trouble.or(Some(Trouble::BootKept(switch)));
+    /// A bank has answered: `seq` is the last generation that it has had, 0 if it has had none since the switch started.
+    fn shown(&mut self, packet: &Packet, now: Time) {
+        let (switch, bank) = (packet.channel, packet.generation & 1);
+        if packet.generation != self.question(bank) || packet.boot == 0 {
+            return;
         }
+        let wait = (self.config.least_wait, self.config.most_wait);
+        let Some(questions) = &mut self.questions else { return };
+        if !questions.answered(switch, bank, (1, 1), now, wait) {
+            return;
+        }
+        if self.again == 0 {
+            self.progress = Some(now);
+        }
+        if packet.seq > 0 {
+            let (run, attempt) = (packet.seq >> ROUND_BITS, packet.seq & MOST_ATTEMPT);
+            self.seen = (self.seen.0.max(run + 1), self.seen.1.max(attempt));
+            self.newest = self.newest.max((packet.seq, switch));
+        }
+        let is_over = questions.is_over(&[]);
+        self.has_boot(switch, packet.boot, now);
+        if is_over {
+            self.questions = None;
+            match self.again {
+                0 => self.follow(),
+                _ => self.compare(now),
+            }
+        }
+    }
+
+    /// All banks have answered: generations from here on are larger than all of theirs. Two reducers that get the same answers take the same numbers, so an OPEN of an earlier one
+    /// that no switch has seen yet does what this one's does.
+    fn follow(&mut self) {
+        let (run, attempt) = self.seen;
+        let own = match self.last & MOST_ATTEMPT {
+            0 if run > 0 => 0,
+            0 => {
+                // All switches have restarted since an earlier run, if there was one: then it is another number, but by chance.
+                let boots: Vec<u8> = self.boots.iter().flat_map(|boot| boot.to_be_bytes()).collect();
+                hash(&boots, 0) as u32 & MOST_FIRST_RUN
+            }
+            // Rounds without switches.
+            _ => self.last >> ROUND_BITS,
+        };
+        let (run, attempt) = (run.max(own), attempt.max(self.last & MOST_ATTEMPT));
+        if run > u32::MAX >> ROUND_BITS {
+            self.trouble = Some(Trouble::TooManyGenerations);
+            return;
+        }
+        self.last = run << ROUND_BITS | attempt;
+        // Nobody knows what the earlier reducers have left in the slots.
+        self.purges = if self.seen.0 > 0 { 2 } else { 0 };
+    }
+
+    /// All banks have answered again. If one has had a larger generation than this run, an OPEN of another run has come late: everything that is not committed begins anew, after it.
+    fn compare(&mut self, now: Time) {
+        let suspect = self.suspect.take();
+        let (newest, switch) = self.newest;
+        if newest <= self.last {
+            self.trouble = self.trouble.or(suspect.map(Trouble::BootKept));
+            return;
+        }
+        self.taken += 1;
+        if self.taken > MOST_TAKEN {
+            self.trouble = self.trouble.or(Some(Trouble::Shared(switch)));
+            return;
+        }
+        self.counts.doomed += self.attempts.iter().filter(|attempt| !attempt.is_committed).count() as u64;
+        self.attempts.clear();
+        self.progress = Some(now);
+        self.follow();
+    }
+
+    /// A packet did not fit the state of a switch.
+    pub(super) fn booted(&mut self, packet: &Packet, now: Time) {
+        if self.questions.is_some() && packet.generation == self.question(packet.generation & 1) {
+            return self.shown(packet, now);
+        }
+        let (switch, boot) = (packet.channel, packet.boot);
+        let Some(known) = self.boots.get(usize::from(switch)).copied().filter(|known| *known != 0) else {
+            return;
+        };
+        // Mappers send data of a generation after every switch has opened it, and until one has closed it.
+        if known == boot && packet.is_numbered() && self.collecting(packet.generation).is_some() {
+            self.suspect = Some(switch);
+            self.ask_again();
+        }
+        self.has_boot(switch, boot, now);
+    }
+
+    /// A switch has this boot number: if it had another one, what it held is lost.
+    fn has_boot(&mut self, switch: u16, boot: u16, now: Time) {
         let Some(known) = self.boots.get_mut(usize::from(switch)).filter(|known| is_later(boot, **known))
         else {
             return;
         };
-        let is_restart = std::mem::replace(known, boot) != 0;
         self.progress = Some(now);
-        self.counts.restarts += u64::from(is_restart);
+        if std::mem::replace(known, boot) == 0 {
+            return;
+        }
+        self.counts.restarts += 1;
+        self.suspect = self.suspect.filter(|suspect| *suspect != switch);
         for attempt in &mut self.attempts {
-            if !is_restart {
-                // It is only now that the number is known; nothing was ever opened there.
-                if let Some(requests) = &mut attempt.requests {
-                    requests.hurry(switch, now);
-                }
-                continue;
-            }
             if let Some(lost) = attempt.lost.get_mut(usize::from(switch)) {
                 *lost = true;
             }
@@ -58,7 +136,7 @@ impl Reducer {
     pub(super) fn overflowed(&mut self, packet: &Packet, is_marked: bool, now: Time) {
         let (op, layout, array) = (self.config.op, self.config.layout, self.array);
         let (channel, last) = (usize::from(packet.channel), self.last);
-        if packet.seq >> ROUND_BITS != packet.generation || channel >= self.members.len() {
+        if !packet.is_numbered() || channel >= self.members.len() {
             return;
         }
         let is_last = packet.aux & (DIRECT | LAST) == DIRECT | LAST;
@@ -96,7 +174,7 @@ impl Reducer {
     pub(super) fn overflow_trimmed(&mut self, packet: &Packet, now: Time) {
         let Some(attempt) = self.collecting(packet.generation) else { return };
         let Some(seen) = attempt.seen.get(usize::from(packet.channel)) else { return };
-        if packet.seq >> ROUND_BITS != packet.generation {
+        if !packet.is_numbered() {
             return;
         }
         let number = packet.seq & ((1 << ROUND_BITS) - 1);
@@ -173,6 +251,10 @@ impl Reducer {
     /// A mapper says which incarnation it is.
     pub(super) fn greeted(&mut self, packet: &Packet, now: Time) {
         let channel = usize::from(packet.channel);
+        // A mapper of an earlier run.
+        if packet.generation >> ROUND_BITS != self.last >> ROUND_BITS {
+            return;
+        }
         let Some(member) = self.members.get_mut(channel).filter(|member| member.incarnation < packet.aux)
         else {
             return;

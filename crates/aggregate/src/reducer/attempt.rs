@@ -1,8 +1,8 @@
 //! Attempts at rounds, and their phases.
 
-use super::{MOST_GENERATIONS, Reducer, Sums, Trouble, add_wide};
+use super::{Reducer, Sums, Trouble, add_wide};
 use crate::estimate::rows_of_answer;
-use crate::packet::{Kind, MOST_ROWS};
+use crate::packet::{Kind, MOST_ATTEMPT, MOST_ROWS};
 use crate::requests::Requests;
 use crate::timer::Timer;
 use base_time::Time;
@@ -139,19 +139,20 @@ impl Reducer {
         let is_early = |attempt: &Attempt| attempt.is_doomed || attempt.phase == Phase::Opening;
         let round = self.attempts.iter().map(|a| a.round + 1).max().unwrap_or(0).max(self.committed);
         let is_room = self.attempts.len() < usize::from(config.banks.clamp(1, 2));
-        if !is_room || round >= config.rounds || self.attempts.iter().any(is_early) || self.trouble.is_some()
-        {
+        let is_ready = !self.is_asking() && self.trouble.is_none();
+        if !is_room || round >= config.rounds || self.attempts.iter().any(is_early) || !is_ready {
             return false;
         }
-        let mut generation = self.last + 1;
+        let mut number = (self.last & MOST_ATTEMPT) + 1;
         // The lowest bit is the bank, which two attempts cannot share.
-        if self.attempts.iter().any(|attempt| attempt.generation & 1 == generation & 1) {
-            generation += 1;
+        if self.attempts.iter().any(|attempt| attempt.generation & 1 == number & 1) {
+            number += 1;
         }
-        if generation >= MOST_GENERATIONS {
+        if number > MOST_ATTEMPT {
             self.trouble = Some(Trouble::TooManyGenerations);
             return false;
         }
+        let generation = self.last & !MOST_ATTEMPT | number;
         self.last = generation;
         let is_doomed = self.purges > 0;
         self.purges = self.purges.saturating_sub(1);

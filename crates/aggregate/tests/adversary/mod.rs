@@ -4,11 +4,11 @@
 #![allow(dead_code)]
 
 use aggregate::pack::pack;
-use aggregate::packet::HEADER;
+use aggregate::packet::{HEADER, ROUND_BITS};
 use aggregate::reducer::{self, Sums, To};
 use aggregate::{Direction, Kind, Layout, Mapper, Op, Packet, Pair, Place, Reducer, Switch, mapper};
 use base_time::{Duration, Rng, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Events outside the protocol: crashes and changes. Events are counted from 0.
@@ -85,6 +85,10 @@ pub struct World {
     chance: Rng,
     /// By time and order.
     frames: BTreeMap<(Time, u64), (At, Packet)>,
+    /// Packets that were sent, for later runs: the last [`MOST_KEPT`] of them.
+    kept: VecDeque<(At, Packet)>,
+    /// Incarnations of the run's mappers are larger.
+    first: u32,
     order: u64,
     now: Time,
     boots: u16,
@@ -106,6 +110,10 @@ pub fn tree_senders(number: u16, leaves: u16, channels: u16) -> Vec<(Kind, u16)>
 pub const JOB: u16 = 9;
 
 const TRIP: Duration = Duration::from_us(10);
+
+/// Packets that may come once more in a later run, and those of them that do.
+const MOST_KEPT: usize = 2000;
+const MOST_LATE: u64 = 100;
 
 /// The rounds of each mapper, and the fold of all.
 type Drawn = (Vec<Arc<[aggregate::pack::Round]>>, Sums);
@@ -181,6 +189,7 @@ impl World {
             least_wait: Duration::from_us(100),
             most_wait: Duration::from_ms(2),
             patience: Duration::from_ms(50),
+            nonce: rng.split("nonce").next_u64(),
         };
         let mut world = World {
             layout,
@@ -193,6 +202,8 @@ impl World {
             wanted,
             chance: rng.split("network"),
             frames: BTreeMap::new(),
+            kept: VecDeque::new(),
+            first: rng.split("incarnations").next_u64() as u32 >> 1,
             order: 0,
             now: Time::ZERO,
             boots: 1,
@@ -208,7 +219,7 @@ impl World {
             op: self.op,
             layout: self.layout,
             channel,
-            incarnation,
+            incarnation: self.first + incarnation,
             least_wait: Duration::from_us(100),
             most_wait: Duration::from_ms(2),
         };
@@ -245,14 +256,32 @@ impl World {
         }
     }
 
-    /// Ends a job after so many events, whatever its state: another reducer and other mappers follow, with other pairs.
+    /// Ends a job after so many events, whatever its state: another reducer and other mappers follow, with other pairs and rounds. Packets of earlier runs are still
+    /// under way, and any of them come once more.
     pub fn replace(&mut self, events: usize, disturbance: &Disturbance, rng: &mut Rng) {
         let _ = self.steps(events, disturbance, |_| false);
-        let last = self.reducer.generation();
+        (self.config.nonce, self.first) = (rng.next_u64(), rng.next_u64() as u32 >> 1);
+        self.config.rounds =
+            if self.layout.is_dense() { self.config.rounds } else { rng.between(1, 3) as u32 };
         let (layout, config) = (self.layout, &self.config);
         (self.rounds, self.wanted) = draw(layout, self.op, config.channels, 40, config.rounds, true, rng);
-        self.reducer = fresh(config, &self.wanted).after(last);
+        self.reducer = fresh(config, &self.wanted);
+        for _ in 0..rng.below(MOST_LATE) {
+            let Some((at, packet)) = rng.pick(self.kept.make_contiguous()).cloned() else { break };
+            self.order += 1;
+            let late = Duration::from_us(rng.below(3000));
+            self.frames.insert((self.now + late, self.order), (at, packet));
+        }
         self.mappers = (0..self.config.channels).map(|channel| Some(self.mapper(channel, 1))).collect();
+    }
+
+    /// After so many events, an OPEN of another run opens a bank of the first switch.
+    pub fn intrude(&mut self, events: usize, bank: u32) {
+        let _ = self.steps(events, &Disturbance::default(), |_| false);
+        let run = (self.reducer.generation() >> ROUND_BITS) + 1;
+        let (generation, boot) = (run << ROUND_BITS | 2 | bank, self.boots);
+        let open = Packet { generation, boot, ..Packet::new(Kind::Open, JOB, self.op) };
+        self.switches[0].handle(From::Reducer, open, false);
     }
 
     /// Lets so many milliseconds pass in which nobody looks at what arrives.
@@ -309,6 +338,10 @@ impl World {
     }
 
     fn send(&mut self, to: At, packet: Packet, disturbance: &Disturbance) {
+        if self.kept.len() == MOST_KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back((to, packet.clone()));
         let copies = 1 + u32::from(self.chance.chance_ppm(disturbance.doubling));
         for _ in 0..copies {
             if self.chance.chance_ppm(disturbance.loss) {

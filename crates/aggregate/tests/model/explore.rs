@@ -1,6 +1,7 @@
 //! All states of a model, breadth first, and whether each can still come to the end.
 
-use crate::protocol::{Model, State};
+use crate::configuration::Model;
+use crate::protocol::State;
 use features::fingerprint;
 use std::collections::{HashMap, VecDeque};
 

@@ -5,12 +5,13 @@
 //! single bank and row are those of an independent model in another language. Each mutant breaks a property. With
 //! `P4RACK_ALL` the large configurations run, too.
 
+mod configuration;
 mod explore;
 mod part;
 mod protocol;
 
+use configuration::{Model, Mutant, Packet};
 use explore::{Outcome, explore};
-use protocol::{Model, Mutant, Packet};
 
 const A: char = 'A';
 const B: char = 'B';
@@ -278,6 +279,26 @@ fn two_banks_hold() {
     }
 }
 
+/// One packet of one mapper in each round.
+fn single(rounds: usize) -> Model {
+    let round = |value| vec![vec![packet((A, value), None)]];
+    Model::new([1, 3].map(round)[..rounds].to_vec())
+}
+
+#[test]
+fn runs_that_follow_others_hold() {
+    let again = |model| Model { replaces: 1, ..model };
+    holds_at_all(&again(lossy(single(1))));
+    holds_at_all(&again(Model { banks: 2, ..lossy(single(1)) }));
+    holds_at_all(&again(Model { answers: true, ..lossy(single(1)) }));
+    if features::is_long() {
+        holds(&again(Model { restarts: 1, again: 1, ..single(1) }), 223_092);
+        holds_at_all(&again(Model { banks: 2, ..single(2) }));
+        holds_at_all(&again(Model { restarts: 1, again: 1, ..lossy(single(1)) }));
+        holds_at_all(&Model { replaces: 2, ..single(1) });
+    }
+}
+
 #[test]
 fn each_mutant_is_found() {
     let two = Model { window: 2, ..three() };
@@ -322,6 +343,13 @@ fn each_mutant_is_found() {
         (Mutant::TrimmedCounted, Model { trims: true, ..pairs() }, "wrong"),
         (Mutant::TrimmedRowRead, Model { trims: true, ..rows() }, "wrong"),
         (Mutant::AbortOfOne, Model { banks: 2, aborts: 1, ..short_rounds() }, "stuck"),
+        (Mutant::NonceForgotten, Model { replaces: 2, ..single(1) }, "wrong"),
+        (Mutant::RunAgain, Model { replaces: 1, restarts: 1, ..single(1) }, "wrong"),
+        (Mutant::AttemptsAgain, Model { replaces: 1, ..single(2) }, "wrong"),
+        (Mutant::PurgeForgotten, Model { replaces: 1, ..single(1) }, "wrong"),
+        (Mutant::OneBankAsked, Model { replaces: 1, banks: 2, ..single(1) }, "wrong"),
+        (Mutant::LateOpenIgnored, Model { replaces: 1, restarts: 1, again: 1, ..single(1) }, "stuck"),
+        (Mutant::StartOfAnyRun, Model { replaces: 1, restarts: 1, ..single(1) }, "stuck"),
     ];
     for (mutant, model, what) in wrong {
         let found = match explore(&Model { mutant: Some(mutant), ..model }) {

@@ -1,152 +1,9 @@
 //! Switch, reducer and mappers without windows of congestion, timers and sizes.
 
+use crate::configuration::{Model, Mutant, Packet};
 use crate::part::Part;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Arguments;
-
-/// Key, row and value in each lane.
-pub type Packet = [Option<(char, u8, u32)>; 2];
-
-/// A configuration.
-#[derive(Clone, Debug)]
-pub struct Model {
-    /// By round and mapper.
-    pub data: Vec<Vec<Vec<Packet>>>,
-    pub window: u8,
-    pub banks: u8,
-    pub rows: u8,
-    pub restarts: u8,
-    pub aborts: u8,
-    /// Answers are lost.
-    pub loses: bool,
-    pub evicts: bool,
-    /// The switch answers with the lanes that it has not folded, and the mapper sends them past it.
-    pub answers: bool,
-    /// Keys have a place in each of two rows: pairs of a round's packet that the switch answers as not folded are sent to the other row, in a packet with the
-    /// last cell of a window, which no packet of a round has. The window is larger than 1.
-    pub moves: bool,
-    /// A request is for all rows: it passes the switch once for each.
-    pub passes: bool,
-    /// A READ of a row is answered, and a copy of it goes on with the next row.
-    pub copies: bool,
-    /// Packets that carry pairs to the reducer may come without them.
-    pub trims: bool,
-    /// Packet `n` of a round is row `n`, and slots have no keys: all packets of a row belong to the keys of the first one. Rounds have as many packets as rows.
-    pub dense: bool,
-    pub mutant: Option<Mutant>,
-}
-
-/// A mistake.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mutant {
-    /// A counter of packets in place of a cell with the number; duplicates are dropped.
-    Progress,
-    /// The same; duplicates are acknowledged.
-    ProgressAnswered,
-    DuplicatesDropped,
-    /// A bit in place of the number.
-    Parity,
-    /// A duplicate sends all its lanes on.
-    MapForgotten,
-    ReadClears,
-    NoBoot,
-    ClearOfAnyGeneration,
-    AbortWithoutClose,
-    ShadowForgotten,
-    OverflowsCountedTwice,
-    /// A round is committed before the one before it.
-    CommitOutOfOrder,
-    /// A bank gets its next generation before it is clear.
-    BankNotCleared,
-    /// A commit after the first row.
-    OneRowRead,
-    /// END before the lanes that were left are known.
-    EndBeforeLeft,
-    /// The reducer takes an END though packets past the switch are missing.
-    EndUncounted,
-    /// The lanes of a repeated answer are sent once more.
-    LeftTwice,
-    /// Only the first pass of a request looks at boot number and generation.
-    PassUnchecked,
-    /// A mapper gets the START of a round before its END of the one before, and does not learn that it is to end that one.
-    StartBeforeEnd,
-    /// A mapper begins a generation, though it has not begun the one before that is to go on.
-    StartOutOfOrder,
-    /// Packets of a round take the cells of packets of the round before that are not acknowledged.
-    CellsTaken,
-    /// A packet for the other row takes the cell of one that may come yet in the round before.
-    KeptCellsTaken,
-    /// Packets for the other row do not wait for the one before them, which has the same cell.
-    MovedTogether,
-    /// An attempt is doomed, and the one after it is not.
-    AbortOfOne,
-    /// The mapper of an array leaves out rows that it does not have.
-    EmptyLeftOut,
-    /// Only the rows of a shorter array are cleared.
-    OneRowCleared,
-    /// A mapper takes the report of a trimmed packet for its acknowledgement.
-    TrimmedAcknowledged,
-    /// The reducer counts a packet that came without its pairs.
-    TrimmedCounted,
-    /// The reducer takes a row that came without its pairs for an empty one.
-    TrimmedRowRead,
-}
-
-impl Model {
-    pub fn new(data: Vec<Vec<Vec<Packet>>>) -> Model {
-        Model {
-            data,
-            window: 1,
-            banks: 1,
-            rows: 1,
-            restarts: 0,
-            aborts: 0,
-            loses: false,
-            evicts: false,
-            answers: false,
-            moves: false,
-            passes: false,
-            copies: false,
-            trims: false,
-            dense: false,
-            mutant: None,
-        }
-    }
-
-    fn is(&self, mutant: Mutant) -> bool {
-        self.mutant == Some(mutant)
-    }
-
-    /// Requests for all rows.
-    fn requests(&self) -> u8 {
-        if self.passes { 1 } else { self.rows }
-    }
-
-    /// READs for all rows.
-    fn reads(&self) -> u8 {
-        if self.copies { 1 } else { self.requests() }
-    }
-
-    /// True for the number of a packet for the other row.
-    fn is_moved(&self, seq: u8) -> bool {
-        self.moves && seq.is_multiple_of(self.window)
-    }
-
-    /// Cells of packets of rounds.
-    fn cells(&self) -> u8 {
-        if self.moves { self.window - 1 } else { self.window }
-    }
-
-    /// The packets of a mapper in a round, as it sends them.
-    fn packets(&self, round: u8, mapper: usize) -> Vec<Packet> {
-        let all = self.data[usize::from(round)][mapper].iter().copied();
-        all.filter(|packet| !self.is(Mutant::EmptyLeftOut) || *packet != [None; 2]).collect()
-    }
-
-    fn mappers(&self) -> usize {
-        self.data[0].len()
-    }
-}
 
 type Sums = BTreeMap<char, u32>;
 
@@ -187,14 +44,18 @@ enum Message {
         mapper: u8,
         past: u8,
     },
-    /// `before`: the generation before, if the mapper has not ended it and goes on with it; or 0.
+    /// `before`: the generation before, if the mapper has not ended it and goes on with it; or 0. `run`: that of the mapper's incarnation.
     Start {
         generation: u8,
         round: u8,
         mapper: u8,
         before: u8,
+        run: u8,
     },
     Boot(u8),
+    /// A question about a bank, and the answer: the nonce, the bank, and in the answer the boot number and the bank's generation.
+    Ask(u8, u8),
+    Shown(u8, u8, u8, u8),
     /// Requests to the switch and its answers: generation, boot number, row.
     Open(u8, u8),
     Opened(u8, u8),
@@ -213,13 +74,14 @@ impl Message {
     /// True if the message is sent again until it is answered.
     fn is_repeated(&self) -> bool {
         use Message::*;
-        matches!(self, Start { .. } | Open(..) | Close(..) | Read(..) | Clear(..))
+        matches!(self, Start { .. } | Ask(..) | Open(..) | Close(..) | Read(..) | Clear(..))
     }
 
     /// True if the answer to the message can be lost.
     fn is_answered(&self) -> bool {
         use Message::*;
-        matches!(self, Data { .. } | Overflow { .. } | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..))
+        let is_request = matches!(self, Ask(..) | Open(..) | Close(..) | Read(..) | Pass(..) | Clear(..));
+        is_request || matches!(self, Data { .. } | Overflow { .. })
     }
 }
 
@@ -262,14 +124,27 @@ struct Attempt {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Reducer {
+    /// The number of the run, from 0, and the incarnation of its mappers.
+    run: u8,
+    /// Times that banks were asked again.
+    again: u8,
     boot: u8,
+    /// The run among those that the switch knows in the upper half, the attempt in the lower half.
     last: u8,
+    /// While banks are asked: those that have answered.
+    shown: Option<BTreeMap<u8, u8>>,
+    /// Attempts that only clear a bank.
+    purges: u8,
     attempts: Vec<Attempt>,
     commits: Vec<(u8, Sums)>,
 }
 
+/// The attempt of a generation.
+const ATTEMPT: u8 = 15;
+
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 struct Mapper {
+    run: u8,
     generation: u8,
     round: u8,
     /// Numbers before those of the round.
@@ -296,6 +171,7 @@ pub struct State {
     messages: Part<Vec<Message>>,
     restarts: u8,
     aborts: u8,
+    replaces: u8,
 }
 
 impl State {
@@ -309,11 +185,21 @@ impl State {
                 overflowed: vec![[None; 2]; cells],
                 slots: vec![[None; 2]; usize::from(model.banks * model.rows)],
             }),
-            reducer: Part::new(Reducer { boot: 1, last: 0, attempts: vec![], commits: vec![] }),
+            reducer: Part::new(Reducer {
+                run: 0,
+                again: 0,
+                boot: 1,
+                last: model.first_run(1) << 4,
+                shown: None,
+                purges: 0,
+                attempts: vec![],
+                commits: vec![],
+            }),
             mappers: vec![Part::default(); model.mappers()],
             messages: Part::default(),
             restarts: 0,
             aborts: 0,
+            replaces: 0,
         };
         let opens = state.reducer.begin(model);
         state.send(opens);
@@ -329,30 +215,32 @@ impl State {
     }
 
     pub fn is_over(&self) -> bool {
-        self.reducer.attempts.is_empty()
+        self.reducer.attempts.is_empty() && self.reducer.shown.is_none()
     }
 
     /// True if the committed result is the sum of its round.
     pub fn is_exact(&self, model: &Model) -> bool {
         (0..).zip(&self.reducer.commits).all(|(wanted, (round, sums))| {
             let mut exact = Sums::new();
-            let packets = model.data[usize::from(*round)].iter().flatten();
-            packets.for_each(|packet| add(&mut exact, packet));
+            let packets = (0..model.mappers()).flat_map(|at| model.data(self.replaces, *round, at));
+            packets.for_each(|packet| add(&mut exact, &packet));
             wanted == *round && exact == *sums
         })
     }
 
     /// Every state that may follow, always in the same order, and the name of the step.
     pub fn next(&self, model: &Model, visit: &mut dyn FnMut(Arguments<'_>, State)) {
-        let most = (3 + model.restarts + 1) * model.banks.max(1);
+        let most = (3 + model.restarts + 1 + 2 * model.replaces) * model.banks.max(1);
         let mut visit = |label: Arguments<'_>, next: State| {
-            if next.reducer.last <= most && next != *self {
+            if next.reducer.last & ATTEMPT <= most && next != *self {
                 visit(label, next);
             }
         };
         for message in self.messages.iter() {
-            if let Message::Start { generation, round, mapper, before } = *message {
-                self.started((generation, before), round, usize::from(mapper), model, &mut visit);
+            if let Message::Start { generation, round, mapper, before, run } = *message {
+                if run == self.replaces || model.is(Mutant::StartOfAnyRun) {
+                    self.started((generation, before), round, usize::from(mapper), model, &mut visit);
+                }
                 continue;
             }
             let mut next = self.clone();
@@ -377,12 +265,37 @@ impl State {
             next.switch.boot = self.switch.boot + 1;
             visit(format_args!("restart"), next);
         }
+        if self.replaces < model.replaces {
+            let run = self.replaces + 1;
+            let shown = Some(BTreeMap::new());
+            let (attempts, commits) = (vec![], vec![]);
+            let reducer = Reducer { run, again: 0, boot: 0, last: 0, shown, purges: 0, attempts, commits };
+            let mapper = Mapper { run, ..Mapper::default() };
+            let mut next = State {
+                replaces: run,
+                reducer: Part::new(reducer),
+                mappers: vec![Part::new(mapper); model.mappers()],
+                ..self.clone()
+            };
+            let sent = next.reducer.ask(model);
+            next.send(sent);
+            visit(format_args!("another run"), next);
+        }
+        // Then nothing goes on. At other times, the answers say nothing new.
+        let is_taken = self.switch.banks.iter().any(|(generation, _)| *generation > self.reducer.last);
+        if is_taken && self.reducer.again < model.again && self.reducer.shown.is_none() && !self.is_over() {
+            let mut next = self.clone();
+            next.reducer.again += 1;
+            let sent = next.reducer.ask(model);
+            next.send(sent);
+            visit(format_args!("ask again"), next);
+        }
         if self.aborts < model.aborts {
             for at in 0..self.reducer.attempts.len() {
                 let mut next = State { aborts: self.aborts + 1, ..self.clone() };
                 let attempt = &self.reducer.attempts[at];
                 let is_at_work = matches!(attempt.phase, Phase::Collecting | Phase::Reading);
-                if is_at_work && attempt.generation < 3 * model.banks {
+                if is_at_work && attempt.generation & ATTEMPT < 3 * model.banks {
                     let sent = next.reducer.abort(at, model);
                     next.send(sent);
                     visit(format_args!("abort"), next);
@@ -409,10 +322,15 @@ impl State {
         if before > 0 && earlier.is_empty() && !model.is(Mutant::StartOutOfOrder) {
             return;
         }
-        let base = mapper.next_base;
         let length = model.data[usize::from(round)][at].len() as u8;
+        let base = match model.replaces {
+            0 => mapper.next_base,
+            // All rounds are as long.
+            _ => ((generation & ATTEMPT) - 1) * length,
+        };
         let next_base = base + if model.moves { length * model.window } else { length };
-        let started = Mapper { generation, round, base, next_base, earlier, ..Mapper::default() };
+        let run = mapper.run;
+        let started = Mapper { run, generation, round, base, next_base, earlier, ..Mapper::default() };
         let mut next = self.clone();
         next.send(started.sends(at, model));
         next.mappers[at] = Part::new(started);
@@ -435,6 +353,10 @@ impl State {
                 };
                 let has_next = model.copies && row + 1 < model.rows;
                 answer.into_iter().chain(has_next.then_some(Read(generation, boot, row + 1))).collect()
+            }
+            Ask(run, bank) => {
+                let (generation, _) = self.switch.banks[usize::from(*bank)];
+                vec![Shown(*run, *bank, self.switch.boot, generation)]
             }
             Ack { generation, mapper, seq, left } => {
                 let at = usize::from(*mapper);
@@ -473,7 +395,7 @@ impl Mapper {
     /// Packets of the round to be folded, as far as the window and the cells of the generation before allow.
     fn data(&self, at: usize, model: &Model) -> Vec<(u8, Packet)> {
         let mut sent = vec![];
-        for (packet, number) in model.packets(self.round, at).into_iter().zip(0..) {
+        for (packet, number) in model.packets(self.run, self.round, at).into_iter().zip(0..) {
             let cells = model.cells();
             let seq = self.base + number / cells * model.window + number % cells + 1;
             let has_cell = number < cells || self.acked.contains(&(seq - model.window));
@@ -507,7 +429,7 @@ impl Mapper {
     fn has_left_cell(&self, seq: u8, at: usize, model: &Model) -> bool {
         let (data, moved) = (self.data(at, model), self.moved(at, model));
         let is_open = |of: &u8| of % model.window == seq % model.window && !self.acked.contains(of);
-        let length = model.packets(self.round, at).len();
+        let length = model.packets(self.run, self.round, at).len();
         let folded = self.acked.iter().filter(|of| **of < LEFT).count();
         let is_kept = model.is_moved(seq) && !model.is(Mutant::KeptCellsTaken);
         let is_needed = is_kept && folded < length + self.moved.len();
@@ -526,7 +448,7 @@ impl Mapper {
         let folded = self.acked.iter().filter(|seq| **seq < LEFT).count();
         let (moved, past) =
             if model.is(Mutant::EndBeforeLeft) { (0, 0) } else { (self.moved.len(), self.left.len() as u8) };
-        if folded >= model.packets(self.round, at).len() + moved {
+        if folded >= model.packets(self.run, self.round, at).len() + moved {
             sent.push(Message::End { generation, mapper, past });
         }
         sent
@@ -674,13 +596,24 @@ impl Switch {
 }
 
 impl Reducer {
+    /// Questions to all banks.
+    fn ask(&mut self, model: &Model) -> Vec<Message> {
+        self.shown = Some(BTreeMap::new());
+        (0..model.banks).map(|bank| Message::Ask(self.nonce(), bank)).collect()
+    }
+
+    fn nonce(&self) -> u8 {
+        self.run * 16 + self.again
+    }
+
     /// Begins the next attempt if it can.
     fn begin(&mut self, model: &Model) -> Vec<Message> {
         let live = self.attempts.iter().map(|attempt| attempt.round + 1).max();
         let round = live.unwrap_or(0).max(self.commits.len() as u8);
         let is_early = |attempt: &Attempt| attempt.is_doomed || attempt.phase == Phase::Opening;
         let most = usize::from(model.banks) + usize::from(model.is(Mutant::BankNotCleared));
-        if self.attempts.len() >= most
+        if self.shown.is_some()
+            || self.attempts.len() >= most
             || usize::from(round) >= model.data.len()
             || self.attempts.iter().any(is_early)
         {
@@ -692,11 +625,13 @@ impl Reducer {
                 u8::from(self.attempts.iter().any(|attempt| attempt.generation % 2 == generation % 2));
         }
         self.last = generation;
+        let is_doomed = self.purges > 0;
+        self.purges = self.purges.saturating_sub(1);
         self.attempts.push(Attempt {
             generation,
             round,
             phase: Phase::Opening,
-            is_doomed: false,
+            is_doomed,
             overflows: BTreeMap::new(),
             ends: BTreeMap::new(),
             rows: BTreeMap::new(),
@@ -725,8 +660,48 @@ impl Reducer {
         sent
     }
 
+    /// The answer to a question: when all banks have answered, generations continue after theirs.
+    fn shown(&mut self, (bank, boot, generation): (u8, u8, u8), model: &Model) -> Vec<Message> {
+        let Some(shown) = &mut self.shown else { return vec![] };
+        if shown.contains_key(&bank) {
+            return vec![];
+        }
+        shown.insert(bank, generation);
+        let is_over = shown.len() == usize::from(model.banks) || model.is(Mutant::OneBankAsked);
+        if self.boot < boot {
+            self.boot = boot;
+            self.attempts.clear();
+        }
+        if !is_over {
+            return vec![];
+        }
+        let Some(shown) = &self.shown else { return vec![] };
+        let run = shown.values().map(|last| last >> 4).max().unwrap_or(0);
+        let attempt = shown.values().map(|last| last & ATTEMPT).max().unwrap_or(0);
+        let newest = shown.values().max().copied().unwrap_or(0);
+        self.shown = None;
+        // After the last question, nothing is new.
+        if self.last & ATTEMPT > 0 && (newest <= self.last || model.is(Mutant::LateOpenIgnored)) {
+            return self.begin(model);
+        }
+        self.attempts.clear();
+        let (run, attempt) = (run.max(self.last >> 4), attempt.max(self.last & ATTEMPT));
+        self.last = match attempt {
+            0 => model.first_run(self.boot) << 4,
+            _ if model.is(Mutant::AttemptsAgain) => (run + 1) << 4,
+            _ => (run + 1) << 4 | attempt,
+        };
+        let is_used = attempt > 0 && !model.is(Mutant::PurgeForgotten);
+        self.purges = if is_used { model.banks } else { 0 };
+        self.begin(model)
+    }
+
     fn take(&mut self, message: &Message, model: &Model) -> Vec<Message> {
         use Message::*;
+        if let Shown(run, bank, boot, generation) = *message {
+            let is_own = run == self.nonce() || model.is(Mutant::NonceForgotten);
+            return if is_own { self.shown((bank, boot, generation), model) } else { vec![] };
+        }
         if let Boot(boot) = *message {
             if boot <= self.boot || self.attempts.is_empty() {
                 return vec![];
@@ -854,7 +829,7 @@ impl Reducer {
         let is_free = earlier.is_none_or(|earlier| earlier.phase == Phase::Collecting);
         let before = earlier.filter(|_| !model.is(Mutant::StartBeforeEnd)).map_or(0, |one| one.generation);
         let Attempt { generation, round, phase, .. } = self.attempts[at];
-        let start = Message::Start { generation, round, mapper, before };
+        let start = Message::Start { generation, round, mapper, before, run: self.run };
         (is_free && phase == Phase::Collecting).then_some(start)
     }
 

@@ -4,7 +4,7 @@ use super::link::{Go, Link, Message};
 use super::stock::{Key, Names};
 use super::{Answer, GroupError, GroupPlan, Pulse, Work, problem};
 use crate::wire::Wire;
-use crate::worker::{Waits, now, until};
+use crate::worker::{Waits, first_incarnation, now, until};
 use aggregate::pack::pack;
 use aggregate::{Mapper, Packet, Place, Slot, mapper};
 use std::net::{SocketAddr, TcpStream};
@@ -60,7 +60,7 @@ impl Member {
             op: aggregate::Op::Add,
             layout: plan.layout(),
             channel: rank as u16 - 1,
-            incarnation: 1,
+            incarnation: first_incarnation(),
             least_wait,
             most_wait,
         };

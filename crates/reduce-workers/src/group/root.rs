@@ -7,7 +7,7 @@ use super::member::{NOBODY, place_bytes};
 use super::stock::{Key, Names, fold};
 use super::{Answer, GroupError, GroupPlan, Pulse, Report, Work, problem};
 use crate::wire::Wire;
-use crate::worker::{Waits, now, until};
+use crate::worker::{Waits, now, random, until};
 use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Sums, To, Trouble};
 use aggregate::{Op, Packet, Place, Reducer};
@@ -34,7 +34,7 @@ impl Root {
         plan: &GroupPlan,
         address: SocketAddr,
         wire: Wire,
-        (patience, after, (least_wait, most_wait)): (Duration, Option<u32>, Waits),
+        (patience, (least_wait, most_wait)): (Duration, Waits),
         pulse: Pulse,
     ) -> Result<Root, GroupError> {
         let others = plan.members.len() - 1;
@@ -109,17 +109,11 @@ impl Root {
             least_wait,
             most_wait,
             patience: base_time::Duration::from_ms(patience.as_millis() as u64),
+            nonce: random(),
         };
         let mappers = plan.members[1..].iter().map(|member| member.address()).collect();
-        let mut reducer = Reducer::new(config);
-        if let Some(last) = after {
-            reducer = reducer.after(last);
-        }
+        let reducer = Reducer::new(config);
         Ok(Root { links, wire, reducer, mappers, begun: Instant::now(), bytes: (0, 0) })
-    }
-
-    pub fn generation(&self) -> u32 {
-        self.reducer.generation()
     }
 
     /// Reduces what all programs have. An error is sent to all.
@@ -375,11 +369,15 @@ fn trouble(plan: &GroupPlan, what: Trouble) -> GroupError {
         ),
         Trouble::BootKept(number) => problem(
             format!("switch `{}` has restarted and kept its boot number", switch(number)),
-            "its control plane must write another `boot` after each start; `p4rack switch` does",
+            "its control plane must write another `boot` after each start, as `p4rack switch` does",
+        ),
+        Trouble::Shared(number) => problem(
+            format!("another group or run of the job uses switch `{}` at the same time", switch(number)),
+            "end one of them, and start the group again",
         ),
         Trouble::TooManyGenerations => problem(
-            "the group has used all its 65,535 rounds",
-            "restart its switches, or compile the job with another `number`",
+            "there are no numbers for another round",
+            "restart the switches: from one start to the next, all groups and runs of a job have 65,535 attempts at rounds",
         ),
     }
 }

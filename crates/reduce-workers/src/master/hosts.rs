@@ -3,7 +3,7 @@
 use super::{Event, Link, Settings, stopped, trouble};
 use crate::control::Attachment;
 use crate::wire::{Loss, WAITING, Wire};
-use crate::worker::{now, until, waits};
+use crate::worker::{now, random, until, waits};
 use aggregate::datagram::AROUND;
 use aggregate::reducer::{Config, Counts, Sums, To, Trouble};
 use aggregate::{Packet, Reducer};
@@ -77,6 +77,7 @@ impl<'s> Hosts<'s> {
                 least_wait,
                 most_wait,
                 patience: base_time::Duration::from_ms(settings.patience.as_millis() as u64),
+                nonce: random(),
             };
             let mut machine = Reducer::new(config);
             if let Some(elements) = reducer.elements() {

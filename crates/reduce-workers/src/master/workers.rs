@@ -2,6 +2,7 @@
 
 use super::{Event, Settings, problem, stopped};
 use crate::control::{Instruction, Name, Report, Task, WirePlace, Work, receive, send};
+use crate::worker::first_incarnation;
 use aggregate::Place;
 use aggregate::datagram::mac;
 use aggregate::reducer::Sums;
@@ -24,6 +25,8 @@ pub(super) struct Workers<'s> {
     news: Receiver<Said>,
     /// By mapper.
     workers: Vec<Worker>,
+    /// Incarnations are larger.
+    first: u32,
 }
 
 /// Mapper, number of the connection, and news.
@@ -57,7 +60,8 @@ impl<'s> Workers<'s> {
         })?;
         let absent = Some(Instant::now());
         let worker = |_: &_| Worker { absent, ..Worker::default() };
-        Ok(Workers { settings, news, workers: settings.mappers.iter().map(worker).collect() })
+        let workers = settings.mappers.iter().map(worker).collect();
+        Ok(Workers { settings, news, workers, first: first_incarnation() })
     }
 
     fn name(&self, at: usize) -> String {
@@ -97,7 +101,7 @@ impl<'s> Workers<'s> {
         match news {
             _ if is_old => {}
             News::Came(stream) => {
-                let incarnation = self.workers[at].incarnation + 1;
+                let incarnation = self.workers[at].incarnation.max(self.first) + 1;
                 let pairs = self.workers[at].pairs.take();
                 self.workers[at] = Worker { connection, stream: None, incarnation, pairs, absent: None };
                 if send(&stream, &self.work(at, incarnation)).is_ok() {

@@ -227,6 +227,10 @@ pub(super) fn ingress(program: &Program) -> String {
                     return;
                 }}
                 if (hdr.agg.boot != meta.boot) {{
+                    // A reducer that does not know the switch learns the last generation of the bank.
+                    if (hdr.agg.type == OPEN) {{
+                        hdr.agg.seq = generation;
+                    }}
                     report_boot();
                 }} else if (hdr.agg.type == OPEN) {{
                     if (hdr.agg.generation < generation) {{

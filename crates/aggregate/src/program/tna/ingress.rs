@@ -135,11 +135,13 @@ fn requests(program: &Program) -> String {
     row(&[&[("kind", "IS_OPEN")], &planned], "open_bank()");
     row(&[&[("kind", "IS_CLOSE")], &planned], "close_bank()");
     row(&[&planned], "look_at_bank()");
+    row(&[&[("kind", "IS_OPEN"), ("around", "PLAIN"), ("number", "0"), ("port", "0")]], "show_bank()");
     row(&[&[("around", "PLAIN"), ("number", "0"), ("port", "0")]], "misfit()");
     row(&[&[("around", "PLAIN"), ("number", "0")]], "refuse()");
     row(&[&right], "look_at_bank()");
     row(&[&[("number", "0")]], "give_up()");
-    let actions = ["pass", "refuse", "give_up", "misfit", "look_at_bank", "open_bank", "close_bank"];
+    let actions =
+        ["pass", "refuse", "give_up", "misfit", "show_bank", "look_at_bank", "open_bank", "close_bank"];
     requests.text(&actions, "pass()")
 }
 
@@ -324,6 +326,11 @@ control AggIngress(inout headers_t hdr,
             }}
         }}
     }};
+    RegisterAction<held_t, bit<32>, bit<32>>(banks) show = {{
+        void apply(inout held_t held, out bit<32> generation) {{
+            generation = held.generation;
+        }}
+    }};
     RegisterAction<bit<32>, bit<32>, age_t>(cells) number = {{
         void apply(inout bit<32> cell, out age_t age) {{
             if (hdr.agg.seq > cell) {{
@@ -415,6 +422,11 @@ control AggIngress(inout headers_t hdr,
     action refuse() {{ meta.kind = REFUSED; }}
     action give_up() {{ meta.kind = DROPPED; }}
     action misfit() {{ meta.kind = MISFITS; }}
+    // A reducer that does not know the switch learns the last generation of the bank.
+    action show_bank() {{
+        meta.kind = MISFITS;
+        hdr.agg.seq = show.execute({bank});
+    }}
     action look_at_bank() {{ meta.bank = look.execute({bank}); }}
     action open_bank() {{ meta.bank = open.execute({bank}); }}
     action close_bank() {{ meta.bank = close.execute({bank}); }}
