@@ -195,10 +195,31 @@ impl Lab {
         (master_args, worker_args): (&[&str], &[&str]),
         on_line: &mut dyn FnMut(&str, &mut Process),
     ) -> (Value, u64) {
+        self.compile(name);
+        let mut switch = self.switch(name);
+        let mut on_line = |line: &str, switch: &mut Process| {
+            on_line(line, switch);
+            false
+        };
+        self.run_at(&mut switch, name, (master_args, worker_args), &mut on_line).expect("nobody ends it")
+    }
+
+    /// The files of a job's switch.
+    fn compile(&self, name: &str) {
         let (file, out) = (format!("{name}.job"), format!("out-{name}"));
         let compiled = command(&self.place, &["job", "compile", &file, "-o", &out]).output().unwrap();
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-        let mut switch = self.switch(name);
+    }
+
+    /// The same at a switch that runs. If `is_over` says so, master and workers are killed, and there is no report.
+    fn run_at(
+        &self,
+        switch: &mut Process,
+        name: &str,
+        (master_args, worker_args): (&[&str], &[&str]),
+        is_over: &mut dyn FnMut(&str, &mut Process) -> bool,
+    ) -> Option<(Value, u64)> {
+        let (file, out) = (format!("{name}.job"), format!("out-{name}"));
         let before = self.received();
         let args =
             ["job", "run", &file, "-o", &out, "--listen", CONTROL, "--patience", "120", "--format", "json"];
@@ -216,7 +237,9 @@ impl Lab {
                     workers.push(Process(self.spawn(host, &[&args, worker_args].concat())));
                 }
             }
-            on_line(&line, &mut switch);
+            if is_over(&line, switch) {
+                return None;
+            }
             said += &format!("{line}\n");
         }
         let mut answer = String::new();
@@ -229,7 +252,7 @@ impl Lab {
             |line: &str| line.split_once(',').map(|(key, value)| (key.to_string(), value.parse().unwrap()));
         let counts: BTreeMap<String, u64> = text.lines().filter_map(row).collect();
         assert!(counts == self.wanted, "{said}{answer}");
-        (serde_json::from_str(&answer).unwrap(), bytes)
+        Some((serde_json::from_str(&answer).unwrap(), bytes))
     }
 
     /// Bytes that the emulator sends to the master.
@@ -286,6 +309,27 @@ fn a_switch_that_is_killed_in_the_middle_changes_nothing() {
         }
     });
     assert!(is_killed && report["reducers"][0]["restarts"].as_u64().unwrap() >= 1, "{report}");
+}
+
+/// Runs that were killed, runs that ended well, and runs with other rounds leave nothing that a later one would notice.
+#[test]
+fn a_job_runs_again_at_a_switch_that_keeps_running() {
+    let Some(lab) = Lab::new("job-hosts-again", 4) else { return };
+    ["long", "switch"].into_iter().for_each(|name| lab.compile(name));
+    let mut switch = lab.switch("long");
+    let lossy: (&[&str], &[&str]) = (&["--loss", "5"], &[]);
+    for (name, killed_at) in
+        [("long", Some("counts: 6 of")), ("switch", Some("counts: 1 of")), ("long", None), ("switch", None)]
+    {
+        let mut is_over = |line: &str, _: &mut Process| killed_at.is_some_and(|at| line.starts_with(at));
+        let report = lab.run_at(&mut switch, name, lossy, &mut is_over);
+        assert_eq!(report.is_none(), killed_at.is_some(), "{name}, {killed_at:?}");
+        if let Some((report, _)) = report {
+            let reducer = &report["reducers"][0];
+            assert_eq!(reducer["restarts"], 0, "{report}");
+            assert!(reducer["read_from_slots"].as_u64().unwrap() > 0, "{report}");
+        }
+    }
 }
 
 #[test]
