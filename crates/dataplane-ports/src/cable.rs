@@ -128,6 +128,11 @@ impl Bell {
     fn ring(&self) {
         // Either the receiver sees the change, or this sees that it waits.
         fence(Ordering::SeqCst);
+        self.ring_after_fence();
+    }
+
+    /// To be called after a change of the ring and a fence.
+    fn ring_after_fence(&self) {
         if self.waits.load(Ordering::Relaxed) && self.waits.swap(false, Ordering::Relaxed) {
             let mut waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
             // One that cannot be woken looks again after a while.
@@ -176,7 +181,7 @@ impl RingSink {
     }
 
     /// Passes the open tray to the other end, if it has frames.
-    fn pass(&mut self) {
+    fn pass_tray(&mut self) {
         if self.open.sent == 0 {
             return;
         }
@@ -213,16 +218,19 @@ impl Sink for RingSink {
             self.fit(left.len());
             left = &left[self.open.fill(packets, left)..];
             if self.open.is_full() {
-                self.pass();
+                self.pass_tray();
             }
         }
         self.waiting += count;
         count
     }
 
-    fn wake(&mut self) {
-        self.pass();
-        self.bell.ring();
+    fn pass(&mut self) {
+        self.pass_tray();
+    }
+
+    fn ring(&mut self) {
+        self.bell.ring_after_fence();
     }
 
     fn send_frame(&mut self, frame: &[u8], _: Time) -> bool {

@@ -45,13 +45,17 @@ impl Leaving {
         }
     }
 
-    /// Calls `wake` for each port to which packets were sent since the last call.
-    pub(crate) fn wake(&mut self, mut wake: impl FnMut(usize)) {
+    /// Takes the ports to which packets were sent since the last call. [`woken`](Leaving::woken) is to be called next.
+    pub(crate) fn take_sent_to(&mut self) -> Vec<usize> {
         self.sent = 0;
-        for port in self.sent_to.drain(..) {
-            self.is_sent_to[port] = false;
-            wake(port);
-        }
+        self.sent_to.iter().for_each(|port| self.is_sent_to[*port] = false);
+        std::mem::take(&mut self.sent_to)
+    }
+
+    /// All ports have been woken; gives the memory of their list back.
+    pub(crate) fn woken(&mut self, mut ports: Vec<usize>) {
+        ports.clear();
+        self.sent_to = ports;
     }
 }
 
@@ -76,9 +80,9 @@ mod tests {
             }
             leaving.touched.clear();
             assert_eq!(leaving.sent, 5);
-            let mut woken = vec![];
-            leaving.wake(|port| woken.push(port));
-            assert_eq!((woken, leaving.sent), (vec![2, 0], 0), "{round}");
+            let ports = leaving.take_sent_to();
+            assert_eq!((&ports[..], leaving.sent), (&[2, 0][..], 0), "{round}");
+            leaving.woken(ports);
         }
     }
 }

@@ -18,7 +18,7 @@ use dataplane_api::Port;
 use linux_net::xdp::Mode;
 use smallvec::SmallVec;
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use target_native::Packet;
 
@@ -51,6 +51,9 @@ struct Outlet {
 
 /// Another lane has locked the sink.
 struct Busy;
+
+/// A sink that no other lane may use meanwhile.
+type Locked<'o> = MutexGuard<'o, Box<dyn Sink>>;
 
 /// Sources of frames, each with its port.
 pub(crate) type Sources = Vec<(Port, Box<dyn Source>)>;
@@ -181,12 +184,7 @@ impl Ports {
         let mut touched = std::mem::take(&mut leaving.touched);
         while !touched.is_empty() {
             let mut locked: SmallVec<[_; 16]> = SmallVec::new();
-            touched.retain(|at| {
-                let Some((port, outlet)) = self.0.all.get(*at) else { return false };
-                let Ok(sink) = outlet.try_lock() else { return true };
-                locked.push((*at, *port, outlet, sink));
-                false
-            });
+            self.lock_free(&mut touched, |at, port, outlet, sink| locked.push((at, port, outlet, sink)));
             if locked.is_empty() {
                 // No lane waits for a sink while it has another one, or while a receiver waits for the lane.
                 self.wake(leaving);
@@ -205,13 +203,38 @@ impl Ports {
         leaving.touched = touched;
     }
 
-    /// Wakes the receivers of sent packets.
-    pub(crate) fn wake(&self, leaving: &mut Leaving) {
-        leaving.wake(|at| {
-            if let Some(mut sink) = self.0.all.get(at).and_then(|(_, outlet)| outlet.lock()) {
-                sink.wake();
-            }
+    /// Locks the sinks that no other lane has, and gives them with their positions and ports; the others stay in the list.
+    fn lock_free<'o>(
+        &'o self,
+        positions: &mut Vec<usize>,
+        mut give: impl FnMut(usize, Port, &'o Outlet, Option<Locked<'o>>),
+    ) {
+        positions.retain(|at| {
+            let Some((port, outlet)) = self.0.all.get(*at) else { return false };
+            let Ok(sink) = outlet.try_lock() else { return true };
+            give(*at, *port, outlet, sink);
+            false
         });
+    }
+
+    /// Wakes the receivers of sent packets. A fence waits until all lines that were written are in the processor's own cache: there is one for all
+    /// sinks that can be locked at once.
+    pub(crate) fn wake(&self, leaving: &mut Leaving) {
+        let mut ports = leaving.take_sent_to();
+        while !ports.is_empty() {
+            let mut locked: SmallVec<[_; 16]> = SmallVec::new();
+            self.lock_free(&mut ports, |_, _, _, sink| locked.extend(sink));
+            if locked.is_empty()
+                && let Some((_, outlet)) = ports.pop().and_then(|at| self.0.all.get(at))
+                && let Some(sink) = outlet.lock()
+            {
+                locked.push(sink);
+            }
+            locked.iter_mut().for_each(|sink| sink.pass());
+            fence(Ordering::SeqCst);
+            locked.iter_mut().for_each(|sink| sink.ring());
+        }
+        leaving.woken(ports);
     }
 
     /// Sends a frame; one for a port that is not there goes nowhere.
@@ -237,12 +260,12 @@ impl Ports {
 }
 
 impl Outlet {
-    fn lock(&self) -> Option<MutexGuard<'_, Box<dyn Sink>>> {
+    fn lock(&self) -> Option<Locked<'_>> {
         self.sink.as_ref().map(|sink| sink.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Locks the sink without waiting; an error if another lane has the lock.
-    fn try_lock(&self) -> Result<Option<MutexGuard<'_, Box<dyn Sink>>>, Busy> {
+    fn try_lock(&self) -> Result<Option<Locked<'_>>, Busy> {
         let Some(sink) = &self.sink else { return Ok(None) };
         match sink.try_lock() {
             Ok(sink) => Ok(Some(sink)),
@@ -342,5 +365,38 @@ mod tests {
         assert_eq!(counts, [(3, 1), (4, 2)]);
         assert_eq!([other.receive(), other.receive()], [1, 3].map(|byte| Some(vec![byte; 60])));
         assert_eq!(ports.lost(), 0);
+    }
+
+    #[test]
+    fn receivers_are_woken_while_another_lane_has_a_sink() {
+        let [(inside, mut one), (also, mut other)] = [cable(8), cable(8)];
+        let (ports, _sources) = Ports::of(vec![(3, inside), (4, also)]).unwrap();
+        let polls = [&mut one, &mut other].map(|cable| {
+            let poll = Poll::new().unwrap();
+            let waker = Arc::new(Waker::new(poll.registry(), Token(0)).unwrap());
+            cable.source.wait(&waker);
+            (poll, waker)
+        });
+        let wait = |(mut poll, _): (Poll, Arc<Waker>)| {
+            let mut events = Events::with_capacity(1);
+            poll.poll(&mut events, Some(Duration::from_secs(60))).unwrap();
+            assert!(!events.is_empty(), "a receiver is not woken");
+        };
+        let mut packets = [1, 2].map(|byte| Packet::new(0, &[byte; 60]).unwrap());
+        let mut leaving = Leaving::default();
+        leaving.resize(2);
+        [(0, 0), (1, 1)].into_iter().for_each(|(port, packet)| leaving.add(port, packet));
+        ports.send_packets(&mut leaving, &mut packets, Time::ZERO, |_, _| ());
+        assert_eq!([one.receive(), other.receive()], [None, None]);
+        let of_another = ports.0.all[0].1.lock();
+        let waking = ports.clone();
+        let lane = std::thread::spawn(move || waking.wake(&mut leaving));
+        let [of_one, of_other] = polls;
+        wait(of_other);
+        assert_eq!([one.receive(), other.receive()], [None, Some(vec![2; 60])]);
+        drop(of_another);
+        wait(of_one);
+        lane.join().unwrap();
+        assert_eq!(one.receive(), Some(vec![1; 60]));
     }
 }

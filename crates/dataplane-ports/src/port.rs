@@ -6,6 +6,7 @@ use dataplane_api::Port;
 use std::io;
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use target_native::Packet;
 
 /// Source of frames.
@@ -44,8 +45,19 @@ pub trait Sink: Send {
     /// may wait in the sink until [`wake`](Sink::wake) is called.
     fn send(&mut self, packets: &mut [Packet], which: &[usize], now: Time) -> usize;
 
+    /// Passes all sent packets on. Their receiver is woken by [`ring`](Sink::ring), after a fence.
+    fn pass(&mut self) {}
+
+    /// Wakes a receiver that waits for packets passed before the last fence.
+    fn ring(&mut self) {}
+
     /// Passes all sent packets on, and wakes a receiver that waits for them.
-    fn wake(&mut self) {}
+    fn wake(&mut self) {
+        self.pass();
+        // Either the receiver sees the packets, or `ring` sees that it waits.
+        fence(Ordering::SeqCst);
+        self.ring();
+    }
 
     /// Sends one frame of any length and wakes the receiver; false if the frame is lost.
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool;

@@ -87,8 +87,12 @@ impl Sink for RecordedSink {
         self.0.send(packets, which, now)
     }
 
-    fn wake(&mut self) {
-        self.0.wake();
+    fn pass(&mut self) {
+        self.0.pass();
+    }
+
+    fn ring(&mut self) {
+        self.0.ring();
     }
 
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool {

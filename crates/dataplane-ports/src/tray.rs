@@ -41,7 +41,7 @@ impl Tray {
                 self.long = Some(packet.frame().to_vec());
                 break;
             }
-            packet.exchange(place);
+            packet.give(place);
             self.short += 1;
         }
         self.sent = self.short + usize::from(self.long.is_some());

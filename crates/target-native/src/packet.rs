@@ -139,15 +139,15 @@ impl Packet {
         self.arrive(port, length);
     }
 
-    /// Exchanges the frame, with its buffer, for another one.
+    /// Gives the frame away with its buffer, for a buffer without a frame.
     #[inline]
-    pub fn exchange(&mut self, other: &mut FrameBuffer) {
+    pub fn give(&mut self, other: &mut FrameBuffer) {
         std::mem::swap(&mut self.buffer, &mut other.buffer);
-        std::mem::swap(&mut self.start, &mut other.start);
-        std::mem::swap(&mut self.length, &mut other.length);
+        (other.start, other.length) = (self.start, self.length);
+        self.length = 0;
     }
 
-    /// Takes a frame with its buffer, and gives this packet's buffer for it, without a frame.
+    /// Takes a frame with its buffer, for this packet's buffer, whose bytes are no frame.
     #[inline]
     pub fn take(&mut self, other: &mut FrameBuffer) {
         std::mem::swap(&mut self.buffer, &mut other.buffer);
