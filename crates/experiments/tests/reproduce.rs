@@ -224,7 +224,7 @@ fn spares_take_over_before_much_is_lost() {
 
 #[test]
 fn losses_by_congestion_are_bounded_by_the_threshold() {
-    let found = rows(&["fig21", "--until", "30ms"]);
+    let found = rows(&["fig21", "--until", "10ms"]);
     let lost = |load: &str, threshold: &str| {
         let is_it = |row: &&Value| row["load"] == load && row["T"] == threshold;
         number(found.iter().find(is_it).unwrap_or_else(|| panic!("{load}, {threshold}")), "lost")
@@ -281,26 +281,6 @@ fn compression_takes_more_than_half_of_the_stages_of_a_router() {
     assert!((600.0..1000.0).contains(&(with - without)), "{with} and {without}");
 }
 
-/// FlexSwitch's Table 3: by TCP short transfers take several times as long on average, and about as long at the median.
-#[test]
-fn short_transfers_take_several_times_as_long_by_tcp() {
-    let output = reproduce_of("flexswitch", &["table3", "--format", "json"]);
-    assert!(output.status.success(), "{}", stderr(&output));
-    let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let rows = reported["results"][0]["rows"].as_array().expect("rows");
-    let transfers: f64 = rows.iter().map(|row| number(row, "transfers")).sum();
-    assert_eq!((rows.len(), transfers), (3, 8000.0));
-    assert!(number(&rows[0], "ratio of means") > 5.0 && number(&rows[1], "ratio of means") > 5.0, "{rows:?}");
-    let median = |column: &str| -> f64 {
-        let cell = rows[0][column].as_str().expect("text");
-        cell.split(", ").nth(1).and_then(|median| median.parse().ok()).expect("a median")
-    };
-    let ratio = median("TCP: mean, median, p95") / median("RCP: mean, median, p95");
-    assert!((1.0 / 1.5..1.5).contains(&ratio), "{rows:?}");
-    let nowhere = reproduce_of("flexswitch", &["table3", "--racks", "nowhere"]);
-    assert_eq!(nowhere.status.code(), Some(1));
-}
-
 /// Tests of the library look at Table II and at the restart of a switch with less data than the experiments have.
 #[test]
 fn systems_that_reduce_stand_beside_each_other() {
@@ -320,14 +300,16 @@ fn systems_that_reduce_stand_beside_each_other() {
     }
 }
 
-/// FlexSwitch's Table 3: short and medium transfers are many times as fast by RCP. Long ones cannot be: alone on the link they take a good part of
-/// their time by TCP.
+/// FlexSwitch's Table 3: on average short and medium transfers are many times as fast by RCP, and about as fast at the median. Long ones cannot be faster:
+/// alone on the link they take a good part of their time by TCP.
 #[test]
 fn transfers_are_faster_by_rcp_as_far_as_the_link_allows() {
     let output = reproduce_of("flexswitch", &["table3", "--format", "json"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let reported: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let rows = reported["results"][0]["rows"].as_array().expect("rows");
+    let transfers: f64 = rows.iter().map(|row| number(row, "transfers")).sum();
+    assert_eq!((rows.len(), transfers), (3, 8000.0));
     // Mean, median and 95th percentile.
     let three = |row: &Value, column: &str| -> Vec<f64> {
         let cell = row[column].as_str().expect("text");
@@ -342,7 +324,9 @@ fn transfers_are_faster_by_rcp_as_far_as_the_link_allows() {
     }
     let [tcp, rcp] = ["TCP", "RCP"].map(|scheme| three(&rows[0], &format!("{scheme}: mean, median, p95"))[1]);
     assert!(tcp < 1.5 * rcp && rcp < 1.5 * tcp, "{tcp} {rcp}");
-    assert!(rows.len() == 3 && number(&rows[2], "at most") < 5.0, "{rows:?}");
+    assert!(number(&rows[2], "at most") < 5.0, "{rows:?}");
+    let nowhere = reproduce_of("flexswitch", &["table3", "--racks", "nowhere"]);
+    assert_eq!(nowhere.status.code(), Some(1));
 }
 
 /// FlexSwitch's Table 6: all programs but CoDel's run on a limited switch.

@@ -139,6 +139,9 @@ pub(crate) fn racked_with_spares(after: &str, fault: &str, more: &[(&str, &str)]
         (&most, &spares),
         (&least, &spares),
         ("start = \"100ms\"", "start = \"0s\""),
+        // Traffic of 145 ms.
+        ("count = 10000", "count = 6000"),
+        ("count = 2500", "count = 1500"),
         ("rate = \"160Mbit/s\"", "rate = \"80Mbit/s\""),
         ("rate = \"40Mbit/s\"", "rate = \"20Mbit/s\""),
     ]);

@@ -68,7 +68,8 @@ fn traffic_is_proportional_to_what_changed() {
         assert_eq!(after.rounds - before.rounds, 1);
         8 * (after.bytes - before.bytes)
     };
-    (0..MANY).for_each(|cell| count(&mut rig, cell));
+    // 14,112 of the cells, the last one that changes later among them.
+    (0..MANY).step_by(9).for_each(|cell| count(&mut rig, cell));
     rig.pass(Duration::from_ms(20)).unwrap();
     let idle = per_round(&mut rig, 0);
     let busy = per_round(&mut rig, 1_000);

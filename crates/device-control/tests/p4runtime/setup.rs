@@ -1,6 +1,6 @@
 //! One device and a rack that looks like it, each with a primary controller.
 
-use crate::parts::compiled_text;
+use crate::parts::{PARTS, compiled_text};
 use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use controller::{Call, Reply, Steer, Ticket};
@@ -211,8 +211,9 @@ pub fn one_device() -> OneSwitch {
     OneSwitch::new(Maker { shares: true, ..maker() }, 1, 1_000_000_000, Some(CPU))
 }
 
+/// Devices of one test share machine code: the racks that it makes one after the other have the same parts.
 pub fn maker() -> Maker {
-    Maker { own: Some(program()), ..Maker::new(1, netfn_registry::all()) }
+    Maker { own: Some(program()), known: PARTS.clone(), ..Maker::new(1, netfn_registry::all()) }
 }
 
 /// `Cells` and `Filter` run beside the switch, `Known` after that.

@@ -383,7 +383,7 @@ mod tests {
         let mut lab = Lab::of_examples("pinned");
         let case = CASES[10];
         let plan = planned(case).unwrap();
-        let (total, _) = measured(&mut lab, case, &plan.resident, Duration::from_ms(1000)).unwrap();
+        let (total, _) = measured(&mut lab, case, &plan.resident, Duration::from_ms(500)).unwrap();
         let line = TRAFFIC * 4.0;
         assert!(total > line * 0.999, "{total} of {line}");
     }
