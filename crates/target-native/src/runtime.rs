@@ -159,7 +159,7 @@ pub(crate) extern "C" fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Before the packet runs whose turn it is: see [`Arrivals`].
+/// Before the packet runs whose turn it is: see [`Arrivals`](crate::arrivals::Arrivals).
 pub(crate) extern "C" fn arrive(context: *mut Context) {
     // SAFETY: the context of the running batch. Code calls this only if there are arrivals, between two packets.
     unsafe {
