@@ -116,7 +116,7 @@ fn groups_follow_each_other_at_the_same_switches() {
     let place = place("groups-again");
     let (mut child, plan, _) = start(&place);
     for (turn, is_interrupted) in (0..).zip([false, true, true, false, true, false]) {
-        let root = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).unwrap();
+        let root = linux_net::free_addresses(1).unwrap()[0];
         let program = |rank: usize| {
             let joining =
                 Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
