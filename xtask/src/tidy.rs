@@ -62,6 +62,7 @@ pub fn run() -> ExitCode {
     check_paths(&root, &mut found);
     check_tests(&root, &mut found);
     check_unit_tests(&root, &mut found);
+    check_assertions(&root, &mut found);
     circles::check(&root, &mut found);
     words::check(&root, &mut found);
     super::protocol::check(&root, &mut found);
@@ -172,6 +173,30 @@ fn check_unit_tests(root: &Path, found: &mut Vec<String>) {
                 let at = show(root, &file);
                 found.push(format!("{at} has tests that are not run: remove `test = false` from Cargo.toml"));
             }
+        }
+    }
+}
+
+/// Debug assertions are in the builds of those crates that have some, or unsafe code, which the standard library's assertions check.
+fn check_assertions(root: &Path, found: &mut Vec<String>) {
+    const WORDS: [&str; 5] =
+        ["debug_assert", "debug_assert_eq", "debug_assert_ne", "debug_assertions", "unsafe"];
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
+    let manifest = manifest.parse::<toml::Table>().unwrap_or_default();
+    let packages = || manifest.get("profile")?.get("dev")?.get("package");
+    let is_on = |name: &str| packages()?.get(name)?.get("debug-assertions")?.as_bool();
+    for dir in directories(&root.join("crates")) {
+        let has_some = sources(&dir).iter().any(|file| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            let mut code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+            code.any(|line| WORDS.iter().any(|word| word_in(line, word)))
+        });
+        let name = file_name(&dir);
+        if has_some != (is_on(&name) == Some(true)) {
+            let (has, does) = if has_some { ("has", "add") } else { ("has no", "remove") };
+            found.push(format!(
+                "crates/{name} {has} assertions of debug builds: {does} `debug-assertions = true` in [profile.dev.package] of Cargo.toml"
+            ));
         }
     }
 }
