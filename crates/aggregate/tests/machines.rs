@@ -449,6 +449,30 @@ fn a_reducer_asks_for_the_last_generations_of_earlier_ones() {
     assert_eq!(greet(&mut reducer, at, 2), [(Kind::Start, 0, at, 0, 0)]);
 }
 
+/// Banks are asked again, with another number, when nothing has gone on for the longest wait: another run may have opened them.
+#[test]
+fn a_reducer_without_answers_asks_again() {
+    let mut reducer = of_two(1, 1);
+    polled(&mut reducer, Time::ZERO);
+    show(&mut reducer, 0, 3, 0);
+    show(&mut reducer, 1, 3, 0);
+    let first = reducer.generation();
+    let later = Time::ZERO + Duration::from_ms(5);
+    let asked = [(Kind::Open, 0, first, 0, 3), (Kind::Open, 0, 2, 0, 0), (Kind::Open, 0, 3, 0, 0)];
+    assert_eq!(polled(&mut reducer, later), asked);
+    // Copies of the first answers; answers that say nothing new.
+    for generation in [0, 1, 2, 3] {
+        assert_eq!(show(&mut reducer, generation, 3, if generation < 2 { u32::MAX } else { 0 }), []);
+    }
+    let later = later + Duration::from_ms(5);
+    let asked = [(Kind::Open, 0, first, 0, 3), (Kind::Open, 0, 4, 0, 0), (Kind::Open, 0, 5, 0, 0)];
+    assert_eq!(polled(&mut reducer, later), asked);
+    let taken = (first >> 16) + 5;
+    assert_eq!(show(&mut reducer, 4, 3, taken << 16 | 9), []);
+    assert_eq!(show(&mut reducer, 5, 3, 0), [(Kind::Open, 0, (taken + 1) << 16 | 10, 0, 3)]);
+    assert_eq!(reducer.trouble(Time::ZERO), None);
+}
+
 /// The boot number of the questions' answers is the larger one, in whatever order they come.
 #[test]
 fn a_switch_may_restart_between_two_answers() {
