@@ -226,7 +226,6 @@ impl Reducer {
         if self.questions.is_none() {
             self.questions = Some(Reducer::questions(self.config.switches));
             self.again = self.again.wrapping_add(1);
-            (self.seen, self.newest) = ((0, 0), (0, 0));
         }
     }
 

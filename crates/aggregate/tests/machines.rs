@@ -421,8 +421,8 @@ fn show(reducer: &mut Reducer, generation: u32, boot: u16, last: u32) -> Vec<(Ki
 fn a_reducer_asks_for_the_last_generations_of_earlier_ones() {
     let mut reducer = Reducer::new(reducer::Config { nonce: 5, ..config(1, 1) });
     assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 10, 0, 0), (Kind::Open, 0, 11, 0, 0)]);
-    // The answer to the question of an earlier reducer; one without a boot number.
-    assert_eq!(show(&mut reducer, 8, 3, 0), []);
+    // The answer to the question of an earlier reducer, from before a restart; one without a boot number.
+    assert_eq!(show(&mut reducer, 8, 2, 0), []);
     assert_eq!(show(&mut reducer, 11, 0, 0), []);
     assert_eq!(show(&mut reducer, 10, 3, 7 << 16 | 4), []);
     // A copy of it, of whatever content: the bank may have had another generation meanwhile.
@@ -447,6 +447,7 @@ fn a_reducer_asks_for_the_last_generations_of_earlier_ones() {
     let greet = |reducer: &mut Reducer, generation, aux| say(reducer, Kind::Ack, 0, generation, aux);
     assert_eq!(greet(&mut reducer, 7 << 16 | 3, 9), []);
     assert_eq!(greet(&mut reducer, at, 2), [(Kind::Start, 0, at, 0, 0)]);
+    assert_eq!(reducer.counts().restarts, 0);
 }
 
 /// Banks are asked again, with another number, when nothing has gone on for the longest wait: another run may have opened them.
@@ -457,6 +458,8 @@ fn a_reducer_without_answers_asks_again() {
     show(&mut reducer, 0, 3, 0);
     show(&mut reducer, 1, 3, 0);
     let first = reducer.generation();
+    // The longest wait is as long as the first one.
+    assert_eq!(polled(&mut reducer, Time::ZERO + Duration::from_ms(1)), [(Kind::Open, 0, first, 0, 3)]);
     let later = Time::ZERO + Duration::from_ms(5);
     let asked = [(Kind::Open, 0, first, 0, 3), (Kind::Open, 0, 2, 0, 0), (Kind::Open, 0, 3, 0, 0)];
     assert_eq!(polled(&mut reducer, later), asked);
@@ -471,6 +474,47 @@ fn a_reducer_without_answers_asks_again() {
     assert_eq!(show(&mut reducer, 4, 3, taken << 16 | 9), []);
     assert_eq!(show(&mut reducer, 5, 3, 0), [(Kind::Open, 0, (taken + 1) << 16 | 10, 0, 3)]);
     assert_eq!(reducer.trouble(Time::ZERO), None);
+}
+
+/// A packet of an open generation does not fit its bank: another run has it, or the switch has lost it.
+#[test]
+fn a_switch_that_does_not_know_an_open_generation_is_asked() {
+    // The boot number of the answers, and the trouble.
+    for (boot, trouble) in [(3, Some(Trouble::BootKept(0))), (4, None)] {
+        let mut reducer = of_two(1, 1);
+        polled(&mut reducer, Time::ZERO);
+        show(&mut reducer, 0, 3, 0);
+        show(&mut reducer, 1, 3, 0);
+        let first = reducer.generation();
+        let opened = Packet { generation: first, boot: 3, ..Packet::new(Kind::Opened, 1, Op::Add) };
+        reducer.handle(Time::ZERO, &opened, false);
+        polled(&mut reducer, Time::ZERO);
+        let asked = [(Kind::Open, 0, 2, 0, 0), (Kind::Open, 0, 3, 0, 0)];
+        assert_eq!(show(&mut reducer, first, 3, first << 16 | 7), asked);
+        show(&mut reducer, 2, boot, 0);
+        assert_eq!(reducer.trouble(Time::ZERO), None);
+        show(&mut reducer, 3, boot, 0);
+        assert_eq!(reducer.trouble(Time::ZERO), trouble);
+        assert_eq!(reducer.counts().restarts, u64::from(boot > 3));
+    }
+}
+
+/// Mappers know the run of rounds without switches, and take no smaller one.
+#[test]
+fn rounds_with_switches_continue_those_without() {
+    let mut reducer = Reducer::new(reducer::Config { nonce: 7 << 32, ..config(1, 0) });
+    reducer.extend(1, Op::Add, false);
+    let first = 7 << 16 | 1;
+    assert_eq!(polled(&mut reducer, Time::ZERO).len(), 2);
+    for channel in [0, 1] {
+        say(&mut reducer, Kind::Ack, channel, first, 2);
+        say(&mut reducer, Kind::End, channel, first, 2);
+    }
+    assert!(reducer.is_done());
+    reducer.extend(1, Op::Add, true);
+    assert_eq!(polled(&mut reducer, Time::ZERO), [(Kind::Open, 0, 0, 0, 0), (Kind::Open, 0, 1, 0, 0)]);
+    assert_eq!(show(&mut reducer, 0, 3, 0), []);
+    assert_eq!(show(&mut reducer, 1, 3, 0), [(Kind::Open, 0, first + 1, 0, 3)]);
 }
 
 /// The boot number of the questions' answers is the larger one, in whatever order they come.
