@@ -171,12 +171,19 @@ impl RingSink {
         (self.length - self.waiting).min(wanted)
     }
 
-    /// Adds buffers to the open tray, so that it takes `count` frames more or is full.
+    /// Adds buffers to the open tray, so that it takes `count` frames more or is full: those of the trays that have not been used for the longest time,
+    /// then new ones.
     fn fit(&mut self, count: usize) {
         let places = &mut self.open.places;
-        if let Some(more) = (self.open.short + count).min(TRAY).checked_sub(places.len()) {
+        let wanted = (self.open.short + count).min(TRAY);
+        for unused in &mut self.spare {
+            let Some(lacks @ 1..) = wanted.checked_sub(places.len()) else { return };
+            let first = unused.places.len().saturating_sub(lacks);
+            places.extend(unused.places.drain(first..));
+        }
+        if let Some(more) = wanted.checked_sub(places.len()) {
             self.buffers += more;
-            places.resize_with(places.len() + more, FrameBuffer::default);
+            places.resize_with(wanted, FrameBuffer::default);
         }
     }
 
@@ -391,6 +398,26 @@ mod tests {
             assert!(buffers <= 4 * (4 * TRAY + TRAY) + TRAY, "{buffers}");
         }
         assert_eq!(one.sink.waiting, 0);
+    }
+
+    #[test]
+    fn buffers_of_unused_trays_are_used_before_new_ones_are_made() {
+        let (mut one, mut other) = cable(TRAY);
+        let which: Vec<usize> = (0..TRAY).collect();
+        let mut packets = vec![Packet::default(); TRAY];
+        // Many trays with one frame each, then one with as many frames.
+        (0..TRAY).for_each(|_| assert!(one.send(&[1; 60])));
+        assert_eq!(std::iter::from_fn(|| other.receive()).count(), TRAY);
+        packets.iter_mut().zip(0..=255).for_each(|(packet, at)| assert!(packet.receive(9, &[at; 60])));
+        for count in [TRAY, 100, TRAY] {
+            let buffers = one.sink.buffers;
+            assert_eq!(one.sink.send(&mut packets, &which[..count], Time::ZERO), count);
+            one.sink.wake();
+            let frames: Vec<Vec<u8>> = std::iter::from_fn(|| other.receive()).collect();
+            assert_eq!(frames.len(), count);
+            assert!(one.sink.buffers <= buffers + 1, "{buffers}, then {}", one.sink.buffers);
+            packets.iter_mut().zip(0..=255).for_each(|(packet, at)| assert!(packet.receive(9, &[at; 60])));
+        }
     }
 
     #[test]
