@@ -261,7 +261,6 @@ impl Reducer {
         self.config.switches = if is_switched { self.boots.len() as u16 } else { 0 };
         // Nobody had anything to say meanwhile.
         self.progress = None;
-        self.members.iter_mut().for_each(|member| member.heard = None);
     }
 
     /// Counts since the start of the reducer.
@@ -281,8 +280,11 @@ impl Reducer {
             return Some(Trouble::NoSwitch(switch));
         }
         let collecting = self.attempts.iter().find(|attempt| attempt.phase == Phase::Collecting)?;
+        // A mapper that has sent the round before may have waited for others for any time.
+        let begun = collecting.begun?;
         let silent = |(start, member): (&Option<Timer>, &Member)| {
-            start.is_some() && member.heard.is_some_and(|heard| now.since(heard) > self.config.patience)
+            start.is_some()
+                && now.since(member.heard.map_or(begun, |heard| heard.max(begun))) > self.config.patience
         };
         let vanished = collecting.starts.iter().zip(&self.members).position(silent)?;
         Some(Trouble::Vanished(vanished as u16))
@@ -374,7 +376,7 @@ impl Reducer {
                 let Some(before) = before(earlier, channel, member) else { continue };
                 if let Some(timer) = start.as_mut().filter(|timer| timer.due <= now) {
                     timer.sent(now, most_wait);
-                    member.heard.get_or_insert(now);
+                    attempt.begun.get_or_insert(now);
                     self.acks.started(channel, generation);
                     // The run is the same.
                     let (boot, aux) = (before as u16, member.incarnation);

@@ -375,6 +375,24 @@ fn without_switches(rounds: u32) -> Reducer {
     reducer
 }
 
+/// A mapper that has sent its round waits for another one.
+#[test]
+fn a_mapper_that_waits_longer_than_the_patience_has_not_vanished() {
+    let mut reducer = Reducer::new(reducer::Config { banks: 1, ..config(0, 2) });
+    let at = |ms| Time::ZERO + Duration::from_ms(ms);
+    polled(&mut reducer, at(0));
+    let heard =
+        [(0, Kind::Ack, 0), (0, Kind::Ack, 1), (1, Kind::End, 0), (900, Kind::Ack, 1), (1800, Kind::End, 1)];
+    for (ms, kind, channel) in heard {
+        assert_eq!(reducer.trouble(at(ms)), None);
+        let packet = Packet { channel, generation: 1, aux: 2, ..Packet::new(kind, 1, Op::Add) };
+        reducer.handle(at(ms), &packet, false);
+    }
+    assert!(polled(&mut reducer, at(1800)).contains(&(Kind::Start, 0, 2, 1, 0)));
+    assert_eq!([1800, 2700].map(|ms| reducer.trouble(at(ms))), [None, None]);
+    assert_eq!(reducer.trouble(at(2801)), Some(Trouble::Vanished(0)));
+}
+
 /// The answer to a mapper's packet.
 fn say(
     reducer: &mut Reducer,

@@ -98,6 +98,7 @@ impl Reducer {
         // Mappers send data of a generation after every switch has opened it, and until one has closed it.
         if known == boot && packet.is_numbered() && self.collecting(packet.generation).is_some() {
             self.suspect = Some(switch);
+            self.progress = Some(now);
             self.ask_again();
         }
         self.has_boot(switch, boot, now);

@@ -42,6 +42,8 @@ pub(super) struct Attempt {
     pub past: Vec<(u32, Option<u32>)>,
     /// For each channel: when START is sent again; none after its END.
     pub starts: Vec<Option<Timer>>,
+    /// When the first START was sent.
+    pub begun: Option<Time>,
 }
 
 impl Attempt {
@@ -174,6 +176,7 @@ impl Reducer {
             seen: vec![BTreeMap::new(); channels],
             past: vec![(0, None); channels],
             starts: vec![Some(timer); channels],
+            begun: None,
         });
         true
     }
