@@ -15,14 +15,12 @@ const OF_A_PROCESS: usize = 61;
 const USUAL: RangeInclusive<u16> = 32_768..=60_999;
 
 /// Addresses of the loopback that no socket has, neither of UDP nor of TCP, with ports that the kernel gives to no socket that names none: nobody takes one by chance
-/// before its owner opens it. Processes that ask at the same time begin at different places.
+/// before its owner opens it. If the kernel may give nearly all ports, they are some of those. Processes that ask at the same time begin at different places.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let given = given(&std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default());
-    let ports: Vec<u16> = (FIRST..=u16::MAX).filter(|port| !given.contains(port)).collect();
     let first = std::process::id() as usize * OF_A_PROCESS + ASKED.fetch_add(count, Ordering::Relaxed);
-    let tries = (0..ports.len()).map(|at| ports[(first + at) % ports.len()]);
-    let addresses = tries.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let addresses = in_order(&given, first).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let is_free =
         |address: &SocketAddr| UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok();
     let free: Vec<SocketAddr> = addresses.filter(is_free).take(count).collect();
@@ -30,6 +28,13 @@ pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
         true => Ok(free),
         false => Err(io::ErrorKind::AddrInUse.into()),
     }
+}
+
+/// Ports that the kernel does not give, then those that it does, each from a place on.
+fn in_order(given: &RangeInclusive<u16>, first: usize) -> impl Iterator<Item = u16> {
+    let (given, others): (Vec<u16>, Vec<u16>) = (FIRST..=u16::MAX).partition(|port| given.contains(port));
+    let from = move |ports: Vec<u16>| (0..ports.len()).map(move |at| ports[(first + at) % ports.len()]);
+    from(others).chain(from(given))
 }
 
 /// The ports in the kernel's text: the first and the last one.
@@ -53,6 +58,15 @@ mod tests {
         let kernels = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let given = given(&std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap());
         assert!(given.contains(&kernels) && all.iter().all(|address| !given.contains(&address.port())));
+    }
+
+    #[test]
+    fn ports_that_the_kernel_gives_come_last() {
+        let of = |given: RangeInclusive<u16>, first| in_order(&given, first).collect::<Vec<u16>>();
+        let some = of(20_000..=65_530, 1);
+        assert_eq!(some.len(), (1 << 16) - usize::from(FIRST));
+        assert_eq!((some[0], &some[3619..3622]), (FIRST + 1, &[u16::MAX, FIRST, 20_001][..]));
+        assert_eq!(of(1024..=u16::MAX, 5)[..2], [FIRST + 5, FIRST + 6]);
     }
 
     #[test]
