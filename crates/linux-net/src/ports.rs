@@ -17,10 +17,12 @@ const USUAL: RangeInclusive<u16> = 32_768..=60_999;
 /// Addresses of the loopback that no socket has, neither of UDP nor of TCP, with ports that the kernel gives to no socket that names none: nobody takes one by chance
 /// before its owner opens it. If the kernel may give nearly all ports, they are some of those. Processes that ask at the same time begin at different places.
 pub fn free_addresses(count: usize) -> io::Result<Vec<SocketAddr>> {
-    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    // Counts the ports that this process has looked at: each is looked at once.
+    static SEEN: AtomicUsize = AtomicUsize::new(0);
     let given = given(&std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default());
-    let first = std::process::id() as usize * OF_A_PROCESS + ASKED.fetch_add(count, Ordering::Relaxed);
-    let addresses = in_order(&given, first).map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    let ports: Vec<u16> = in_order(&given, std::process::id() as usize * OF_A_PROCESS).collect();
+    let tries = ports.iter().map(|_| ports[SEEN.fetch_add(1, Ordering::Relaxed) % ports.len()]);
+    let addresses = tries.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     let is_free =
         |address: &SocketAddr| UdpSocket::bind(address).is_ok() && TcpListener::bind(address).is_ok();
     let free: Vec<SocketAddr> = addresses.filter(is_free).take(count).collect();
@@ -50,6 +52,14 @@ mod tests {
 
     #[test]
     fn addresses_are_given_once_and_by_nobody_else() {
+        // Sockets on the way: the next addresses are further on.
+        let taken: Vec<UdpSocket> = (1..=50)
+            .filter_map(|at| {
+                let given = free_addresses(1).unwrap()[0].port();
+                UdpSocket::bind((Ipv4Addr::LOCALHOST, given.checked_add(at)?)).ok()
+            })
+            .collect();
+        assert!(!taken.is_empty());
         let first = free_addresses(100).unwrap();
         let held = UdpSocket::bind(free_addresses(1).unwrap()[0]).unwrap();
         let all: BTreeSet<SocketAddr> = first.into_iter().chain(free_addresses(100).unwrap()).collect();
