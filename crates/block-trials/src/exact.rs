@@ -27,14 +27,18 @@ pub(crate) fn model(block: &Block, values: &Values) -> Box<dyn Model> {
             }))
         }
         "bitmap" | "hyperloglog" => {
-            let (mut keys, mut count) = (BTreeMap::new(), (0, 0u128));
-            let has_windows = small("window") > 0;
+            let (mut keys, mut counts) = (BTreeMap::new(), BTreeMap::new());
+            let (has_groups, has_windows) = (small("groups") > 1, small("window") > 0);
             Box::new(Exact(move |inputs: &[u128]| {
-                let epoch = if has_windows { inputs[1] } else { 0 };
+                let mut inputs = inputs.iter().copied();
+                let group = if has_groups { inputs.next() } else { None };
+                let item = inputs.next();
+                let epoch = inputs.next().filter(|_| has_windows).unwrap_or(0);
+                let count = counts.entry(group).or_insert((0, 0u128));
                 if count.0 != epoch {
-                    count = (epoch, 0);
+                    *count = (epoch, 0);
                 }
-                count.1 += u128::from(keys.insert(inputs[0], epoch) != Some(epoch));
+                count.1 += u128::from(keys.insert((group, item), epoch) != Some(epoch));
                 vec![count.1]
             }))
         }

@@ -11,8 +11,10 @@ fn sizes(block: &str) -> &'static [&'static str] {
             &["", "rows=4,columns=16,key=104", "rows=1,columns=2,key=8"]
         }
         "count-min-decay" => &["columns=16", "rows=2,columns=8,epoch=4"],
-        "bitmap" => &["", "cells=64,mantissa=4,key=64", "cells=64,window=2"],
-        "hyperloglog" => &["", "cells=16,mantissa=5,key=64", "cells=16,window=3"],
+        "bitmap" => {
+            &["", "cells=64,mantissa=4,key=64", "cells=64,window=2", "cells=64,groups=4,window=2,key=128"]
+        }
+        "hyperloglog" => &["", "cells=16,mantissa=5,key=64", "cells=16,window=3", "cells=128,groups=8"],
         "ewma" => &["", "shift=1,cells=2"],
         "rate-interval" | "queue-meter" | "periodic" => &["interval=6,cells=4", "interval=12,cells=2"],
         "rate-continuous" => &["cells=4", "interval=16,mantissa=4,cells=2", "interval=4,cells=2"],

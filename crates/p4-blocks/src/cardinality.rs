@@ -7,7 +7,6 @@
 //! number of keys, where the original one is biased between linear counting and the harmonic mean, near 3 keys for each cell. Its bias with few cells,
 //! 3.5 % for 32, is divided out.
 
-use crate::block::any;
 use crate::count_min::{KEY, keyed_register};
 use crate::fixed::{FRACTION, exp2, log2};
 use crate::parameters::Kind;
@@ -38,6 +37,14 @@ const MANTISSA: Parameter = Parameter {
     kind: Kind::Any,
 };
 
+const GROUPS: Parameter = Parameter {
+    name: "groups",
+    about: "groups whose keys are counted apart, each in its part of the cells; 1: no groups",
+    default: 1,
+    range: (1, 4096),
+    kind: Kind::PowerOfTwo,
+};
+
 const WINDOW: Parameter = Parameter {
     name: "window",
     about: "bits of the window number that a cell stores; 0: no windows, the count never restarts",
@@ -56,14 +63,15 @@ pub(crate) static BITMAP: Block = Block {
     about: "number of distinct keys, up to about twice the number of cells",
     error: "standard error sqrt(e^t - t - 1) / (t sqrt(cells)) for t = keys / cells (Whang, Vander-Zanden and Taylor 1990). Measured: at most 0.4 % with 8 KB and 100 to 50,000 keys \
             (`p4rack reproduce flexswitch fig2`). The estimate never falls within a window. With windows, a cell that no key touched for 2^window windows counts once more.",
-    parameters: &[CELLS, MANTISSA, KEY, WINDOW],
-    check: any,
+    parameters: &[CELLS, MANTISSA, KEY, WINDOW, GROUPS],
+    check: |values| check(values, &CELLS),
     ports,
     p4: bitmap,
     exact: distinct,
     model: |values| Box::new(BitmapModel::new(values)),
     cost: |values| Cost {
-        state_bits: values.get("cells") * (1 + values.get("window")) + 32 + values.get("window"),
+        state_bits: values.get("cells") * (1 + values.get("window"))
+            + values.get("groups") * (32 + values.get("window")),
         hashes: 1,
         tables: vec![Entries {
             table: "estimates",
@@ -82,8 +90,8 @@ pub(crate) static HYPERLOGLOG: Block = Block {
     about: "number of distinct keys, without an upper limit",
     error: "standard error at most 1.04 / sqrt(cells) (Flajolet, Fusy, Gandouet and Meunier 2007), for any number of keys (Ertl 2017). Measured: mean error at most 0.87 / sqrt(cells) \
             (`cargo test -p p4-blocks --test it paper::`). With windows, a cell that no key touched for 2^window windows counts once more.",
-    parameters: &[BUCKETS, COARSE, KEY, WINDOW],
-    check: any,
+    parameters: &[BUCKETS, COARSE, KEY, WINDOW, GROUPS],
+    check: |values| check(values, &BUCKETS),
     ports,
     p4: hyperloglog,
     exact: distinct,
@@ -92,7 +100,8 @@ pub(crate) static HYPERLOGLOG: Block = Block {
         let (bits, window) = (u64::from(rank_bits(values)), values.get("window"));
         let table = |table, ternary, entries| Entries { table, ternary, entries };
         Cost {
-            state_bits: values.get("cells") * (8 + window) + u64::from(SUM) + 32 + 2 * window,
+            state_bits: values.get("cells") * (8 + window)
+                + values.get("groups") * (u64::from(SUM) + 32 + 2 * window),
             hashes: 1,
             tables: vec![
                 table("ranks", true, bits + 1),
@@ -107,10 +116,34 @@ pub(crate) static HYPERLOGLOG: Block = Block {
     not_for_tna: Some("its running sum has 56 bits, and a stateful ALU adds 32; use `bitmap`"),
 };
 
+/// Groups have as many cells each as the least number of them for a block without groups, or more.
+fn check(values: &Values, cells: &Parameter) -> Result<(), String> {
+    let (all, groups, (least, _)) = (values.get("cells"), values.get("groups"), cells.range);
+    if all / groups >= least {
+        return Ok(());
+    }
+    Err(format!(
+        "{groups} groups share {all} cells, and each needs {least}: the nearest number of groups is {}",
+        all / least
+    ))
+}
+
+/// Cells of a group, or all without groups.
+pub(crate) fn cells_of_a_group(values: &Values) -> u64 {
+    values.get("cells") / values.get("groups")
+}
+
+/// The index of what each group has once.
+fn group(values: &Values) -> &'static str {
+    if values.get("groups") > 1 { "(bit<32>)group" } else { "0" }
+}
+
 fn ports(values: &Values) -> Vec<Port> {
+    let groups = values.get("groups");
+    let group = Some(groups.ilog2()).filter(|bits| *bits > 0).map(|bits| Port::input("group", bits));
     let epoch = Some(values.small("window")).filter(|bits| *bits > 0).map(|bits| Port::input("epoch", bits));
     let (key, result) = (Port::input("item", values.small("key")), Port::output("cardinality", 32));
-    [key].into_iter().chain(epoch).chain([result]).collect()
+    group.into_iter().chain([key]).chain(epoch).chain([result]).collect()
 }
 
 /// Reads a cell into the variable `name` of `bits` bits; a cell of another window reads 0.
@@ -133,9 +166,10 @@ fn write(register: &str, index: &str, value: &str, window: u32) -> String {
     format!("{register}.write({index}, {value});")
 }
 
-/// The number of the window, of the inputs of a packet.
-fn epoch_of(inputs: &[u128]) -> u128 {
-    inputs.get(1).copied().unwrap_or(0)
+/// The group, the key and the number of the window, of the inputs of a packet.
+fn inputs_of(inputs: &[u128], groups: usize) -> (usize, u128, u128) {
+    let (group, rest) = inputs.split_at(usize::from(groups > 1));
+    (group.first().map_or(0, |group| *group as usize), rest[0], rest.get(1).copied().unwrap_or(0))
 }
 
 /// A value of a window: 0 in any other one.
@@ -153,6 +187,14 @@ impl<T: Default> Windowed<T> {
         }
         &mut self.value
     }
+}
+
+/// The values that a group has once, and its cells.
+type Groups<T, C> = Vec<(Windowed<T>, Vec<Windowed<C>>)>;
+
+fn groups<T: Clone + Default, C: Clone + Default>(values: &Values) -> Groups<T, C> {
+    let cells = vec![Windowed::default(); cells_of_a_group(values) as usize];
+    vec![(Windowed::default(), cells); values.get("groups") as usize]
 }
 
 /// A row of a ternary table of estimates.
@@ -191,7 +233,7 @@ struct LookUp {
 
 impl LookUp {
     fn new(values: &Values, estimate: fn(u64, u128) -> u64) -> LookUp {
-        let (cells, mantissa) = (values.get("cells"), values.small("mantissa"));
+        let (cells, mantissa) = (cells_of_a_group(values), values.small("mantissa"));
         LookUp { cells, mantissa, estimate, known: BTreeMap::new() }
     }
 
@@ -215,7 +257,7 @@ fn linear(cells: u64, twice_occupied: u128) -> u64 {
 }
 
 fn bitmap_rows(values: &Values) -> Vec<Row> {
-    let cells = values.get("cells");
+    let cells = cells_of_a_group(values);
     rows(1..=cells, values.small("mantissa"), |twice| linear(cells, twice))
 }
 
@@ -237,7 +279,13 @@ fn table(name: &str, key: &str, action: &str, rows: &[Row]) -> String {
 
 fn bitmap(values: &Values) -> Body {
     let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
-    let bits = cells.ilog2() + 1;
+    let (groups, hashed) = (values.get("groups"), cells_of_a_group(values).ilog2());
+    let bits = hashed + 1;
+    // A group's cells follow one another.
+    let place = match groups {
+        1 => String::new(),
+        _ => format!("index[{}:{hashed}] = group;\n", cells.ilog2() - 1),
+    };
     let (mark, mut count) = match window {
         0 => ("$ = cell;\ncell = 1;\n", String::new()),
         _ => (
@@ -267,14 +315,14 @@ action estimate_is(bit<32> value) {{ cardinality = value; }}
         hashes: vec![Hash {
             name: "index".to_string(),
             data: hash::expression("item", key, 0, 1),
-            bits: cells.ilog2(),
+            bits: hashed,
         }],
         accesses: vec![
             access("cells", cells, 1 + window, "index", ("known", 1), mark),
-            access("occupied", 1, 32 + window, "0", ("sum", 32), &count),
+            access("occupied", groups, 32 + window, group(values), ("sum", 32), &count),
         ],
         apply: format!(
-            "cardinality = 0;\n@index\n@cells\n@occupied\ncount = sum[{}:0];\nestimates.apply();\n",
+            "cardinality = 0;\n@index\n{place}@cells\n@occupied\ncount = sum[{}:0];\nestimates.apply();\n",
             bits - 1
         ),
         ..Body::default()
@@ -283,49 +331,60 @@ action estimate_is(bit<32> value) {{ cardinality = value; }}
 
 /// The exact number of keys.
 fn distinct(values: &Values) -> Body {
-    let window = values.small("window");
+    let (window, groups) = (values.small("window"), values.get("groups"));
+    // A key of whole bytes, before it the group.
+    let (item, front) = match groups {
+        1 => ("item".to_string(), 0),
+        _ => {
+            let front = groups.ilog2().next_multiple_of(8);
+            (format!("((bit<{front}>)group ++ item)"), front)
+        }
+    };
     let (known, note) = match window {
-        0 => ("known.read(item) == 1", "1w1"),
-        _ => ("known.read(item) == epoch ++ 1w1", "epoch ++ 1w1"),
+        0 => (format!("known.read({item}) == 1"), "1w1"),
+        _ => (format!("known.read({item}) == epoch ++ 1w1"), "epoch ++ 1w1"),
     };
     Body {
-        before: keyed_register(values.small("key"), 1 + window),
-        members: format!("KeyedRegister(1048576) known;\nP4RACK_REGISTER(bit<{}>, 1) count;\n", 32 + window),
+        before: keyed_register(values.small("key") + front, 1 + window),
+        members: format!(
+            "KeyedRegister(1048576) known;\nP4RACK_REGISTER(bit<{}>, {groups}) count;\n",
+            32 + window
+        ),
         apply: format!(
             "bit<32> sum;
 {}if (!({known})) {{ sum = sum + 1; }}
-known.write(item, {note});
+known.write({item}, {note});
 {}
 cardinality = sum;
 ",
-            read("count", "0", "sum", 32, window),
-            write("count", "0", "sum", window),
+            read("count", group(values), "sum", 32, window),
+            write("count", group(values), "sum", window),
         ),
         ..Body::default()
     }
 }
 
 struct BitmapModel {
-    cells: Vec<Windowed<u64>>,
-    occupied: Windowed<u64>,
+    /// Number of occupied cells, and cells.
+    groups: Groups<u64, u64>,
     key: u32,
     estimates: LookUp,
 }
 
 impl BitmapModel {
     fn new(values: &Values) -> BitmapModel {
-        let cells = vec![Windowed::default(); values.get("cells") as usize];
         let (key, estimates) = (values.small("key"), LookUp::new(values, linear));
-        BitmapModel { cells, occupied: Windowed::default(), key, estimates }
+        BitmapModel { groups: groups(values), key, estimates }
     }
 }
 
 impl Model for BitmapModel {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let (count, epoch) = (self.cells.len(), epoch_of(inputs));
-        let index = hash::of(inputs[0], self.key, 0, 1) as usize % count;
-        let known = std::mem::replace(self.cells[index].in_window(epoch), 1);
-        let occupied = self.occupied.in_window(epoch);
+        let (group, item, epoch) = inputs_of(inputs, self.groups.len());
+        let (occupied, cells) = &mut self.groups[group];
+        let index = hash::of(item, self.key, 0, 1) as usize % cells.len();
+        let known = std::mem::replace(cells[index].in_window(epoch), 1);
+        let occupied = occupied.in_window(epoch);
         *occupied += 1 - known;
         vec![self.estimates.get(*occupied).into()]
     }
@@ -337,7 +396,7 @@ const POINT: u32 = 32;
 
 /// Bits of the hash that give the rank: the others choose the bucket.
 fn rank_bits(values: &Values) -> u32 {
-    32 - values.get("cells").ilog2()
+    32 - cells_of_a_group(values).ilog2()
 }
 
 /// 2^-rank; rank 0 is that of an empty bucket.
@@ -377,30 +436,32 @@ fn harmonic(cells: u64, twice_sum: u128) -> u64 {
 }
 
 fn start_rows(values: &Values) -> Vec<Row> {
-    let cells = values.get("cells");
+    let cells = cells_of_a_group(values);
     rows(1..=cells, values.small("mantissa"), |twice| start(cells, twice))
 }
 
 /// Sums that can be: of highest ranks only, up to that of one key.
 fn sums(values: &Values) -> RangeInclusive<u64> {
-    let cells = values.get("cells");
+    let cells = cells_of_a_group(values);
     (cells << POINT >> (rank_bits(values) + 1))..=start(cells, 2)
 }
 
 fn estimate_rows(values: &Values) -> Vec<Row> {
-    let cells = values.get("cells");
+    let cells = cells_of_a_group(values);
     rows(sums(values), values.small("mantissa"), |twice| harmonic(cells, twice))
 }
 
 fn hyperloglog(values: &Values) -> Body {
     let (cells, key, window) = (values.get("cells"), values.small("key"), values.small("window"));
-    let (chosen, ranked) = (cells.ilog2(), rank_bits(values));
+    let (chosen, ranked) = (cells_of_a_group(values).ilog2(), rank_bits(values));
+    let (groups, group) = (values.get("groups"), group(values));
+    let part = if groups > 1 { "group ++ " } else { "" };
     let (counted, summed) = (chosen + 1, sums(values).end().ilog2() + 1);
     let data = hash::expression("item", key, 0, 1);
     let mut members = format!(
         "P4RACK_REGISTER(bit<{}>, {cells}) buckets;
-P4RACK_REGISTER(bit<{}>, 1) sums;
-P4RACK_REGISTER(bit<{}>, 1) occupied;
+P4RACK_REGISTER(bit<{}>, {groups}) sums;
+P4RACK_REGISTER(bit<{}>, {groups}) occupied;
 bit<{ranked}> rest = 0;
 bit<8> rank = 0;
 bit<8> old_rank = 0;
@@ -454,7 +515,7 @@ bit<32> whole;
 hash(whole, HashAlgorithm.crc32, 32w0, {data}, 64w0x100000000);
 rest = whole[31:{chosen}];
 ranks.apply();
-bit<32> bucket = (bit<32>)whole[{}:0];
+bit<32> bucket = (bit<32>)({part}whole[{}:0]);
 {}if (rank > old_rank) {{ {} }}
 old_shares.apply();
 new_shares.apply();
@@ -475,10 +536,10 @@ if (count != 0) {{ estimates.apply(); }}
         chosen - 1,
         read("buckets", "bucket", "old_rank", 8, window),
         write("buckets", "bucket", "rank", window),
-        read("sums", "0", "missing", SUM, window),
-        write("sums", "0", "missing", window),
-        read("occupied", "0", "known", 32, window),
-        write("occupied", "0", "known", window),
+        read("sums", group, "missing", SUM, window),
+        write("sums", group, "missing", window),
+        read("occupied", group, "known", 32, window),
+        write("occupied", group, "known", window),
         counted - 1,
         summed - 1,
     );
@@ -486,9 +547,8 @@ if (count != 0) {{ estimates.apply(); }}
 }
 
 struct HyperLogLogModel {
-    ranks: Vec<Windowed<u32>>,
-    /// Number of occupied cells, and difference of the sum of 2^-rank from its value when all ranks were 0.
-    totals: Windowed<(u64, u64)>,
+    /// Number of occupied cells, and difference of the sum of 2^-rank from its value when all ranks were 0; ranks.
+    groups: Groups<(u64, u64), u32>,
     key: u32,
     starts: LookUp,
     estimates: LookUp,
@@ -496,19 +556,19 @@ struct HyperLogLogModel {
 
 impl HyperLogLogModel {
     fn new(values: &Values) -> HyperLogLogModel {
-        let ranks = vec![Windowed::default(); values.get("cells") as usize];
         let (starts, estimates) = (LookUp::new(values, start), LookUp::new(values, harmonic));
-        HyperLogLogModel { ranks, totals: Windowed::default(), key: values.small("key"), starts, estimates }
+        HyperLogLogModel { groups: groups(values), key: values.small("key"), starts, estimates }
     }
 }
 
 impl Model for HyperLogLogModel {
     fn apply(&mut self, inputs: &[u128]) -> Vec<u128> {
-        let (cells, epoch) = (self.ranks.len(), epoch_of(inputs));
-        let hash = hash::of(inputs[0], self.key, 0, 1);
+        let (group, item, epoch) = inputs_of(inputs, self.groups.len());
+        let (totals, ranks) = &mut self.groups[group];
+        let (hash, cells) = (hash::of(item, self.key, 0, 1), ranks.len());
         let rank = (hash >> cells.ilog2()).leading_zeros() - cells.ilog2() + 1;
-        let known = self.ranks[hash as usize % cells].in_window(epoch);
-        let (occupied, missing) = self.totals.in_window(epoch);
+        let known = ranks[hash as usize % cells].in_window(epoch);
+        let (occupied, missing) = totals.in_window(epoch);
         *occupied += u64::from(*known == 0);
         if rank > *known {
             *missing += share(*known) - share(rank);

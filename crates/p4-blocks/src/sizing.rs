@@ -1,5 +1,6 @@
 //! Sizes from a wanted error.
 
+use crate::cardinality::cells_of_a_group;
 use crate::measure::{self, Flows, Operands};
 use crate::{Block, Values};
 
@@ -28,7 +29,7 @@ pub fn error_of(block: &Block) -> Option<&'static str> {
     })
 }
 
-/// The error expected of a block with these sizes, for traffic of `flows` flows; `None` if no size changes it.
+/// The error expected of a block with these sizes, for traffic of `flows` flows, or so many in each group; `None` if no size changes it.
 pub fn expected_error(block: &Block, values: &Values, flows: u32) -> Option<f64> {
     Workload::default().expected_error(block, values, flows)
 }
@@ -44,10 +45,10 @@ impl Workload {
     fn expected_error(&mut self, block: &Block, values: &Values, flows: u32) -> Option<f64> {
         let keys = f64::from(flows);
         Some(match block.name {
-            "bitmap" => mean_of(linear_counting(keys, values.get("cells") as f64)),
+            "bitmap" => mean_of(linear_counting(keys, cells_of_a_group(values) as f64)),
             "hyperloglog" => {
                 // Ertl's estimate is never worse than either; with few keys it is that of linear counting.
-                let cells = values.get("cells") as f64;
+                let cells = cells_of_a_group(values) as f64;
                 mean_of(linear_counting(keys, cells).min(1.04 / cells.sqrt()))
             }
             // An epoch of decay is a plain sketch.

@@ -178,6 +178,34 @@ fn a_window_begins_with_nothing() {
     }
 }
 
+/// A group has the estimates of a block of its own with the same cells, whatever the other groups count.
+#[test]
+fn groups_are_counted_apart() {
+    for (name, cells) in [("bitmap", 256), ("hyperloglog", 64)] {
+        let settings = |cells, groups| [("cells", cells), ("groups", groups), ("key", 64), ("window", 3)];
+        let property = |counter: &mut dyn Model| {
+            let (mut rng, mut most) = (Rng::new(9), [0; 4]);
+            let mut alone = [(); 4].map(|()| model(name, &settings(cells, 1)));
+            for packet in 0..PACKETS as usize {
+                // The groups have 8, 16, 32 and 64 keys in common.
+                let group = rng.index(4);
+                let key = rng.below(8 << group).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let window = (packet / 1000 % 8) as u128;
+                let wanted = alone[group].apply(&[key.into(), window])[0];
+                let estimate = counter.apply(&[group as u128, key.into(), window])[0];
+                if estimate != wanted {
+                    return Err(format!("group {group}: {estimate} and not {wanted}"));
+                }
+                most[group] = estimate.max(most[group]);
+            }
+            let is_right = most.iter().zip(0..).all(|(most, group)| most.abs_diff(8 << group) <= 2 << group);
+            if is_right { Ok(()) } else { Err(format!("{most:?}")) }
+        };
+        let fault = |packet, out: u128| if packet == 9_000 { out + 1 } else { out };
+        holds(|| model(name, &settings(4 * cells, 4)), property, fault);
+    }
+}
+
 /// Windows of a packet or two, whose numbers come again at once: cells of old windows seem to be of the present one.
 #[test]
 fn cells_of_old_windows_do_not_make_large_counts() {

@@ -46,6 +46,10 @@ fn wrong_sizes_are_refused_with_the_nearest() {
         refused("count-min", "key=12"),
         "count-min: key is 12, which is not a multiple of 8: the nearest is 8 or 16"
     );
+    assert_eq!(
+        refused("bitmap", "cells=64,groups=16"),
+        "bitmap: 16 groups share 64 cells, and each needs 8: the nearest number of groups is 8"
+    );
     assert_eq!(refused("count-min", "row=3"), "count-min has no parameter `row`: did you mean `rows`?");
     assert_eq!(refused("count-min", "rows=2,rows=3"), "count-min: `rows` is given twice");
     assert_eq!(refused("count-min", "as=3x"), "count-min: `as=3x` is no name of a control");
