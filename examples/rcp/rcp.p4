@@ -4,14 +4,14 @@
 //
 //   a packet of RCP:  forward -> measure its output port (bytes, queue, flows) -> new rate, once in an interval -> rate = min(rate, offered)
 //
-// FlexSwitch (NSDI'17, section 4.1): R += (alpha S - beta Q) / N. A bitmap counts the flows N, tables give the quotient, and the queue Q is
+// FlexSwitch (NSDI'17, section 4.1): R += (alpha S - beta Q) / N. A bitmap counts the flows N of a port, tables give the quotient, and the queue Q is
 // what has come less what the link takes. Every operation is one of a limited switch (p4rack check rcp.p4 --device flexswitch).
 //
 // Macros choose other forms, for software devices:
 //
 //   EXACT       the same formula, with the flows counted one by one and a division: p4rack block's exact twins, in place. EXACT_FLOWS and EXACT_SHARE
 //               have one of the two.
-//   FABRIC      64 ports with rate control instead of four, which share the bitmap of flows.
+//   FABRIC      64 ports with rate control instead of four, and 1,024 cells of the bitmap of flows for each instead of 8,192.
 //   DUKKIPATI   the original: R += R (T/d) (alpha (C - y) - beta q/d) / C. The mean round trip d is that of the headers, q is measured at
 //               the queue. It multiplies, divides, loops, and reads in ingress what egress wrote.
 //
@@ -55,10 +55,11 @@ extern Flows {
     void write(in bit<104> key, in bit<32> value);
 }
 #else
+// Each port counts its own flows.
 #ifdef FABRIC
-#include <p4rack/blocks/bitmap/cells=65536,key=104,window=8.p4>
+#include <p4rack/blocks/bitmap/cells=65536,groups=64,key=96,window=8.p4>
 #else
-#include <p4rack/blocks/bitmap/cells=8192,key=96,window=8.p4>
+#include <p4rack/blocks/bitmap/cells=32768,groups=4,key=96,window=8.p4>
 #endif
 #endif
 #endif
@@ -183,12 +184,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
     // The last interval in which a flow of a slot sent.
     Flows(1048576) flows_seen;
 #else
-    Bitmap() flows_0;
-#ifndef FABRIC
-    Bitmap() flows_1;
-    Bitmap() flows_2;
-    Bitmap() flows_3;
-#endif
+    Bitmap() flows_seen;
 #endif
 #ifndef EXACT_SHARE
     Share() share;
@@ -272,20 +268,7 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
                 count = count + 1;
             }
 #else
-            bit<8> epoch = now[15:8];
-#ifdef FABRIC
-            flows_0.apply((bit<8>)meta.slot ++ flow, epoch, count);
-#else
-            if (meta.slot == 0) {
-                flows_0.apply(flow, epoch, count);
-            } else if (meta.slot == 1) {
-                flows_1.apply(flow, epoch, count);
-            } else if (meta.slot == 2) {
-                flows_2.apply(flow, epoch, count);
-            } else {
-                flows_3.apply(flow, epoch, count);
-            }
-#endif
+            flows_seen.apply(meta.slot, flow, now[15:8], count);
 #endif
         }
         if (due == 1) {

@@ -27,14 +27,13 @@ const SERVICE: u64 = 1000;
 const PIECE: u32 = 1444;
 const HEADERS: u32 = 70;
 
-/// The rack of a file of the example, changed.
+/// The rack of a file of the example, changed; a form is macros, with spaces between them.
 fn racked(file: &str, form: &str, change: impl Fn(&mut Rack)) -> Racked {
     load(&Path::new(EXAMPLE).join(file), form, &change)
 }
 
 fn load(path: &Path, form: &str, change: &dyn Fn(&mut Rack)) -> Racked {
-    let defines: Vec<String> =
-        Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
+    let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
     rack::load_as(path, &defines, &mut SourceMap::new(), change, &mut |_| ())
         .unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -235,6 +234,43 @@ fn with_others(rack: &mut Rack) {
 #[test]
 fn packets_that_do_not_ask_take_capacity_and_have_no_share() {
     agrees(with_others);
+}
+
+/// Each controlled port counts its own flows: transfers between others do not change what the port of the receiver offers, in no form.
+#[test]
+fn flows_of_other_ports_have_no_share() {
+    let directory = std::env::temp_dir().join(format!("p4rack-rcp-{}-ports", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("entries.stf");
+    let mut entries = std::fs::read_to_string(Path::new(EXAMPLE).join("entries.stf")).unwrap();
+    for slot in 1..4 {
+        let port = slot + 4;
+        entries += &format!(
+            "add links standard_metadata.egress_spec:{port} control_rate(slot:{slot}, capacity:30400, drain:31500)\n"
+        );
+    }
+    std::fs::write(&file, entries).unwrap();
+    let with_other_ports = |rack: &mut Rack| {
+        rack.apps[0].entries = Some(file.display().to_string().into());
+        let mut others = rack.workloads[0].clone();
+        others.name = "others".into();
+        others.from = (0..4).map(HostId).collect::<Vec<_>>().into();
+        others.to = (4..8).map(HostId).collect::<Vec<_>>().into();
+        others.load.set("list", Value::Number(2), Span::NONE);
+        rack.workloads.push(others);
+        rack.links[8].queue = 4096;
+    };
+    for (form, most, average) in [
+        ("EXACT", 0.00001, 0.000001),
+        ("", 0.005, 0.0005),
+        ("FABRIC EXACT", 0.00001, 0.000001),
+        ("FABRIC EXACT_SHARE", 0.001, 0.00001),
+        ("FABRIC", 0.005, 0.0005),
+    ] {
+        let off = compare(&racked("RACK.toml", form, with_other_ports), Formula::FlexSwitch);
+        assert!(off.0 < most && off.1 < average && off.2 > 15_000, "{form}: {off:?}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 /// The list of transfers of the first workload.
