@@ -231,6 +231,7 @@ fn a_transfer_that_can_wait_gives_way() {
     });
     // Alone, 1 MB takes 9 ms. The first needs 700 Mbit/s, and is given 825 at the beginning.
     assert!((9.0..12.0).contains(&times[0]) && (16.5..20.0).contains(&times[1]), "{times:?}");
+    // Transfers without a deadline do not count.
     let measures = [0, 1].map(|at| &report.workloads[at].measures);
-    assert_eq!((measures[0]["met"], measures[0]["deadlines"], measures[1]["deadlines"]), (1, 1, 0));
+    assert_eq!(measures.map(|measures| (measures["met"], measures["deadlines"])), [(1, 1), (0, 0)]);
 }
