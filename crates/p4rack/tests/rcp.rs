@@ -14,7 +14,7 @@ use protocol_trials::statistics::{Length, distance, mean, quantile};
 use rack_emulator::{RunReport, Sample};
 use rack_model::{HostId, LinkId, Rack};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/rcp");
 /// The port of the receiver, as `entries.stf` has it, and the least rate, as the program has it.
@@ -239,17 +239,7 @@ fn packets_that_do_not_ask_take_capacity_and_have_no_share() {
 /// Each controlled port counts its own flows: transfers between others do not change what the port of the receiver offers, in no form.
 #[test]
 fn flows_of_other_ports_have_no_share() {
-    let directory = std::env::temp_dir().join(format!("p4rack-rcp-{}-ports", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let file = directory.join("entries.stf");
-    let mut entries = std::fs::read_to_string(Path::new(EXAMPLE).join("entries.stf")).unwrap();
-    for slot in 1..4 {
-        let port = slot + 4;
-        entries += &format!(
-            "add links standard_metadata.egress_spec:{port} control_rate(slot:{slot}, capacity:30400, drain:31500)\n"
-        );
-    }
-    std::fs::write(&file, entries).unwrap();
+    let file = with_controlled_ports("rcp", "capacity:30400, drain:31500", &[(1, 5), (2, 6), (3, 7)]);
     let with_other_ports = |rack: &mut Rack| {
         rack.apps[0].entries = Some(file.display().to_string().into());
         let mut others = rack.workloads[0].clone();
@@ -270,7 +260,20 @@ fn flows_of_other_ports_have_no_share() {
         let off = compare(&racked("RACK.toml", form, with_other_ports), Formula::FlexSwitch);
         assert!(off.0 < most && off.1 < average && off.2 > 15_000, "{form}: {off:?}");
     }
-    std::fs::remove_dir_all(&directory).unwrap();
+    std::fs::remove_file(file).unwrap();
+}
+
+/// A file with the entries of an example, and rate control at other ports, too: numbers of the slot and the port.
+pub(crate) fn with_controlled_ports(protocol: &str, rate: &str, ports: &[(u32, u32)]) -> PathBuf {
+    let file = std::env::temp_dir().join(format!("p4rack-{protocol}-{}-ports.stf", std::process::id()));
+    let example = Path::new(EXAMPLE).join("..").join(protocol).join("entries.stf");
+    let mut entries = std::fs::read_to_string(example).unwrap();
+    for (slot, port) in ports {
+        entries +=
+            &format!("add links standard_metadata.egress_spec:{port} control_rate(slot:{slot}, {rate})\n");
+    }
+    std::fs::write(&file, entries).unwrap();
+    file
 }
 
 /// The list of transfers of the first workload.

@@ -1,6 +1,6 @@
 //! `examples/xcp`: the coefficients of each packet beside XCP's equations, and transfers that obey them.
 
-use crate::rcp::steps_of;
+use crate::rcp::{steps_of, with_controlled_ports};
 use crate::support::{both_engines, on_tofino};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
@@ -25,8 +25,7 @@ const SINK: LinkId = LinkId(8);
 
 fn racked(form: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/xcp/RACK.toml");
-    let defines: Vec<String> =
-        Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
+    let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
     rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
         .unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -52,13 +51,20 @@ fn word(frame: &[u8], at: usize) -> u32 {
 
 /// The largest and the mean difference of coefficients from the equations, relative to them, and the number of coefficients.
 fn compare(form: &str) -> (f64, f64, usize) {
-    compare_with(both_engines(&racked(form, |_| ())), 1000, 0, 12.0)
+    compare_with(both_engines(&racked(form, |_| ())), 1000, 0, 12.0, false)
 }
 
 /// The same of devices whose microsecond has so many nanoseconds, without the packets before a time. Small coefficients differ by less than `small`.
-fn compare_with(mut devices: [Switch; 2], unit_ns: u64, from: u64, small: f64) -> (f64, f64, usize) {
+/// Others may get as many packets by another port, whose coefficients are not looked at.
+fn compare_with(
+    mut devices: [Switch; 2],
+    unit_ns: u64,
+    from: u64,
+    small: f64,
+    has_others: bool,
+) -> (f64, f64, usize) {
     let mut feedback = Feedback::new(PORT);
-    let mut rng = Rng::new(7);
+    let (mut rng, mut others) = (Rng::new(7), Rng::new(8));
     let (mut now, mut off, mut shuffled) = (1_000u64, vec![], 0);
     for _ in 0..30_000 {
         // Within 32 ms: too much, little, then near the capacity with a short queue, acknowledgements alone, silence.
@@ -83,6 +89,11 @@ fn compare_with(mut devices: [Switch; 2], unit_ns: u64, from: u64, small: f64) -
         let inverse_us = asks.then_some(f64::from(inverse) / 256.0);
         let wanted = feedback.packet(Packet { at_us: now, bytes: sent.len() as u32, inverse_us });
         let at = Time::ZERO + Duration::from_ns(unit_ns * now);
+        if has_others {
+            let mut other = frame(9301, 4, 1 + others.below(100 << 8) as u32, others.index(1443));
+            other[5] = 1 + others.below(3) as u8;
+            devices.iter_mut().for_each(|device| assert_eq!(device.ingress(9, other.clone(), at).len(), 1));
+        }
         let found = devices.each_mut().map(|device| {
             device
                 .ingress(1, sent.clone(), at)
@@ -123,6 +134,20 @@ fn every_packet_has_the_coefficients_that_the_equations_give() {
     }
 }
 
+/// Each controlled port has sums of its own, in the forms of four ports and of 64.
+#[test]
+fn packets_for_other_ports_change_no_coefficients() {
+    let ports = [(1, 1), (2, 2), (3, 3)];
+    let entries = with_controlled_ports("xcp", "capacity:31500, drain:31500", &ports);
+    for form in ["", "FABRIC"] {
+        let controlled =
+            racked(form, |rack| rack.apps[0].entries = Some(entries.display().to_string().into()));
+        let off = compare_with(both_engines(&controlled), 1000, 0, 12.0, true);
+        assert!(off.0 < 0.02 && off.1 < 0.003 && off.2 > 10_000, "{form}: {off:?}");
+    }
+    std::fs::remove_file(entries).unwrap();
+}
+
 /// The form for a Tofino, which counts units of 1,024 ns; coefficients are 0 until an interval has ended.
 #[test]
 fn a_tofino_gives_the_same_coefficients_within_the_error_of_the_block_divide() {
@@ -132,6 +157,7 @@ fn a_tofino_gives_the_same_coefficients_within_the_error_of_the_block_divide() {
         1024,
         1280,
         40.0,
+        false,
     );
     assert!(off.0 < 0.06 && off.1 < 0.015 && off.2 > 10_000, "{off:?}");
 }
