@@ -14,12 +14,16 @@
 //! **Invariant**: bounded. A block of more than [`LARGEST_BLOCK`] bytes is refused before it is read, whatever the
 //! file says about its lengths.
 
+mod classic;
 mod link;
+mod merged;
+mod ng;
 mod reader;
 mod writer;
 
+pub use merged::Merged;
 pub use reader::{LARGEST_BLOCK, ReadError, Reader};
-pub use writer::{LARGEST_FRAME, Writer};
+pub use writer::{LARGEST_FRAME, Pieces, Writer};
 
 /// One captured frame.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,21 +1,16 @@
-//! Reading, block by block.
+//! Reading, frame by frame.
 
-use crate::link::{ethernet, fcs_of_word, without_fcs};
+use crate::classic::{Classic, Form, HEADER};
+use crate::ng::Ng;
 use crate::{Frame, Record};
-use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
-use pcap_parser::{
-    Block, EnhancedPacketBlock, InterfaceDescriptionBlock, PcapBlockOwned, PcapError, create_reader,
-};
 use std::io::Read;
+use std::ops::Range;
 
 /// The longest block that is read, in bytes.
 pub const LARGEST_BLOCK: usize = 16 << 20;
 
 /// Read buffer in bytes.
-const BUFFER: usize = 1 << 16;
-
-/// The most interfaces that a section of a pcapng file may describe.
-const MOST_INTERFACES: usize = 1 << 16;
+pub(crate) const BUFFER: usize = 1 << 16;
 
 /// Error in a capture file.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,115 +31,74 @@ impl std::error::Error for ReadError {}
 
 /// The frames of a capture file, in its order. After an error there is nothing more.
 pub struct Reader<'r> {
-    blocks: Box<dyn PcapReaderIterator + Send + 'r>,
-    offset: u64,
-    capacity: usize,
-    classic: Classic,
-    interfaces: Vec<Interface>,
+    file: File<'r>,
+    /// The frame that was read last.
+    now: Head,
     done: bool,
 }
 
-/// Header of a classic file.
-#[derive(Clone, Copy)]
-struct Classic {
-    nanoseconds: bool,
-    /// Bytes of frame check sequence after each frame.
-    fcs: u32,
+enum File<'r> {
+    Classic(Classic<'r>),
+    Ng(Ng<'r>),
 }
 
-/// An interface of a pcapng section.
-#[derive(Clone, Copy)]
-struct Interface {
-    /// Ticks in a second.
-    ticks: u64,
-    /// Added to all times, in seconds.
-    offset: i64,
-    /// Bytes kept of a packet; 0 for all.
-    snaplen: u32,
-    /// Bytes of frame check sequence after each frame.
-    fcs: u32,
+/// A frame, and its place among the bytes that were read.
+#[derive(Default)]
+pub(crate) struct Head {
+    pub(crate) nanos: u64,
+    pub(crate) original: u32,
+    pub(crate) place: Range<usize>,
 }
 
 impl<'r> Reader<'r> {
     /// Begins to read. An error says that this is no capture file of Ethernet frames, or that it cannot be read.
     pub fn new(source: impl Read + Send + 'r) -> Result<Reader<'r>, ReadError> {
-        let blocks = create_reader(BUFFER, Whole(source)).map_err(|e| match e {
-            PcapError::Eof => at(0, "the file is empty"),
-            PcapError::Incomplete(_) => at(0, "the file ends within its header"),
-            PcapError::ReadError => at(0, "the file cannot be read"),
-            _ => at(0, "this is neither a pcap nor a pcapng file"),
-        })?;
-        let classic = Classic { nanoseconds: false, fcs: 0 };
-        Ok(Reader { blocks, offset: 0, capacity: BUFFER, classic, interfaces: vec![], done: false })
+        let mut source: Box<dyn Read + Send + 'r> = Box::new(Whole(source));
+        let mut start = vec![0; BUFFER];
+        let filled = source.read(&mut start).map_err(|_| at(0, "the file cannot be read"))?;
+        let file = match Form::of(&start[..filled]) {
+            Some(_) if filled < HEADER => return Err(at(0, "the file ends within its header")),
+            Some(form) => File::Classic(Classic::new(form, start, filled, source)?),
+            None => {
+                start.truncate(filled);
+                File::Ng(Ng::new(Whole(std::io::Cursor::new(start).chain(source)))?)
+            }
+        };
+        Ok(Reader { file, now: Head::default(), done: false })
     }
 
     /// Passes the next frame to `take`, if there is one. After an error there is none.
     pub fn read<R>(&mut self, take: impl FnOnce(Frame<'_>) -> R) -> Result<Option<R>, ReadError> {
+        Ok(if self.advance()? { Some(take(self.frame())) } else { None })
+    }
+
+    /// Reads the next [frame](Reader::frame); false if there is none. After an error there is none.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool, ReadError> {
         if self.done {
-            return Ok(None);
+            return Ok(false);
         }
-        let read = self.advance(take);
+        let read = match &mut self.file {
+            File::Classic(classic) => classic.advance(),
+            File::Ng(ng) => ng
+                .advance()
+                .map(|read| read.map(|(nanos, original)| Head { nanos, original, place: 0..ng.bytes.len() })),
+        };
         self.done = !matches!(read, Ok(Some(_)));
-        read
+        self.now = read?.unwrap_or_default();
+        Ok(!self.done)
     }
 
-    fn advance<R>(&mut self, take: impl FnOnce(Frame<'_>) -> R) -> Result<Option<R>, ReadError> {
-        let mut take = Some(take);
-        loop {
-            let (classic, interfaces, offset) = (&mut self.classic, &mut self.interfaces, self.offset);
-            let step = match self.blocks.next() {
-                Ok((length, block)) => {
-                    let frame = take_block(&block, classic, interfaces).map_err(|m| at(offset, m))?;
-                    Step::Block(length, frame.and_then(|frame| take.take().map(|take| take(frame))))
-                }
-                Err(PcapError::Eof) => return Ok(None),
-                Err(PcapError::Incomplete(_)) => Step::More,
-                Err(PcapError::BufferTooSmall) => Step::Grow,
-                Err(PcapError::UnexpectedEof) => {
-                    return Err(at(offset, "the file ends within a block"));
-                }
-                Err(PcapError::ReadError) => return Err(at(offset, "the file cannot be read")),
-                Err(_) => return Err(at(offset, "this block is malformed")),
-            };
-            match step {
-                Step::Block(length, taken) => {
-                    self.blocks.consume(length);
-                    self.offset += length as u64;
-                    if taken.is_some() {
-                        return Ok(taken);
-                    }
-                }
-                Step::More => self.refill()?,
-                Step::Grow => self.grow()?,
-            }
-        }
+    /// The frame that was read last, where it was read; empty if there is none.
+    #[inline]
+    pub fn frame(&self) -> Frame<'_> {
+        let Head { nanos, original, place } = &self.now;
+        let bytes = match &self.file {
+            File::Classic(classic) => &classic.buffer,
+            File::Ng(ng) => &ng.bytes,
+        };
+        Frame { nanos: *nanos, bytes: bytes.get(place.clone()).unwrap_or_default(), original: *original }
     }
-
-    fn refill(&mut self) -> Result<(), ReadError> {
-        let offset = self.offset;
-        self.blocks.refill().map_err(|_| at(offset, "the file cannot be read"))
-    }
-
-    /// Makes room for a longer block; a file that is at its end has none.
-    fn grow(&mut self) -> Result<(), ReadError> {
-        if self.capacity >= LARGEST_BLOCK {
-            return Err(at(self.offset, format!("this block is longer than {LARGEST_BLOCK} bytes")));
-        }
-        let before = self.blocks.data().len();
-        self.capacity *= 2;
-        self.blocks.grow(self.capacity);
-        self.refill()?;
-        if self.blocks.data().len() == before {
-            return Err(at(self.offset, "the file ends within a block"));
-        }
-        Ok(())
-    }
-}
-
-enum Step<R> {
-    Block(usize, Option<R>),
-    More,
-    Grow,
 }
 
 impl Iterator for Reader<'_> {
@@ -155,101 +109,8 @@ impl Iterator for Reader<'_> {
     }
 }
 
-fn at(offset: u64, message: impl Into<String>) -> ReadError {
+pub(crate) fn at(offset: u64, message: impl Into<String>) -> ReadError {
     ReadError { offset, message: message.into() }
-}
-
-/// The frame in a block, if it is one of a frame; headers are noted.
-fn take_block<'b>(
-    block: &'b PcapBlockOwned,
-    classic: &mut Classic,
-    interfaces: &mut Vec<Interface>,
-) -> Result<Option<Frame<'b>>, String> {
-    match block {
-        PcapBlockOwned::LegacyHeader(header) => {
-            classic.fcs = fcs_of_word(header.network.0 as u32)?;
-            classic.nanoseconds = header.is_nanosecond_precision();
-            Ok(None)
-        }
-        PcapBlockOwned::Legacy(packet) => {
-            let fraction = u64::from(packet.ts_usec);
-            let nanos = if classic.nanoseconds { fraction } else { fraction * 1000 };
-            let (bytes, original) = without_fcs(packet.data, packet.origlen, classic.fcs);
-            Ok(Some(Frame { nanos: u64::from(packet.ts_sec) * 1_000_000_000 + nanos, bytes, original }))
-        }
-        PcapBlockOwned::NG(block) => take_block_ng(block, interfaces),
-    }
-}
-
-fn take_block_ng<'b>(block: &'b Block, interfaces: &mut Vec<Interface>) -> Result<Option<Frame<'b>>, String> {
-    match block {
-        Block::SectionHeader(_) => {
-            interfaces.clear();
-            Ok(None)
-        }
-        Block::InterfaceDescription(described) => {
-            ethernet(described.linktype.0 as u32)?;
-            if interfaces.len() >= MOST_INTERFACES {
-                return Err(format!("a section describes more than {MOST_INTERFACES} interfaces"));
-            }
-            let ticks = ticks(described.if_tsresol).ok_or("this time resolution is out of range")?;
-            let fcs = fcs_of_interface(described);
-            let (offset, snaplen) = (described.if_tsoffset, described.snaplen);
-            interfaces.push(Interface { ticks, offset, snaplen, fcs });
-            Ok(None)
-        }
-        Block::EnhancedPacket(packet) => {
-            let known = interfaces.get(packet.if_id as usize).ok_or_else(|| unknown(packet.if_id))?;
-            let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
-            let nanos = u128::from(ticks) * 1_000_000_000 / u128::from(known.ticks);
-            let nanos = i128::try_from(nanos).unwrap_or(i128::MAX);
-            let nanos = nanos.saturating_add(i128::from(known.offset) * 1_000_000_000);
-            let frame = packet.packet_data();
-            if frame.len() < packet.caplen as usize {
-                return Err("this packet is longer than its block".to_string());
-            }
-            let fcs = fcs_of_packet(packet).unwrap_or(known.fcs);
-            let (bytes, original) = without_fcs(frame, packet.origlen, fcs);
-            let nanos = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX);
-            Ok(Some(Frame { nanos, bytes, original }))
-        }
-        // A simple packet names no interface and has no time.
-        Block::SimplePacket(packet) => {
-            let known = interfaces.first().ok_or_else(|| unknown(0))?;
-            let kept = if known.snaplen == 0 { u32::MAX } else { known.snaplen };
-            let kept = kept.min(packet.origlen) as usize;
-            let frame = packet.data.get(..kept).ok_or("this packet is longer than its block")?;
-            let (bytes, original) = without_fcs(frame, packet.origlen, known.fcs);
-            Ok(Some(Frame { nanos: 0, bytes, original }))
-        }
-        _ => Ok(None),
-    }
-}
-
-fn unknown(interface: u32) -> String {
-    format!("this packet is of interface {interface}, which is not described before it")
-}
-
-/// `if_fcslen`, in bits.
-fn fcs_of_interface(described: &InterfaceDescriptionBlock) -> u32 {
-    let option = described.options.iter().find(|option| option.code.0 == 13);
-    let bits = option.and_then(|option| option.as_bytes().ok()?.first().copied()).unwrap_or(0);
-    u32::from(bits) / 8
-}
-
-/// The bits 5 to 8 of `epb_flags`, in bytes; zero says nothing.
-fn fcs_of_packet(packet: &EnhancedPacketBlock) -> Option<u32> {
-    let option = packet.options.iter().find(|option| option.code.0 == 2)?;
-    let bytes: [u8; 4] = option.as_bytes().ok()?.try_into().ok()?;
-    let flags = if packet.big_endian() { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
-    Some(flags >> 5 & 0xf).filter(|length| *length > 0)
-}
-
-/// `if_tsresol`: a power of 10, or of 2 if the highest bit is set.
-fn ticks(resolution: u8) -> Option<u64> {
-    let exponent = u32::from(resolution & 0x7f);
-    let base: u64 = if resolution & 0x80 == 0 { 10 } else { 2 };
-    base.checked_pow(exponent)
 }
 
 /// Reads until the buffer is full or the source is at its end: pipes give what they have.
