@@ -63,6 +63,12 @@ impl<'r> Merged<'r> {
         Ok(self.given)
     }
 
+    /// Number of the capture whose frame was read last.
+    #[inline]
+    pub fn given(&self) -> Option<usize> {
+        self.given
+    }
+
     /// The frame that was read last, where it was read; empty if there is none.
     #[inline]
     pub fn frame(&self) -> Frame<'_> {

@@ -60,6 +60,12 @@ impl<T> ByPort<T> {
         self.count -= usize::from(old.is_some());
     }
 
+    /// Takes all, by ascending numbers.
+    pub(crate) fn into_all(self) -> impl Iterator<Item = (Port, T)> {
+        let near = (0..).zip(self.near).filter_map(|(port, value)| Some((port, value?)));
+        near.chain(self.far)
+    }
+
     /// All, by ascending numbers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Port, &T)> {
         let near = (0..).zip(&self.near).filter_map(|(port, value)| Some((port, value.as_ref()?)));
@@ -89,5 +95,6 @@ mod tests {
         assert_eq!(all.len(), 3);
         assert_eq!(all.iter().collect::<Vec<_>>(), [(3, &"new"), (1023, &"last"), (5000, &"changed")]);
         assert_eq!([2, 1024, u32::MAX].map(|port| all.get(port)), [None; 3]);
+        assert_eq!(all.into_all().collect::<Vec<_>>(), [(3, "new"), (1023, "last"), (5000, "changed")]);
     }
 }

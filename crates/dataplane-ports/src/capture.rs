@@ -1,12 +1,13 @@
 //! Capture files as ports: frames come from one as fast as they are taken, and go to another.
 
 use crate::batch::Batch;
+use crate::capture_files::CaptureFile;
 use crate::port::{Sink, Source, Wait};
-use base_pcap::{Frame, Reader, Writer};
+use base_pcap::Reader;
 use base_time::Time;
 use dataplane_api::Port;
 use std::fs::File;
-use std::io::{self, BufWriter, ErrorKind};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 use target_native::Packet;
@@ -18,7 +19,7 @@ const WRITTEN: usize = 1 << 18;
 pub struct CaptureSource(Reader<'static>);
 
 /// A capture that is being written; times count from the start of the process.
-pub struct CaptureSink(Writer<BufWriter<File>>);
+pub struct CaptureSink(CaptureFile);
 
 impl CaptureSource {
     /// Opens a file.
@@ -55,8 +56,7 @@ impl Source for CaptureSource {
 impl CaptureSink {
     /// Makes a file, in the place of one that is there.
     pub fn create(path: &Path) -> io::Result<CaptureSink> {
-        let file = BufWriter::with_capacity(WRITTEN, File::create(path)?);
-        Ok(CaptureSink(Writer::new(file)?))
+        CaptureFile::create(path, WRITTEN).map(CaptureSink)
     }
 }
 
@@ -66,7 +66,7 @@ impl Sink for CaptureSink {
     }
 
     fn send_frame(&mut self, frame: &[u8], now: Time) -> bool {
-        self.0.frame(Frame::whole(now.as_ns(), frame)).is_ok()
+        self.0.add(now.as_ns(), frame).is_ok()
     }
 
     fn flush(&mut self) -> io::Result<()> {

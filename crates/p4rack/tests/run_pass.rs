@@ -2,6 +2,7 @@
 
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Rng, Time};
+use dataplane_ports::Results;
 use p4_syntax::Options;
 use p4rack::run::feed::Feed;
 use p4rack::run::pass::Watcher;
@@ -19,14 +20,16 @@ struct Seen {
 }
 
 impl Watcher for Seen {
-    fn packet(&mut self, number: u64, _: Time) -> Result<(), Vec<Diagnostic>> {
+    fn packets(&mut self, number: u64, _: Time) -> Result<(), Vec<Diagnostic>> {
         self.packets = number;
         Ok(())
     }
 
-    fn sent(&mut self, at: Time, epoch: u64, port: u32, frame: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.sent.push((at, epoch, port, frame.to_vec()));
-        Ok(())
+    fn sent(&mut self, results: &Results<'_>) -> Result<(), Vec<Diagnostic>> {
+        results.each(|moment, port, frame| {
+            self.sent.push((moment.at, moment.epoch_nanos, port, frame.to_vec()));
+            Ok(())
+        })
     }
 
     fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {

@@ -4,24 +4,24 @@
 //! The output equals that of [`Job::feed`]: each packet runs at its own time, and all its effects are complete before
 //! the next packet. Packets of programs that do not see the time run in batches.
 
-use super::feed::{Feed, FrameRef};
+use super::feed::Feed;
 use super::step::{Gatherer, Step};
 use super::{Ended, Job, check_ports};
 use base_diag::Diagnostic;
 use base_time::Time;
-use dataplane_api::Port;
-use target_native::{Engine, Fate, Packet};
+use dataplane_ports::{Filled, Moment, Results};
+use target_native::{Engine, Packet};
 
 /// Packets that are run together at most.
 const BATCH: usize = 64;
 
 /// Observes sent frames and reports of packets; an error ends the run.
 pub trait Watcher {
-    /// A packet was received.
-    fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;
+    /// Packets were received: `number` so far, the last of them at this time.
+    fn packets(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>>;
 
-    /// A frame leaves. The captures' times are `epoch_nanos` ahead of virtual time.
-    fn sent(&mut self, at: Time, epoch_nanos: u64, port: Port, frame: &[u8]) -> Result<(), Vec<Diagnostic>>;
+    /// Frames of these packets leave.
+    fn sent(&mut self, results: &Results<'_>) -> Result<(), Vec<Diagnostic>>;
 
     /// Digests, lines of the log, and entries that have become idle; the step has nothing else.
     fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>>;
@@ -43,22 +43,14 @@ impl Job {
         let (packets, came) = (vec![Packet::default(); most], vec![]);
         let mut run = Run { engine, gatherer, packets, came, number: 0, now: Time::ZERO };
         loop {
-            let frame = match feed.read() {
-                Ok(Some(frame)) => frame,
-                Ok(None) => break,
-                Err(problem) => {
-                    run.batch(watcher)?;
-                    return Err(vec![problem]);
-                }
-            };
-            if !run.takes(&frame) {
-                run.batch(watcher)?;
-                run.long(&frame, watcher)?;
-            } else if run.came.len() == most {
-                run.batch(watcher)?;
+            let filled = feed.fill(&mut run.packets, &mut run.came);
+            run.batch(watcher)?;
+            match filled.map_err(|problem| vec![problem])? {
+                Filled::Full => {}
+                Filled::Long => run.long(feed, watcher)?,
+                Filled::End => break,
             }
         }
-        run.batch(watcher)?;
         run.pass_messages(watcher)?;
         Ok(self.ended(run.engine.switch()))
     }
@@ -70,54 +62,37 @@ struct Run {
     gatherer: Gatherer,
     /// Packets; the first ones are filled.
     packets: Vec<Packet>,
-    /// When each of them came, and how far its capture's time is ahead.
-    came: Vec<(Time, u64)>,
+    /// When each of them came.
+    came: Vec<Moment>,
     /// Packets so far.
     number: u64,
     now: Time,
 }
 
 impl Run {
-    /// Adds a frame to the batch; false if it is too long for a buffer.
-    fn takes(&mut self, frame: &FrameRef<'_>) -> bool {
-        let takes = self.packets[self.came.len()].receive(frame.port, frame.bytes);
-        if takes {
-            self.now = self.now.max(frame.at);
-            self.came.push((self.now, frame.epoch_nanos));
-        }
-        takes
-    }
-
-    /// Runs the batch, and reports the results of each packet.
+    /// Runs the batch, and reports its results.
     fn batch(&mut self, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
-        if self.came.is_empty() {
-            return Ok(());
-        }
+        let Some(last) = self.came.last() else { return Ok(()) };
+        self.now = last.at;
         let packets = &mut self.packets[..self.came.len()];
         let outputs = self.engine.process(packets, self.now);
-        let mut outputs = outputs.into_iter().zip(self.engine.came_of()).peekable();
-        for (at, (packet, (now, epoch))) in packets.iter().zip(self.came.drain(..)).enumerate() {
-            self.number += 1;
-            watcher.packet(self.number, now)?;
-            while let Some((output, _)) = outputs.next_if(|(_, of)| **of == at) {
-                watcher.sent(now, epoch, output.port, &output.frame)?;
-            }
-            if let Fate::Sent(port) = packet.fate() {
-                watcher.sent(now, epoch, port, packet.frame())?;
-            }
-        }
-        drop(outputs);
+        self.number += packets.len() as u64;
+        watcher.packets(self.number, self.now)?;
+        let (came_of, came) = (self.engine.came_of(), &self.came);
+        watcher.sent(&Results { packets, outputs: &outputs, came_of, came })?;
+        self.came.clear();
         self.pass_messages(watcher)
     }
 
-    /// Runs a frame that is too long for a buffer; the batch must be empty.
-    fn long(&mut self, frame: &FrameRef<'_>, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
-        self.number += 1;
-        self.now = self.now.max(frame.at);
-        watcher.packet(self.number, self.now)?;
-        for output in self.engine.switch().process(frame.port, frame.bytes, self.now) {
-            watcher.sent(self.now, frame.epoch_nanos, output.port, &output.frame)?;
-        }
+    /// Runs the frame of a feed that is too long for a buffer; the batch must be empty.
+    fn long(&mut self, feed: &mut Feed, watcher: &mut dyn Watcher) -> Result<(), Vec<Diagnostic>> {
+        let moment = feed.moment();
+        (self.number, self.now) = (self.number + 1, moment.at);
+        watcher.packets(self.number, self.now)?;
+        let frame = feed.frame();
+        let outputs = self.engine.switch().process(frame.port, frame.bytes, self.now);
+        let came_of = vec![0; outputs.len()];
+        watcher.sent(&Results { packets: &[], outputs: &outputs, came_of: &came_of, came: &[moment] })?;
         self.pass_messages(watcher)
     }
 

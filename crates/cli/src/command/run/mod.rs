@@ -12,6 +12,7 @@ use crate::output::{self, Format};
 use base_diag::codes::run as codes;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::{Duration, Time};
+use dataplane_ports::Results;
 use inputs::{Case, Inputs};
 use p4rack::run::Job;
 use p4rack::run::entries::{self, Form};
@@ -253,13 +254,13 @@ struct Quiet<'r, 'a> {
 }
 
 impl Watcher for Quiet<'_, '_> {
-    fn packet(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>> {
-        self.progress.step(|| line(number, at));
+    fn packets(&mut self, number: u64, at: Time) -> Result<(), Vec<Diagnostic>> {
+        self.progress.steps(number, || line(number, at));
         self.report.prepare()
     }
 
-    fn sent(&mut self, at: Time, epoch_nanos: u64, port: u32, frame: &[u8]) -> Result<(), Vec<Diagnostic>> {
-        self.report.sent(at, epoch_nanos, port, frame)
+    fn sent(&mut self, results: &Results<'_>) -> Result<(), Vec<Diagnostic>> {
+        self.report.sent(results)
     }
 
     fn messages(&mut self, step: &Step) -> Result<(), Vec<Diagnostic>> {
@@ -280,7 +281,7 @@ fn run_packets(
         job.pass(&mut feed, &mut Quiet { progress: &mut progress, report: &mut *report, map })
     } else {
         job.feed(&mut feed, &mut |step| {
-            progress.step(|| line(step.number, step.at));
+            progress.steps(step.number, || line(step.number, step.at));
             report.step(step, map)
         })
     };

@@ -52,6 +52,7 @@ impl Surroundings for System {
 pub struct Progress<S> {
     system: S,
     is_terminal: bool,
+    /// Packets at the last look at the clock.
     packets: u64,
     next: Duration,
     shown: bool,
@@ -64,12 +65,12 @@ impl<S: Surroundings> Progress<S> {
         Progress { system, is_terminal, packets: 0, next, shown: false }
     }
 
-    /// A packet is done; `line` says how far the run is.
-    pub fn step(&mut self, line: impl FnOnce() -> String) {
-        self.packets += 1;
-        if !self.is_terminal || !self.packets.is_multiple_of(BETWEEN_LOOKS) {
+    /// So many packets are done; `line` says how far the run is.
+    pub fn steps(&mut self, packets: u64, line: impl FnOnce() -> String) {
+        if !self.is_terminal || packets < self.packets + BETWEEN_LOOKS {
             return;
         }
+        self.packets = packets;
         let now = self.system.now();
         if now >= self.next {
             self.next = now + PACE;
@@ -122,8 +123,8 @@ mod tests {
         for is_terminal in [false, true] {
             let mut system = Counting { is_terminal, ..Counting::default() };
             let mut progress = Progress::new(&mut system);
-            for packet in 0..100_000 {
-                progress.step(|| format!("{packet} packets"));
+            for packet in 1..=100_000 {
+                progress.steps(packet, || format!("{packet} packets"));
             }
             progress.clear();
             assert_eq!(system.asked, 1);

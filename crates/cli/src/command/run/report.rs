@@ -1,12 +1,12 @@
 //! Output of a run, during the run and at its end.
 
 use super::Args;
-use super::files::{Captures, Traces};
+use super::files::{self, Traces, unwritable};
 use super::stream::Stream;
 use crate::ExitCode;
 use crate::output::{self, Batch, Format};
 use base_diag::{Diagnostic, SourceMap};
-use base_time::Time;
+use dataplane_ports::{CaptureFiles, Results};
 use device_text::{state, trace};
 use ir_fill::StfReport;
 use p4rack::run::feed::Feed;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 /// All runs of one call.
 pub struct Report<'a> {
     args: &'a Args,
-    captures: Captures,
+    captures: CaptureFiles,
     traces: Option<Traces>,
     /// Position in the JSON output.
     stream: Stream,
@@ -38,7 +38,7 @@ impl<'a> Report<'a> {
     pub fn new(args: &'a Args) -> Report<'a> {
         Report {
             args,
-            captures: Captures::new(args),
+            captures: files::captures(args),
             traces: args.trace_file.as_deref().map(Traces::new),
             stream: Stream::default(),
             program: String::new(),
@@ -65,22 +65,16 @@ impl<'a> Report<'a> {
         self.as_text() && !self.prints_packets && self.traces.is_none()
     }
 
-    /// A frame has left.
-    pub fn sent(
-        &mut self,
-        at: Time,
-        epoch_nanos: u64,
-        port: u32,
-        frame: &[u8],
-    ) -> Result<(), Vec<Diagnostic>> {
-        self.captures.write(port, at, epoch_nanos, frame)
+    /// Frames have left.
+    pub fn sent(&mut self, results: &Results<'_>) -> Result<(), Vec<Diagnostic>> {
+        self.captures.write_all(results).map_err(unwritable)
     }
 
     /// Opens the files that the command line names, if they are not.
     pub fn prepare(&mut self) -> Result<(), Vec<Diagnostic>> {
         if !self.prepared {
             self.prepared = true;
-            self.captures.prepare()?;
+            self.captures.prepare().map_err(unwritable)?;
         }
         Ok(())
     }
@@ -89,7 +83,8 @@ impl<'a> Report<'a> {
     pub fn step(&mut self, step: &Step, map: &SourceMap) -> Result<(), Vec<Diagnostic>> {
         self.prepare()?;
         for sent in &step.sent {
-            self.captures.write(sent.port, sent.at, step.epoch_nanos, &sent.frame)?;
+            let written = self.captures.write(sent.port, sent.at, step.epoch_nanos, &sent.frame);
+            written.map_err(unwritable)?;
         }
         if let Some(file) = &mut self.traces {
             file.write(&bm::PacketTraces { traces: trace::proto::traces(&step.trace, step.at, map) })?;
@@ -189,7 +184,7 @@ impl<'a> Report<'a> {
 
     /// Ends files, prints the tally, gives the exit status.
     pub fn finish(mut self) -> ExitCode {
-        let mut written = self.captures.finish();
+        let mut written = self.captures.finish().map_err(unwritable);
         if let Some(file) = &mut self.traces {
             written = written.and(file.finish());
         }
