@@ -73,6 +73,18 @@ fn classic_files_of_both_resolutions_and_byte_orders() {
     }
 }
 
+/// Eight bytes more stand in front of each frame.
+#[test]
+fn classic_files_of_the_modified_form() {
+    let mut file = classic(0xa1b2_cd34, false, 1, &[]);
+    for (seconds, frame) in [(1u32, [1u8, 2]), (2, [3, 4])] {
+        file.extend([seconds, 5, 2, 2, 77, 78].map(u32::to_le_bytes).concat());
+        file.extend(frame);
+    }
+    let records = vec![record(1_000_005_000, &[1, 2]), record(2_000_005_000, &[3, 4])];
+    assert_eq!(read(&file), (records, None));
+}
+
 #[test]
 fn pcapng_files_of_all_resolutions_and_byte_orders() {
     for big in [false, true] {

@@ -121,3 +121,61 @@ impl CaptureFiles {
         Ok(self.open.get_mut(port))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_pcap::Reader;
+    use base_time::Duration;
+
+    fn frames(path: &Path) -> Vec<(u64, Vec<u8>)> {
+        let records = Reader::new(File::open(path).unwrap()).unwrap();
+        records.map(Result::unwrap).map(|record| (record.nanos, record.frame)).collect()
+    }
+
+    #[test]
+    fn each_port_has_a_file() {
+        let directory = std::env::temp_dir().join(format!("capture-files-{}", std::process::id()));
+        let (named, never) = (directory.join("named.pcap"), directory.join("never.pcap"));
+        let mut files = CaptureFiles::new(
+            Some(directory.join("out")),
+            [(3, named.clone()), (4, never.clone())].into_iter().collect(),
+        );
+        files.prepare().unwrap();
+        // More than a piece, by a port without a name and by one with a large number.
+        let (long, many) = (vec![1; 1500], 100u32);
+        for at in 0..many {
+            for port in [3, 2, 5000] {
+                let nanos = u64::from(at + port);
+                files.write(port, Time::ZERO + Duration::from_ns(nanos), 1_000_000_000, &long).unwrap();
+            }
+        }
+        assert!(std::fs::metadata(&named).unwrap().len() == PIECE as u64 * 2, "whole pieces are written");
+        files.finish().unwrap();
+        for (port, path) in
+            [(3, named), (2, directory.join("out/2.pcap")), (5000, directory.join("out/5000.pcap"))]
+        {
+            let wanted: Vec<_> =
+                (0..many).map(|at| (1_000_000_000 + u64::from(at + port), long.clone())).collect();
+            assert!(frames(&path) == wanted, "{port}");
+        }
+        assert_eq!(frames(&never), []);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn without_a_place_frames_are_not_written() {
+        let mut files = CaptureFiles::new(None, BTreeMap::new());
+        files.write(1, Time::ZERO, 0, &[1]).unwrap();
+        files.finish().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        let full = PathBuf::from("/dev/full");
+        let mut files = CaptureFiles::new(None, [(1, full.clone())].into_iter().collect());
+        let mut write = || (0..PIECE / 1500 + 1).try_for_each(|_| files.write(1, Time::ZERO, 0, &[0; 1500]));
+        assert_eq!(write().unwrap_err().path, full);
+        assert_eq!(files.finish().unwrap_err().path, full);
+    }
+}

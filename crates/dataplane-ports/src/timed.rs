@@ -196,3 +196,105 @@ impl Results<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base_pcap::{Frame, Writer};
+    use target_native::MOST_BYTES;
+
+    fn capture(frames: &[(u64, &[u8])]) -> Vec<u8> {
+        let mut capture = Writer::new(vec![]).unwrap();
+        frames.iter().for_each(|(nanos, frame)| capture.frame(Frame::whole(*nanos, frame)).unwrap());
+        capture.into_inner()
+    }
+
+    /// Ports, first bytes and times of the frames of batches of two; in the place of a long frame, its length.
+    fn batches(source: &mut TimedSource<'_>) -> Vec<(Port, usize, u64)> {
+        let (mut packets, mut all) = (vec![Packet::default(); 2], vec![]);
+        loop {
+            let mut came = vec![];
+            let filled = source.fill(&mut packets, &mut came).unwrap();
+            let frames = packets.iter().zip(&came);
+            all.extend(frames.map(|(p, moment)| (p.in_port(), p.frame()[0].into(), moment.at.as_ns())));
+            match filled {
+                Filled::Full => assert_eq!(came.len(), 2),
+                Filled::End => return all,
+                Filled::Long => {
+                    let TimedFrame { at, port, bytes, .. } = source.frame();
+                    all.push((port, bytes.len(), at.as_ns()));
+                }
+            }
+        }
+    }
+
+    fn source<'r>(interval: Option<Duration>, captures: &'r [Vec<u8>]) -> TimedSource<'r> {
+        let mut source = TimedSource::new(interval, Duration::from_ns(7));
+        for (port, capture) in (1..).zip(captures) {
+            source.add(port, Reader::new(capture.as_slice()).unwrap()).unwrap();
+        }
+        source
+    }
+
+    #[test]
+    fn batches_have_the_frames_in_the_order_of_their_times() {
+        let long = vec![9; MOST_BYTES + 1];
+        let captures =
+            [capture(&[(100, &[1]), (130, &long), (120, &[2])]), capture(&[(110, &[3]), (130, &[4])])];
+        // In the first capture, a frame stands behind a later one.
+        let at_their_times = [(1, 1, 0), (2, 3, 10), (1, MOST_BYTES + 1, 30), (1, 2, 20), (2, 4, 30)];
+        let mut read = source(None, &captures);
+        assert_eq!(batches(&mut read), at_their_times);
+        assert_eq!((read.epoch_nanos(), read.ports(), read.cut()), (100, &[1, 2][..], 0));
+        let mut read = source(Some(Duration::from_ns(50)), &captures);
+        let times: Vec<u64> = batches(&mut read).iter().map(|(_, _, at)| *at).collect();
+        assert_eq!(times, [0, 50, 100, 150, 200]);
+    }
+
+    #[test]
+    fn a_frame_does_not_run_before_those_that_were_read_earlier() {
+        let captures = [capture(&[(100, &[1]), (150, &[2]), (120, &[3])])];
+        assert_eq!(batches(&mut source(None, &captures)), [(1, 1, 0), (1, 2, 50), (1, 3, 50)]);
+    }
+
+    #[test]
+    fn captures_begin_when_they_are_read() {
+        let captures = [capture(&[(1_000_000, &[1])])];
+        let mut read = source(None, &captures);
+        let steps = [read.step(), read.step()].map(|at| at.as_ns());
+        assert_eq!((steps, read.epoch_nanos()), ([0, 7], 0));
+        assert_eq!(read.advance(), Ok(true));
+        let frame =
+            TimedFrame { at: Time::ZERO + Duration::from_ns(14), port: 1, bytes: &[1], epoch_nanos: 999_986 };
+        assert_eq!(read.frame(), frame);
+    }
+
+    #[test]
+    fn frames_before_a_mistake_are_in_the_batch() {
+        let mut captures = [capture(&[(1, &[1]), (2, &[2])]), capture(&[(3, &[3])])];
+        captures[0].pop();
+        let mut read = source(None, &captures);
+        let (mut packets, mut came) = (vec![Packet::default(); 4], vec![]);
+        let (capture, error) = read.fill(&mut packets, &mut came).unwrap_err();
+        assert_eq!((capture, came.len()), (0, 1));
+        assert_eq!(error.message, "the file ends within a block");
+        came.clear();
+        assert_eq!(read.fill(&mut packets, &mut came), Ok(Filled::End));
+        assert_eq!((came.len(), packets[0].in_port()), (1, 2));
+    }
+
+    #[test]
+    fn results_of_a_packet_come_after_those_of_packets_before_it() {
+        let outputs: Vec<Output> = (0..4u8).map(|at| Output { port: 50, frame: vec![at] }).collect();
+        let came = [10, 20, 30].map(|at| Moment { at: Time::ZERO + Duration::from_ns(at), epoch_nanos: 5 });
+        // No packet has a fate of its own here: all were copied.
+        let packets = vec![Packet::default(); 3];
+        let results = Results { packets: &packets, outputs: &outputs, came_of: &[0, 0, 2, 2], came: &came };
+        let mut all = vec![];
+        let ended = results.each(|moment, port, frame| {
+            all.push((moment.at.as_ns(), port, frame[0]));
+            if frame[0] == 2 { Err("enough") } else { Ok(()) }
+        });
+        assert_eq!((&all[..], ended), (&[(10, 50, 0), (10, 50, 1), (30, 50, 2)][..], Err("enough")));
+    }
+}
