@@ -6,20 +6,18 @@ use aggregate::{Layout, Op, Pair, Place};
 use base_time::Rng;
 
 const MAPPERS: u64 = 6;
-const WORDS: f64 = 200_000.0;
-const VOCABULARY: u32 = 1 << 22;
 
 /// The distinct words of each mapper, which draws by Zipf's law. A word with the share `p` is among `n` draws with the probability 1 - (1 - p)^n.
-fn keys() -> Vec<Vec<u32>> {
+fn keys(words: f64, vocabulary: u32) -> Vec<Vec<u32>> {
     let weight = |rank: u32| 1.0 / f64::from(rank + 1);
-    let all: f64 = (0..VOCABULARY).map(weight).sum();
+    let all: f64 = (0..vocabulary).map(weight).sum();
     let of_mapper = |mapper| {
         let mut chance = Rng::new(7).split_index(mapper);
         let is_there = |rank: &u32| {
-            let log_of_none = WORDS * (-weight(*rank) / all).ln_1p();
+            let log_of_none = words * (-weight(*rank) / all).ln_1p();
             (chance.below(1 << 52) as f64) < -log_of_none.exp_m1() * (1u64 << 52) as f64
         };
-        (0..VOCABULARY).filter(is_there).collect()
+        (0..vocabulary).filter(is_there).collect()
     };
     (0..MAPPERS).map(of_mapper).collect()
 }
@@ -51,12 +49,14 @@ fn saved(keys: &[Vec<u32>], base: Layout) -> (f64, f64) {
 }
 
 /// With one slot for each key, the software profile would save 0.842. With mappers that have sent the same share of their pairs, not of their packets, the
-/// pipeline profile would save 0.660. In so small a job, headers, acknowledgements and requests take their part of the bytes.
+/// pipeline profile would save 0.660 (numbers of the long form). In so small a job, headers, acknowledgements and requests take their part of the bytes.
 #[test]
 fn mappers_in_step_save_what_they_can() {
-    let keys = keys();
+    let is_long = features::is_long();
+    let keys = if is_long { keys(200_000.0, 1 << 22) } else { keys(100_000.0, 1 << 20) };
     let ((software, of_software), (pipeline, of_pipeline)) =
         (saved(&keys, Layout::SOFTWARE), saved(&keys, Layout::PIPELINE));
-    assert!(software > 0.91 && pipeline > 0.72, "{software}, {pipeline}");
-    assert!(of_software > 0.9 && of_pipeline > 0.66, "{of_software}, {of_pipeline}");
+    let least = if is_long { [0.91, 0.72, 0.9, 0.66] } else { [0.94, 0.78, 0.9, 0.45] };
+    let found = [software, pipeline, of_software, of_pipeline];
+    assert!(found.iter().zip(least).all(|(found, least)| *found > least), "{found:?}");
 }

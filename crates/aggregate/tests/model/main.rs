@@ -211,8 +211,8 @@ fn pairs_that_the_mapper_sends_past_the_switch_hold() {
     holds_at_all(&answered(Model { restarts: 1, ..pairs() }));
     holds_at_all(&answered(lossy(Model { window: 2, ..three() })));
     holds_at_all(&answered(Model { restarts: 1, ..lossy(short_rounds()) }));
-    holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
     if features::is_long() {
+        holds_at_all(&answered(lossy(Model { window: 2, ..evicting() })));
         holds(&answered(Model { restarts: 1, ..lossy(singles()) }), 11_705);
         holds(&answered(Model { aborts: 1, ..lossy(singles()) }), 17_500);
         holds(&answered(Model { restarts: 1, aborts: 1, ..singles() }), 381_384);
@@ -228,9 +228,9 @@ fn pairs_that_the_mapper_sends_to_another_row_hold() {
     holds_at_all(&Model { restarts: 1, ..moving() });
     holds_at_all(&moving_of_two());
     holds_at_all(&lossy(moving_of_three()));
-    holds_at_all(&moving_in_both_rounds());
     holds(&Model { aborts: 1, ..lossy(moving_once()) }, 3_950);
     if features::is_long() {
+        holds_at_all(&moving_in_both_rounds());
         holds(&Model { banks: 2, ..lossy(moving()) }, 14_074);
         holds(&Model { banks: 2, ..moving_of_three() }, 68_923);
         holds_at_all(&Model { restarts: 1, ..moving_of_two() });
@@ -258,8 +258,8 @@ fn arrays_hold() {
     holds_at_all(&Model { restarts: 1, ..array() });
     holds_at_all(&Model { passes: true, ..lossy(array()) });
     holds_at_all(&Model { passes: true, answers: true, ..lossy(array()) });
-    holds_at_all(&Model { banks: 2, ..arrays() });
     if features::is_long() {
+        holds_at_all(&Model { banks: 2, ..arrays() });
         holds_at_all(&Model { aborts: 1, passes: true, ..lossy(array()) });
         holds_at_all(&Model { restarts: 1, passes: true, ..lossy(array()) });
         holds_at_all(&Model { banks: 2, passes: true, ..arrays() });
@@ -268,10 +268,12 @@ fn arrays_hold() {
 
 #[test]
 fn two_banks_hold() {
-    holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
-    holds_at_all(&Model { banks: 2, aborts: 1, ..short_rounds() });
     holds_at_all(&Model { banks: 2, ..rounds() });
+    holds_at_all(&Model { banks: 2, restarts: 1, ..single(1) });
+    holds_at_all(&Model { banks: 2, aborts: 1, ..single(1) });
     if features::is_long() {
+        holds_at_all(&Model { banks: 2, restarts: 1, ..short_rounds() });
+        holds_at_all(&Model { banks: 2, aborts: 1, ..short_rounds() });
         holds(&Model { banks: 2, aborts: 1, ..lossy(short_rounds()) }, 181_891);
         holds(&Model { banks: 2, ..lossy(rounds()) }, 21_934);
         holds(&Model { banks: 2, restarts: 1, ..lossy(short_rounds()) }, 148_750);
@@ -350,7 +352,12 @@ fn each_mutant_is_found() {
         (Mutant::LateOpenIgnored, Model { replaces: 1, restarts: 1, again: 1, ..single(1) }, "stuck"),
         (Mutant::StartOfAnyRun, Model { replaces: 1, restarts: 1, ..single(1) }, "stuck"),
     ];
+    // Those that take a hundred thousand states.
+    let are_rare = [Mutant::KeptCellsTaken, Mutant::LateOpenIgnored, Mutant::StartOfAnyRun];
     for (mutant, model, what) in wrong {
+        if !features::is_long() && are_rare.contains(&mutant) {
+            continue;
+        }
         let found = match explore(&Model { mutant: Some(mutant), ..model }) {
             Outcome::Holds { .. } => "nothing",
             Outcome::Wrong { .. } => "wrong",
