@@ -27,7 +27,7 @@ fn all(churn: Churn) -> Counts {
 }
 
 fn with(setting: Setting) -> Churn {
-    let ticks = if features::is_long() { 1200 } else { 300 };
+    let ticks = if features::is_long() { 1200 } else { 200 };
     Churn { ticks, gaps: (3, 120), setting }
 }
 
@@ -87,8 +87,9 @@ fn without_holds_packets_overtake_each_other() {
 fn the_papers_filters_break_flows() {
     let rows = configurations();
     let seeds = if features::is_long() { 2 } else { 1 };
-    let shown = if features::is_long() { rows.len() } else { 2 };
-    for (what, run, expected) in rows.into_iter().take(shown) {
+    // In the short form, those with pins and filters of 16 Ki bits.
+    let shown = if features::is_long() { 0..rows.len() } else { 1..2 };
+    for (what, run, expected) in rows.into_iter().skip(shown.start).take(shown.len()) {
         let all: Vec<_> = (0..seeds).map(|seed| broken(seed, &run)).collect();
         let flows = all.iter().map(|broken| broken.flows).sum::<u64>() / seeds;
         assert!(expected.contains(&flows), "{what}: {flows}");

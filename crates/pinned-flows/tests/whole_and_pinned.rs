@@ -561,7 +561,7 @@ fn writes_of_one_entry_that_are_done_together_change_no_other() {
 
 #[test]
 fn packets_have_the_full_tables_results_while_flows_move() {
-    let range = features::seeds(12, 400);
+    let range = features::seeds(4, 400);
     let seeds = range.end - range.start;
     for (app, (name, _)) in all_apps().iter().enumerate() {
         let (mut packets, mut resident, mut moves, mut written, mut full) = (0, 0, 0, 0, 0);
