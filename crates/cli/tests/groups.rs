@@ -54,7 +54,7 @@ fn start(place: &Path) -> (Child, GroupPlan, String) {
 
 #[test]
 fn calls_are_exact_though_a_switch_is_killed() {
-    const CALLS: u64 = 12;
+    let calls: u64 = if features::is_long() { 12 } else { 4 };
     let place = place("groups-killed");
     let (mut child, plan, spine) = start(&place);
     assert_eq!((plan.members.len(), plan.switches.len(), plan.parents), (4, 2, 1));
@@ -65,9 +65,9 @@ fn calls_are_exact_though_a_switch_is_killed() {
         let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
         let (mut restarts, mut saved) = (0, 0);
-        for call in 0..CALLS {
+        for call in 0..calls {
             // Rank 0 makes sure that nothing waits for a call whose switch is killed before it.
-            if rank == 0 && call == CALLS / 2 {
+            if rank == 0 && call == calls / 2 {
                 assert!(Command::new("kill").args(["-9", &spine]).status().unwrap().success());
             }
             let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call as i32).collect();
@@ -100,12 +100,12 @@ fn calls_are_exact_though_a_switch_is_killed() {
         let threads: Vec<_> = (0..4).map(|rank| scope.spawn(move || program(rank))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
-    assert_eq!(done.load(Ordering::Relaxed), 4 * CALLS);
+    assert_eq!(done.load(Ordering::Relaxed), 4 * calls);
     assert!(found.iter().all(|one| *one == found[0]), "{found:?}");
     let (restarts, saved) = found[0];
     assert!(restarts >= 1, "the switch was killed and nobody noticed");
     // 4,500 pairs are sent in each call, of 1,500 places.
-    assert!(saved > CALLS * 1500, "{saved}");
+    assert!(saved > calls * 1500, "{saved}");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
 }
@@ -115,7 +115,8 @@ fn calls_are_exact_though_a_switch_is_killed() {
 fn groups_follow_each_other_at_the_same_switches() {
     let place = place("groups-again");
     let (mut child, plan, _) = start(&place);
-    for (turn, is_interrupted) in (0..).zip([false, true, true, false, true, false]) {
+    let turns = [false, true, false, true, true, false];
+    for (turn, is_interrupted) in (0..).zip(turns).take(if features::is_long() { 6 } else { 3 }) {
         let root = linux_net::free_addresses(1).unwrap()[0];
         let program = |rank: usize| {
             let joining =
@@ -158,7 +159,7 @@ fn arrays_travel_without_keys() {
     let program = |rank: usize| {
         let joining = Joining { rank, root, patience: Duration::from_secs(120), loss: 20_000, wait: None };
         let mut group = Group::join(plan.clone(), &joining, &mut || true).unwrap();
-        for call in 0..4 {
+        for call in 0..if features::is_long() { 4 } else { 2 } {
             let values: Vec<i32> = (0..1500).map(|at| (at - 700) * (rank + 1) as i32 + call).collect();
             let (sums, report) = group.all_reduce(Values::I32(&values), Op::Add, &mut || true).unwrap();
             let wanted: Vec<u8> =

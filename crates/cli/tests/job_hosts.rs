@@ -16,9 +16,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Words of each mapper, and of the vocabulary for each mapper.
+/// Words of each mapper, of the vocabulary for each mapper, and rounds of a job: a third of these without `P4RACK_ALL`.
 const WORDS: u64 = 60_000;
 const VOCABULARY: u64 = 5_000;
+const ROUNDS: u64 = 12;
+
+/// A third of a number without `P4RACK_ALL`.
+fn short(number: u64) -> u64 {
+    if features::is_long() { number } else { number / 3 }
+}
 
 /// The master's address for control connections. The emulator does not have them, and their bytes grow with the time that a job takes.
 const CONTROL: &str = "10.1.0.1:9600";
@@ -85,7 +91,7 @@ fn rack(places: &[Place]) -> String {
 }
 
 /// The job. Keys are numbers, so no texts of keys travel beside the pairs. The windows of all mappers fit into every queue and socket.
-fn job(mappers: usize, by: &str, rounds: u32) -> String {
+fn job(mappers: usize, by: &str, rounds: u64) -> String {
     let mut text = String::new();
     for at in 1..=mappers {
         let _ = write!(text, "dataset d{at} = \"h{at}:{at}.txt\"\nmapper m{at} = words(d{at})\n");
@@ -110,11 +116,11 @@ impl Lab {
         std::fs::create_dir_all(&place).unwrap();
         let mut wanted = BTreeMap::new();
         let places = places(mappers);
-        let vocabulary = VOCABULARY * mappers as u64;
+        let vocabulary = short(VOCABULARY) * mappers as u64;
         for host in 1..=mappers {
             let mut state = host as u64;
             let mut text = String::new();
-            for _ in 0..WORDS {
+            for _ in 0..short(WORDS) {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let number = (state >> 33) % vocabulary;
                 let word = (number * number / vocabulary).to_string();
@@ -125,7 +131,10 @@ impl Lab {
             std::fs::write(place.join(format!("{host}.txt")), text).unwrap();
         }
         std::fs::write(place.join("RACK.toml"), rack(&places)).unwrap();
-        for (name, by, rounds) in [("switch", "switch", 12), ("hosts", "hosts", 1), ("long", "switch", 48)] {
+        let rounds = short(ROUNDS);
+        for (name, by, rounds) in
+            [("switch", "switch", rounds), ("hosts", "hosts", 1), ("long", "switch", 4 * rounds)]
+        {
             std::fs::write(place.join(format!("{name}.job")), job(mappers, by, rounds)).unwrap();
             let up = format!("{}\n[[job]]\nfile = \"{name}.job\"\npatience = \"10s\"\n", rack(&places));
             std::fs::write(place.join(format!("up-{name}.toml")), up).unwrap();

@@ -93,7 +93,7 @@ async fn push(
 #[test]
 fn frame_externs_of_a_pushed_program_do_no_harm() {
     let _alone = alone();
-    let (counts, frames) = if at_length() { ([1, 8, 200], 20_000) } else { ([1, 8, 9], 2_000) };
+    let (counts, frames) = if at_length() { ([1, 8, 200], 20_000) } else { ([1, 8, 9], 800) };
     let outside = UdpSocket::bind("127.0.0.1:0").unwrap();
     outside.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     let inside = linux_net::free_addresses(1).unwrap()[0];

@@ -76,7 +76,7 @@ fn send(address: &str, (_, begin, more): &Flood, reads: bool, stop: &AtomicBool,
 #[test]
 fn floods_of_frames_keep_nobody_out() {
     let _alone = alone();
-    let time = Duration::from_millis(if at_length() { 5_000 } else { 200 });
+    let time = Duration::from_millis(if at_length() { 5_000 } else { 80 });
     for flood in &FLOODS {
         let mut victim = Victim::start(GIGABYTE, &[]);
         let before = victim.memory();

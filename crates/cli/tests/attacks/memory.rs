@@ -221,7 +221,7 @@ const SHAPES: [Shape; 4] = [
 #[test]
 fn entries_take_no_more_than_what_is_counted() {
     let _alone = alone();
-    let most = if at_length() { 100_000 } else { 20_000 };
+    let most = if at_length() { 100_000 } else { 10_000 };
     for (kind, key, of) in SHAPES {
         let text = program("bit<16> ether_type;", "bit<16> ether_type;\n    bit<128> wide;");
         let text = text.replacen("hdr.ethernet.dst: exact", &format!("hdr.ethernet.{key}"), 1);

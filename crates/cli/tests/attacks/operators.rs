@@ -48,7 +48,7 @@ fn requests_of_operators_take_little() {
         (STEER, field(11, &field(1, &bytes(most as usize)))),
         (TRACE, field(2, &bytes(most as usize))),
     ];
-    let at_once = if at_length() { 100 } else { 20 };
+    let at_once = if at_length() { 100 } else { 8 };
     for (number, (path, request)) in requests.into_iter().enumerate() {
         let mut calls = JoinSet::new();
         let codes = runtime().block_on(async {

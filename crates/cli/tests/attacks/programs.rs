@@ -147,7 +147,7 @@ async fn all_entries(client: &mut Client) -> Vec<Vec<u8>> {
 #[test]
 fn frames_pass_while_much_is_written() {
     let _alone = alone();
-    let most = if at_length() { 100_000 } else { 10_000 };
+    let most = if at_length() { 100_000 } else { 4_000 };
     for (what, program) in [("a device", DEVICE.to_string()), ("a rack", rack())] {
         let write = async move |client: &mut Client, ids: (u32, u32), _: &str| {
             client.write(entries(ids, 1, "INSERT", 1..most + 1)).await.unwrap();
@@ -171,7 +171,7 @@ fn frames_pass_while_much_is_written() {
 fn frames_pass_while_a_table_is_read() {
     let _alone = alone();
     // More does not fit into the memory that the switch has here: in a rack, two devices have copies.
-    let (large, full) = if at_length() { (200_000, 100_000) } else { (10_000, 10_000) };
+    let (large, full) = if at_length() { (200_000, 100_000) } else { (4_000, 4_000) };
     for (what, program, most) in [("a device", larger(), large), ("a rack", rack(), full)] {
         let read = async move |client: &mut Client, ids: (u32, u32), _: &str| {
             for first in (1..=most).step_by(100_000) {
@@ -211,7 +211,7 @@ fn frames_pass_while_an_operator_replaces_the_plan() {
 #[test]
 fn frames_pass_while_entries_are_written_to_a_new_program() {
     let _alone = alone();
-    let (large, full) = if at_length() { (100_000, 50_000) } else { (10_000, 10_000) };
+    let (large, full) = if at_length() { (100_000, 50_000) } else { (4_000, 4_000) };
     for (what, program, most) in [("a device", larger(), large), ("a rack", rack(), full)] {
         let again = async move |client: &mut Client, ids: (u32, u32), address: &str| {
             for first in (1..=most).step_by(100_000) {
@@ -254,7 +254,7 @@ async fn filled(program: &str, most: u32) -> (Victim, Client, Honest) {
 #[test]
 fn requests_are_served_while_entries_are_written_to_a_new_program() {
     let _alone = alone();
-    let most = if at_length() { 200_000 } else { 10_000 };
+    let most = if at_length() { 200_000 } else { 4_000 };
     runtime().block_on(async {
         let (victim, mut client, honest) = filled(&larger(), most).await;
         let all = || from_text("device_id: 1 entities { table_entry {} }").unwrap();
