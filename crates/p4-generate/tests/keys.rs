@@ -181,7 +181,7 @@ fn same_field(one: &str, other: &str) -> bool {
 fn what_is_outside_of_the_union_key_changes_no_lookup() {
     with_stack(|| {
         let mut tried = Tried::default();
-        for seed in features::seeds(150, 3000) {
+        for seed in features::seeds(75, 3000) {
             try_program(seed, None, &mut tried).unwrap_or_else(|found| panic!("{found}"));
         }
         assert!(tried.judged > 20 && tried.changed > 40 && tried.lookups > 40, "{tried:?}");

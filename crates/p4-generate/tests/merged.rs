@@ -89,7 +89,7 @@ fn pairs(seeds: Range<u64>) {
 
 #[test]
 fn merged_programs_do_what_each_does_alone() {
-    with_stack(|| pairs(features::seeds(24, 2000)));
+    with_stack(|| pairs(features::seeds(12, 2000)));
 }
 
 /// Names of the merged headers and of the states of the merged parser, with the notes of the merge.

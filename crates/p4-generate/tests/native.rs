@@ -10,8 +10,11 @@ fn programs() -> u64 {
 
 #[test]
 fn misreadings_are_noticed() {
-    let found = hunt_native(&MISREADINGS, &Config::default(), programs(), 1, &mut |_, _| ());
-    let missed = MISREADINGS.iter().zip(&found).filter(|(_, found)| found.is_none());
+    // In the short form, one of three.
+    let step = if features::is_long() { 1 } else { 3 };
+    let misreadings: Vec<_> = MISREADINGS.into_iter().step_by(step).collect();
+    let found = hunt_native(&misreadings, &Config::default(), programs(), 1, &mut |_, _| ());
+    let missed = misreadings.iter().zip(&found).filter(|(_, found)| found.is_none());
     let missed: Vec<String> = missed.map(|(misreading, _)| misreading.to_string()).collect();
     assert!(missed.is_empty(), "{missed:?}");
 }

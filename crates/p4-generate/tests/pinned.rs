@@ -132,7 +132,9 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
         let seeds = if features::is_long() { 40 } else { 2 };
         let mut counts = Counts::default();
         let mut pinned = 0;
-        for path in paths {
+        // In the short form, one program of three.
+        let (step, least) = if features::is_long() { (1, 12) } else { (3, 3) };
+        for path in paths.into_iter().step_by(step) {
             let Ok(made) = program(&text(&path)) else { continue };
             // Externs of the user's own, and handlers, are somewhere else.
             if !made.own_externs().is_empty() || text(&path).contains("@remote(") {
@@ -154,7 +156,7 @@ fn the_programs_of_the_examples_do_the_same_when_pinned() {
             pinned += u32::from(counts.same > before);
         }
         println!("{pinned} programs: {counts:#?}");
-        assert!(pinned >= 12 && counts.frames > 0, "{counts:#?}");
+        assert!(pinned >= least && counts.frames > 0, "{counts:#?}");
     });
 }
 
