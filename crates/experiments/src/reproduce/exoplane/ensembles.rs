@@ -369,7 +369,13 @@ mod tests {
         let mut lab = Lab::of_examples("pinned");
         for (case, is_line_rate) in [(CASES[7], true), (CASES[9], false)] {
             let plan = planned(case).unwrap();
-            let (total, away) = measured(&mut lab, case, &plan.resident, Duration::from_ms(400)).unwrap();
+            let (total, away) = measured(
+                &mut lab,
+                case,
+                &plan.resident,
+                Duration::from_ms(if features::is_long() { 400 } else { 200 }),
+            )
+            .unwrap();
             let line = TRAFFIC * 4.0;
             assert_eq!(plan.total > line * 0.999, is_line_rate, "the model: {}", plan.total);
             assert!((away / plan.away - 1.0).abs() < 0.05, "to cards: {away}, predicted {}", plan.away);
