@@ -298,7 +298,11 @@ fn trial(
 
 fn trials(is_stored: bool) {
     // One action of so many.
-    let stride = if features::is_long() { 1 } else { 9 };
+    let stride = match (features::is_long(), is_stored) {
+        (true, _) => 1,
+        (false, true) => 23,
+        (false, false) => 9,
+    };
     for (app, (name, _)) in APPS.iter().enumerate().filter(|(app, _)| features::is_long() || *app != 1) {
         // The first one in which packets notice four writes.
         let some = |seed| {

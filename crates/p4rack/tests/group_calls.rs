@@ -20,7 +20,7 @@ fn doubles(rack: &mut Rack) {
 #[test]
 fn calls_that_links_double_count_once() {
     let (mut calls, mut answers) = (0, 0);
-    for seed in features::seeds(2, 100) {
+    for seed in features::seeds(1, 100) {
         let racked = random_and(seed, false, &doubles);
         let sent = traffic(&mut Rng::new(seed));
         let ran = in_rack(&racked, &sent);

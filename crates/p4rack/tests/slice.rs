@@ -11,7 +11,7 @@ const REGIONS: [&str; 4] = ["Sample", "Acl", "Mark", "Out"];
 fn every_combination_of_cuts_is_equal() {
     for mask in 0..1 << REGIONS.len() {
         let on_nic: Vec<&str> = (0..4).filter(|i| mask & (1 << i) != 0).map(|i| REGIONS[i]).collect();
-        let effort = Effort { packets: if features::is_long() { 1000 } else { 300 }, ..Effort::default() };
+        let effort = Effort { packets: if features::is_long() { 1000 } else { 100 }, ..Effort::default() };
         match prove(&case(slice(), placement(&on_nic)), &effort) {
             // So many packets in each of the two proofs, and enough of them come through to say something.
             Ok(tried) => {

@@ -477,7 +477,7 @@ fn draw(rng: &mut Rng, is_first: bool) -> Fault {
 /// Whatever fails: what comes out is what comes out without faults, nothing comes twice, and all that is lost is counted.
 #[test]
 fn what_comes_is_what_would_have_come() {
-    let seeds = features::seeds(12, 1000);
+    let seeds = features::seeds(4, 1000);
     let tried = seeds.end - seeds.start;
     let mut racked = racked(vec![]);
     racked.rack.workloads.clear();

@@ -21,7 +21,7 @@ fn seed() -> u64 {
 }
 
 fn both() -> [(Engine, u64); 2] {
-    [(Engine::Interpreter, 1500), (Engine::Native, many(6000))]
+    [(Engine::Interpreter, 1000), (Engine::Native, many(4000))]
 }
 
 /// A program with a fault in it. Panics if the source does not have the text.
@@ -143,7 +143,7 @@ fn no_two_flows_have_one_public_side() {
 
 #[test]
 fn streams_pass_the_proxy_and_spoofed_syns_leave_nothing() {
-    for (engine, connections) in [(Engine::Interpreter, 12), (Engine::Native, many(2000) * 20 / 1000)] {
+    for (engine, connections) in [(Engine::Interpreter, 12), (Engine::Native, many(1000) * 20 / 1000)] {
         let outcome = syn_proxy::trial(&mut device("syn-proxy", engine), connections, seed())
             .unwrap_or_else(|why| panic!("{why}"));
         println!("{engine:?}: {outcome:?}");
@@ -212,7 +212,7 @@ fn reads_and_writes_of_the_cache_are_linearizable() {
         ("lengths.write(meta.slot, hdr.query.blocks);", ""),
         ("RUN(3, b3)", ""),
     ];
-    noticed("netcache", &faults, |on| net_cache::trial(on, 6000, 3));
+    noticed("netcache", &faults, |on| net_cache::trial(on, 3000, 3));
 }
 
 #[test]
