@@ -132,7 +132,7 @@ fn run(seed: u64) -> (u64, usize, u64) {
 #[test]
 #[allow(clippy::disallowed_methods)]
 fn calls_that_overlap_end_as_those_that_do_not() {
-    let seeds = std::env::var("P4RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
+    let seeds = std::env::var("P4RACK_FAULT_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
     let (mut broken, mut most, mut refused) = (0, 0, 0);
     for seed in 0..seeds {
         let (faults, at_once, not_done) = run(seed);
