@@ -187,21 +187,6 @@ impl RingSink {
         }
     }
 
-    /// Passes the open tray to the other end, if it has frames.
-    fn pass_tray(&mut self) {
-        if self.open.sent == 0 {
-            return;
-        }
-        if self.spare.is_empty() {
-            self.take_back();
-        }
-        let next = self.spare.pop().unwrap_or_default();
-        // The other core has written the places: they come over before they are filled.
-        next.request(TRAY);
-        // There is room, because each waiting tray has a frame.
-        let _ = self.full.push(std::mem::replace(&mut self.open, next));
-    }
-
     fn put(&mut self, frame: &[u8]) -> bool {
         if self.full.is_abandoned() || self.room(1) == 0 {
             return false;
@@ -225,15 +210,26 @@ impl Sink for RingSink {
             self.fit(left.len());
             left = &left[self.open.fill(packets, left)..];
             if self.open.is_full() {
-                self.pass_tray();
+                self.pass();
             }
         }
         self.waiting += count;
         count
     }
 
+    /// Passes the open tray to the other end, if it has frames.
     fn pass(&mut self) {
-        self.pass_tray();
+        if self.open.sent == 0 {
+            return;
+        }
+        if self.spare.is_empty() {
+            self.take_back();
+        }
+        let next = self.spare.pop().unwrap_or_default();
+        // The other core has written the places: they come over before they are filled.
+        next.request(TRAY);
+        // There is room, because each waiting tray has a frame.
+        let _ = self.full.push(std::mem::replace(&mut self.open, next));
     }
 
     fn ring(&mut self) {
