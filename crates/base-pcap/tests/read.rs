@@ -139,6 +139,48 @@ fn what_is_written_can_be_read() {
     assert_eq!(read(&file), (records.to_vec(), None));
 }
 
+/// A source that gives few bytes at a time.
+struct Trickle<'f>(&'f [u8], Rng);
+
+impl std::io::Read for Trickle<'_> {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let most = self.1.between(1, 40_000) as usize;
+        let most = most.min(to.len());
+        self.0.read(&mut to[..most])
+    }
+}
+
+#[test]
+fn frames_before_a_cut_are_whole_whatever_is_read_at_a_time() {
+    let mut rng = Rng::new(11).split("cuts");
+    for round in 0..300 {
+        let largest = [80, 1500, 70_000, 300_000][rng.index(4)];
+        let frames: Vec<Vec<u8>> = (0..rng.between(0, 30))
+            .map(|number| vec![number as u8; rng.between(0, largest) as usize])
+            .collect();
+        let packets: Vec<(u32, u32, &[u8])> =
+            frames.iter().enumerate().map(|(at, frame)| (7, at as u32, frame.as_slice())).collect();
+        let mut file = classic(0xa1b2_3c4d, round % 2 == 0, 1, &packets);
+        if rng.chance(7, 10) {
+            file.truncate(rng.between(24, file.len() as u64) as usize);
+        }
+        let (mut end, mut whole) = (24, vec![]);
+        for (seconds, nanos, frame) in packets {
+            if end + 16 + frame.len() > file.len() {
+                break;
+            }
+            end += 16 + frame.len();
+            whole.push(record(u64::from(seconds) * 1_000_000_000 + u64::from(nanos), frame));
+        }
+        let mut reader = Reader::new(Trickle(&file, rng.split("pieces"))).unwrap();
+        let read: Vec<Record> = reader.by_ref().map_while(Result::ok).collect();
+        assert!(read == whole, "round {round}: {} frames, wanted {}", read.len(), whole.len());
+        let mut reader = Reader::new(Trickle(&file, rng.split("pieces"))).unwrap();
+        let error = reader.find_map(Result::err).map(|error| error.offset);
+        assert_eq!(error, (end < file.len()).then_some(end as u64), "round {round}");
+    }
+}
+
 #[test]
 fn mistakes_name_their_place() {
     let error = |file: &[u8]| read(file).1.unwrap();
