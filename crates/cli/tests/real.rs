@@ -118,7 +118,8 @@ fn a_split_rack_forwards_for_real_hosts_and_survives_the_death_of_its_processes(
     let Some(mut rack) = Rack::start(&place) else { return };
     assert_eq!(rack.record["lab"]["switches"][2]["program"], "slice.p4");
     assert!(rack.ask("pingall").0, "every part is in place when the rack is up");
-    assert!(rack.ask("iperf h1 h2").1.contains("Mbit/s"));
+    assert!(rack.ask("iperf h1 h2 0.3").1.contains("Mbit/s"));
+    assert_eq!(rack.ask("iperf h1 h2 0"), (false, "usage: iperf HOST HOST [SECONDS]\n".to_string()));
     let (ok, dump) = rack.ask("rack table_dump routes");
     assert!(ok && dump.lines().count() == 2, "{dump}");
     // A helper: packets that need it are lost until it has its program and entries again.
@@ -374,7 +375,7 @@ fn connections_through_a_group_of_agents_outlive_the_death_of_another_server() {
     wait_until("s2 is a member again", || server(&place, &address, "s2").0 == "member");
     let broken = flows(&place, "client").iter().filter(|flow| flow.is_none()).count();
     assert!(broken <= at_s2, "{broken} connections are broken, of {at_s2}");
-    rack.asked_until("iperf client net");
+    rack.asked_until("iperf client net 0.3");
     drop(rack.child.stdin.take());
     rack.child.wait().unwrap();
 }

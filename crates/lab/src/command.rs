@@ -10,9 +10,11 @@ use base_diag::did_you_mean;
 use rack_model::{HostId, NodeId};
 use std::time::Duration;
 
-/// Timeout of `pingall` for each answer, and duration of `iperf`.
+/// Timeout of `pingall` for each answer, and duration of `iperf`, unless they are given.
 const PATIENCE: Duration = Duration::from_secs(1);
 const SPAN: Duration = Duration::from_secs(3);
+/// The longest `iperf`.
+const MOST_SPAN: Duration = Duration::from_secs(3600);
 
 /// The commands with their descriptions.
 pub const COMMANDS: [(&str, &str); 13] = [
@@ -22,7 +24,7 @@ pub const COMMANDS: [(&str, &str); 13] = [
         "table_dump [TABLE], show_tables, counters [FILTER], trace PORT HEX, and the commands of `p4rack cli`",
     ),
     ("pingall [SECONDS]", "ping every host from every other"),
-    ("iperf HOST HOST", "how fast one TCP connection is"),
+    ("iperf HOST HOST [SECONDS]", "how fast one TCP connection is"),
     ("link NODE NODE up|down", "take a link up or down"),
     (
         "trace HOST|SWITCH:PORT HEX",
@@ -175,15 +177,18 @@ pub fn replaced(text: &str, with: impl Fn(&str) -> Option<String>) -> String {
     out
 }
 
+/// A number of seconds, such as 0.5.
+fn seconds(word: &str) -> Option<Duration> {
+    word.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+}
+
 fn ping(network: &Network, words: &[&str]) -> Done {
     let patience = match words {
         [] => PATIENCE,
-        [seconds, ..] => {
-            match seconds.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-                Some(patience) => patience,
-                None => return Done::Badly("usage: pingall [SECONDS]\n".to_string()),
-            }
-        }
+        [word, ..] => match seconds(word) {
+            Some(patience) => patience,
+            None => return Done::Badly("usage: pingall [SECONDS]\n".to_string()),
+        },
     };
     let pings = ping_all(network, patience);
     let (received, sent) = pings.count();
@@ -199,12 +204,18 @@ fn host_named(network: &Network, name: &str) -> Result<usize, String> {
 }
 
 fn measure(network: &Network, words: &[&str]) -> Result<String, String> {
-    let (from, to) = match words {
-        [] if network.lab.hosts.len() > 1 => (0, network.lab.hosts.len() - 1),
-        [from, to] => (host_named(network, from)?, host_named(network, to)?),
-        _ => return Err("usage: iperf HOST HOST".to_string()),
+    let usage = || "usage: iperf HOST HOST [SECONDS]".to_string();
+    let (from, to, span) = match words {
+        [] if network.lab.hosts.len() > 1 => (0, network.lab.hosts.len() - 1, SPAN),
+        [from, to] => (host_named(network, from)?, host_named(network, to)?, SPAN),
+        [from, to, span] => {
+            let span =
+                seconds(span).filter(|span| !span.is_zero() && *span <= MOST_SPAN).ok_or_else(usage)?;
+            (host_named(network, from)?, host_named(network, to)?, span)
+        }
+        _ => return Err(usage()),
     };
-    let rate = transfer(network, from, to, SPAN)?;
+    let rate = transfer(network, from, to, span)?;
     let name = |host: usize| &network.lab.hosts[host].name.value;
     let mbits = rate.bits_per_s() as f64 / 1e6;
     Ok(format!("*** Results: TCP {} -> {}: {mbits:.2} Mbit/s\n", name(from), name(to)))
