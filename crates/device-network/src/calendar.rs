@@ -34,8 +34,9 @@ pub(crate) struct Calendar<E> {
     /// Order of the first event in each lane, then of the first in the heap, with its place in this list: [`at_place`]. [`NOTHING`] if there
     /// is none.
     firsts: [u128; PLACES],
-    /// Order of the last event in each lane, or 0 if it is empty: both ends of a long lane are far apart in memory.
-    lasts: [u128; LANES],
+    /// Picosecond of the last event in each lane, or 0 if it is empty: both ends of a long lane are far apart in memory. Of two events at one moment, the
+    /// one scheduled later comes later, so times are enough.
+    lasts: [u64; LANES],
     /// Time of the last event taken, and of all in `soon`.
     now: Time,
     soon: VecDeque<Event<E>>,
@@ -120,7 +121,7 @@ impl<E: Copy> Calendar<E> {
             Event::Timer(_) | Event::Own(_) => OF_TIMERS,
             _ => OF_PACKETS,
         };
-        let place = match below(&self.lasts, order) & lanes {
+        let place = match not_above(&self.lasts, at.as_ps()) & lanes {
             0 => {
                 self.heap.push(planned);
                 LANES
@@ -128,7 +129,7 @@ impl<E: Copy> Calendar<E> {
             fitting => {
                 let lane = fitting.trailing_zeros() as usize;
                 self.lanes[lane].push_back(planned);
-                self.lasts[lane] = order;
+                self.lasts[lane] = at.as_ps();
                 lane
             }
         };
@@ -182,10 +183,10 @@ fn least(firsts: &[u128; PLACES]) -> u128 {
     a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
 }
 
-/// A bit for each that is less. All are compared, since a branch for each would often be mispredicted.
+/// A bit for each that is not above. All are compared, since a branch for each would often be mispredicted.
 #[inline(always)]
-fn below(lasts: &[u128; LANES], order: u128) -> u32 {
-    let bits = lasts.iter().zip(0..).map(|(last, at)| u32::from(*last < order) << at);
+fn not_above(lasts: &[u64; LANES], time: u64) -> u32 {
+    let bits = lasts.iter().zip(0..).map(|(last, at)| u32::from(*last <= time) << at);
     bits.fold(0, |all, bit| all | bit)
 }
 
