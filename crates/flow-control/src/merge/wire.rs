@@ -57,7 +57,7 @@ impl ToDevice {
         [self.hub, self.round].into_iter().for_each(|n| write(n.into(), &mut out));
         for (id, operator, hub_message) in &self.objects {
             write((*id).into(), &mut out);
-            write(MERGES.iter().position(|known| known == operator).unwrap_or(0) as u128, &mut out);
+            write(number(*operator), &mut out);
             match hub_message {
                 HubMessage::Pull { incarnation, seen } => {
                     [0, *incarnation, *seen].into_iter().for_each(|n| write(n.into(), &mut out));
@@ -86,6 +86,16 @@ impl ToDevice {
             objects.push((id, operator, hub_message));
         }
         Some(ToDevice { hub, round, objects })
+    }
+}
+
+/// Number of an operator in messages: its position in [`MERGES`].
+fn number(operator: Operator) -> u128 {
+    match operator {
+        Operator::Add => 0,
+        Operator::Max => 1,
+        Operator::Min => 2,
+        Operator::Or => 3,
     }
 }
 
@@ -240,6 +250,16 @@ mod tests {
 
     fn cell(cell: u64, epoch: u32, value: u128) -> Cell<u64> {
         Cell { cell, epoch, value }
+    }
+
+    #[test]
+    fn each_operator_is_read_as_it_was_written() {
+        for (position, operator) in MERGES.into_iter().enumerate() {
+            assert_eq!(number(operator), position as u128);
+            let objects = vec![(7, operator, HubMessage::Pull { incarnation: 1, seen: 2 })];
+            let message = ToDevice { hub: 1, round: 2, objects };
+            assert_eq!(ToDevice::of(&message.bytes()), Some(message));
+        }
     }
 
     #[test]
