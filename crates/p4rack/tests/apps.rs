@@ -113,7 +113,7 @@ fn random_pairs(directory: &Path) {
     println!("{} of {} programs are for v1model and run", programs.len(), files.len());
     let mut rng = base_time::Rng::new(features::setting("P4RACK_SEED", 1));
     let (mut refused, mut packets, mut tried) = (std::collections::BTreeMap::<String, u32>::new(), 0, 0);
-    while tried < features::setting("P4RACK_PAIRS", 40) {
+    while tried < features::setting("P4RACK_PAIRS", if features::is_long() { 100 } else { 40 }) {
         let one = &programs[rng.index(programs.len())];
         let other = &programs[rng.index(programs.len())];
         if one.1.arch != other.1.arch {

@@ -558,9 +558,8 @@ const REGIONS: [&str; 5] = ["FecDecode", "Decompress", "Cache", "Compress", "Fec
 /// Regions placed at random on up to four fully connected helpers: equal to the whole program, with frames of frame
 /// externs.
 #[test]
-#[allow(clippy::disallowed_methods, reason = "a test asks for how long it may run")]
 fn random_maps_are_equal() {
-    let maps = std::env::var("P4RACK_CROSSPOD_MAPS").ok().and_then(|n| n.parse().ok()).unwrap_or(2u64);
+    let maps = features::setting("P4RACK_CROSSPOD_MAPS", if features::is_long() { 6 } else { 2 });
     let mut map = SourceMap::new();
     let main = example().join("crosspod.p4").display().to_string();
     let compiled = compile(&main, &Disk, &Default::default(), Until::Elaborated, &mut map);

@@ -399,7 +399,9 @@ fn in_rack(racked: &Racked, sent: &[Arrival]) -> (BTreeMap<u16, Vec<Vec<u8>>>, R
 #[test]
 fn a_group_that_changes_is_the_one_device() {
     let (mut racked, mut extra_hops, mut changes) = (group(), 0, 0);
-    for seed in features::seeds(1, 100) {
+    let seeds = features::seeds(1, 100);
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
         groups::vary(&mut racked.rack, seed, false);
         let sent = flows(&mut Rng::new(seed));
         let (came, report) = in_rack(&racked, &sent);
@@ -426,5 +428,5 @@ fn a_group_that_changes_is_the_one_device() {
         extra_hops += group.servers.iter().map(|server| server.extra_hops).sum::<u64>();
     }
     // Now and then, a seed has few changes.
-    assert!(changes > 1 && extra_hops > 0, "{changes} changes, {extra_hops}");
+    assert!(changes > count && 2 * extra_hops > count, "{changes} changes, {extra_hops}");
 }
