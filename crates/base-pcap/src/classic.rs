@@ -17,13 +17,13 @@ use std::ops::Range;
 pub(crate) const HEADER: usize = 24;
 
 /// Bytes in front of a frame; the first four words are known.
-const RECORD: usize = 16;
+pub(crate) const RECORD: usize = 16;
 
 /// The same where the magic number is [`MODIFIED`].
 const MODIFIED_RECORD: usize = 24;
 
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
-const NANOSECONDS: u32 = 0xa1b2_3c4d;
+pub(crate) const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const MODIFIED: u32 = 0xa1b2_cd34;
 
 /// Form of a file, by its magic number.

@@ -1,12 +1,12 @@
 //! Writing classic pcap with nanoseconds, little-endian.
 
+use crate::classic::{NANOSECONDS, RECORD};
 use crate::{Frame, Record};
 use std::io::{Result, Write};
 
 /// Longest frame that readers must expect, in bytes, as the header announces it.
 pub const LARGEST_FRAME: u32 = 262_144;
 
-const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const ETHERNET: u32 = 1;
 
 /// Header of a file.
@@ -22,11 +22,11 @@ fn header() -> Vec<u8> {
 
 /// Bytes in front of a frame. Seconds wrap after 32 bits, in 2106.
 #[inline]
-fn head(frame: &Frame<'_>) -> [u8; 16] {
+fn head(frame: &Frame<'_>) -> [u8; RECORD] {
     let seconds = (frame.nanos / 1_000_000_000) as u32;
     let nanos = (frame.nanos % 1_000_000_000) as u32;
     let kept = u32::try_from(frame.bytes.len()).unwrap_or(u32::MAX);
-    let mut head = [0; 16];
+    let mut head = [0; RECORD];
     for (place, word) in head.chunks_exact_mut(4).zip([seconds, nanos, kept, frame.original]) {
         place.copy_from_slice(&word.to_le_bytes());
     }
@@ -84,7 +84,7 @@ impl Pieces {
     /// Appends a frame; true if there is a [piece](Pieces::piece) to be written.
     #[inline]
     pub fn add(&mut self, frame: Frame<'_>) -> bool {
-        self.bytes.reserve(16 + frame.bytes.len());
+        self.bytes.reserve(RECORD + frame.bytes.len());
         self.bytes.extend_from_slice(&head(&frame));
         self.bytes.extend_from_slice(frame.bytes);
         self.bytes.len() >= self.size
