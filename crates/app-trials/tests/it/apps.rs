@@ -21,7 +21,7 @@ fn seed() -> u64 {
 }
 
 fn both() -> [(Engine, u64); 2] {
-    [(Engine::Interpreter, 1000), (Engine::Native, many(4000))]
+    [(Engine::Interpreter, if features::is_long() { 1500 } else { 1000 }), (Engine::Native, many(4000))]
 }
 
 /// A program with a fault in it. Panics if the source does not have the text.
@@ -212,7 +212,7 @@ fn reads_and_writes_of_the_cache_are_linearizable() {
         ("lengths.write(meta.slot, hdr.query.blocks);", ""),
         ("RUN(3, b3)", ""),
     ];
-    noticed("netcache", &faults, |on| net_cache::trial(on, 3000, 3));
+    noticed("netcache", &faults, |on| net_cache::trial(on, if features::is_long() { 6000 } else { 3000 }, 3));
 }
 
 #[test]
