@@ -82,9 +82,7 @@ pub fn allocate(
     };
     let capacities = instance.capacities(&throughput);
     let chosen = choose(&instance.items, &capacities, effort).map_err(no_allocation)?;
-    let decision = |(app, pick): (usize, &usize)| instance.decisions[app][*pick];
-    let decisions: Vec<Decision> = chosen.picks.iter().enumerate().map(decision).collect();
-    Ok(instance.allocation(&decisions, chosen.cost, chosen.bound, throughput))
+    Ok(instance.allocation(&chosen.picks, chosen.cost, chosen.bound, throughput))
 }
 
 fn no_allocation(failed: Failed) -> NoAllocation {
@@ -124,19 +122,14 @@ impl<'p> Instance<'p> {
         self.limits.iter().map(one).collect()
     }
 
-    fn allocation(
-        &self,
-        decisions: &[Decision],
-        cost: i128,
-        bound: i128,
-        throughput: Vec<u64>,
-    ) -> Allocation {
+    /// The allocation with this decision of each app, by its number.
+    fn allocation(&self, picks: &[usize], cost: i128, bound: i128, throughput: Vec<u64>) -> Allocation {
         let problem = self.problem;
         let weight = i128::from(problem.weight());
         let mean = |cost: i128| u64::try_from(cost / weight / i128::from(ONE)).unwrap_or(0);
-        let apps = problem.apps.iter().zip(decisions).enumerate().map(|(at, (app, decision))| {
-            let number = self.decisions[at].iter().position(|known| known == decision).unwrap_or(0);
-            let own = self.items[at][number].cost / i128::from(app.weight.max(1)) / i128::from(ONE);
+        let apps = problem.apps.iter().zip(picks).enumerate().map(|(at, (app, pick))| {
+            let decision = self.decisions[at][*pick];
+            let own = self.items[at][*pick].cost / i128::from(app.weight.max(1)) / i128::from(ONE);
             AppPlan {
                 home: decision.home,
                 flows: decision.flows,
@@ -145,11 +138,8 @@ impl<'p> Instance<'p> {
             }
         });
         let used = |(row, limit): (usize, &Limit)| {
-            let item = |(at, decision): (usize, &Decision)| {
-                let number = self.decisions[at].iter().position(|known| known == decision).unwrap_or(0);
-                self.items[at][number].uses[row]
-            };
-            let used = decisions.iter().enumerate().map(item).fold(0, u64::saturating_add);
+            let item = |(at, pick): (usize, &usize)| self.items[at][*pick].uses[row];
+            let used = picks.iter().enumerate().map(item).fold(0, u64::saturating_add);
             Used { limit: *limit, used, capacity: options::capacity(problem, *limit) }
         };
         Allocation {

@@ -59,7 +59,7 @@ fn draw_edges(out: &mut String, edges: &Result<Vec<Edge>, Vec<String>>, y: usize
             nodes.push(name);
         }
     }
-    let at = |name: &str| y + NODE * (1 + nodes.iter().position(|n| *n == name).unwrap_or(0));
+    let at = |name: &str| y + NODE * (1 + nodes.iter().take_while(|node| **node != name).count());
     for name in &nodes {
         let top = at(name) - 15;
         let _ = writeln!(out, "<rect x=\"30\" y=\"{top}\" width=\"{NODE_WIDTH}\" height=\"22\" rx=\"4\"/>");

@@ -70,6 +70,13 @@ pub(crate) struct Map {
     pub joined: BTreeMap<Name, Join>,
 }
 
+impl Map {
+    /// The number of the origin that owns a device's objects and timers: an origin its own, the first one those of all other devices.
+    pub(crate) fn origin_at(&self, device: usize) -> usize {
+        self.origins.iter().position(|origin| *origin == device).unwrap_or(0)
+    }
+}
+
 /// How the states of an object on several devices become one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Join {
@@ -131,7 +138,7 @@ impl Journal {
                 continue;
             }
             // Each origin has its own.
-            let object = match map.origins.iter().skip(1).any(|origin| *origin == device) {
+            let object = match map.origin_at(device) > 0 {
                 true => format!("{}@{device}", access.object).into(),
                 false => access.object,
             };

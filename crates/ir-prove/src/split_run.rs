@@ -289,7 +289,7 @@ impl World for SplitRun {
         let started = |record: &Record| (record.cause.clone(), record.origin);
         let record = open(&self.journal).records.get(number).map(started);
         let Some((Cause::Frame { port, frame }, origin)) = record else { return Ok(()) };
-        let device = self.map.origins.get(origin).copied().unwrap_or(0);
+        let device = self.map.origins[origin];
         Drive::inject(self, device as u32, port, frame, Owner(number as u32))
     }
 
@@ -315,7 +315,7 @@ impl World for SplitRun {
     }
 
     fn owner_of_timer(&mut self, device: u32) -> Owner {
-        let origin = self.map.origins.iter().position(|origin| *origin == device as usize).unwrap_or(0);
+        let origin = self.map.origin_at(device as usize);
         let Transaction(number) = self.begin(Record::new(Cause::Timer, origin, self.network.now, None));
         Owner(number as u32)
     }

@@ -1,25 +1,6 @@
 //! Typed indices: each names one element of one `Vec`.
 
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub struct $name(pub u32);
-
-        impl $name {
-            /// The position in its `Vec`.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl From<usize> for $name {
-            fn from(index: usize) -> Self {
-                $name(u32::try_from(index).expect("fewer than 2^32 elements"))
-            }
-        }
-    )*};
-}
+use base_ids::ids;
 
 ids! {
     /// In [`Program::types`](crate::Program::types).

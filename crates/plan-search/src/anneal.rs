@@ -115,12 +115,12 @@ impl<'a, 'p> Annealing<'a, 'p> {
                 clumps.push([node].into_iter().chain(others).collect());
             }
         }
-        let mut devices = vec![vec![]; of.equal.groups];
+        let mut devices = vec![vec![]; of.equal.groups()];
         (0..problem.class.len()).for_each(|device| devices[of.equal.group[device]].push(device));
         let may_run =
             |clump: &Vec<usize>, group: &usize| clump.iter().all(|node| of.allowed[*node].contains(group));
         let groups = |clump: &Vec<usize>| -> Vec<usize> {
-            (0..of.equal.groups).filter(|group| may_run(clump, group)).collect()
+            (0..of.equal.groups()).filter(|group| may_run(clump, group)).collect()
         };
         let groups: Vec<Vec<usize>> = clumps.iter().map(groups).collect();
         let sums = problem.scopes.device.len() + 2;

@@ -166,11 +166,10 @@ impl<'p> Bound<'p> {
             sizes.sort_unstable_by(|a, b| b.cmp(a));
             sizes
         };
-        let leaders: Vec<usize> =
-            (0..equal.groups).map(|g| equal.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+        let leaders = &equal.leaders;
         let grows: Vec<_> = objectives.iter().map(|o| grows(problem, &o.measure).map(Rc::new)).collect();
         let distances = objectives.iter().zip(&grows).map(|(o, grows)| match (&o.measure, grows) {
-            (Measure::Worst(var), Some(_)) => Some(Rc::new(distances(problem, equal, &leaders, *var))),
+            (Measure::Worst(var), Some(_)) => Some(Rc::new(distances(problem, equal, leaders, *var))),
             _ => None,
         });
         let distances: Vec<Option<Rc<Distances>>> = distances.collect();
@@ -328,7 +327,7 @@ impl<'p> Bound<'p> {
 
     /// From now on, multipliers regard in which place the devices of a class are, or not.
     pub fn merge_places(&mut self, is_on: bool) {
-        let is_on = is_on && self.equal.groups > self.problem.classes;
+        let is_on = is_on && self.equal.groups() > self.problem.classes;
         if std::mem::replace(&mut self.merges_places, is_on) != is_on {
             self.is_changed = true;
             self.whole = None;
@@ -566,7 +565,7 @@ impl<'p> Bound<'p> {
         let levels = problem.order.len() + 1;
         let objectives = problem.settings.objectives.len();
         let vars = problem.scopes.device.len();
-        let mut ahead = vec![vec![vec![0; self.equal.groups]; problem.nodes.len()]; objectives];
+        let mut ahead = vec![vec![vec![0; self.equal.groups()]; problem.nodes.len()]; objectives];
         let mut starts = vec![vec![i64::MIN; objectives]; levels];
         let mut feasible = vec![true; levels];
         let mut used = vec![vec![0i64; objectives]; levels];

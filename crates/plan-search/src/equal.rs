@@ -10,8 +10,8 @@ use crate::route::{CapacityOf, Load};
 pub struct EqualDevices {
     /// Group of each device; equal devices have the same number.
     pub group: Vec<usize>,
-    /// Number of groups.
-    pub groups: usize,
+    /// The first device of each group.
+    pub leaders: Vec<usize>,
     /// Slot of the load of each capacity.
     pub slot: Vec<Slot>,
     /// Maximum number of loads that belong to one device.
@@ -80,7 +80,7 @@ impl EqualDevices {
                 leaders.len() - 1
             });
         }
-        let mut equal = EqualDevices { group, groups: leaders.len(), slot: vec![], private: 0, global: 0 };
+        let mut equal = EqualDevices { group, leaders, slot: vec![], private: 0, global: 0 };
         for (at, capacity) in problem.network.capacities.iter().enumerate() {
             let slot = match owner(problem, at, &links) {
                 _ if capacity.limit >= most[capacity.kind as usize] => Slot::Free,
@@ -96,6 +96,11 @@ impl EqualDevices {
             equal.slot.push(slot);
         }
         equal
+    }
+
+    /// The number of groups.
+    pub fn groups(&self) -> usize {
+        self.leaders.len()
     }
 }
 

@@ -74,7 +74,7 @@ impl<'p> Expander<'p> {
     pub fn open(&mut self, counts: &Counts, allowed: &[Vec<usize>]) {
         self.counts = counts.clone();
         let row = |groups: &Vec<usize>| {
-            let mut row = vec![false; self.equal.groups];
+            let mut row = vec![false; self.equal.groups()];
             groups.iter().for_each(|group| row[*group] = true);
             row
         };

@@ -146,8 +146,8 @@ impl<'p> Packing<'p> {
             frames: vec![Frame::Step(Rc::new(root), Step::Still)],
             failed: FxHashSet::default(),
             found: 0,
-            after: vec![NEVER; nodes * of.equal.groups],
-            ahead: vec![NEVER; nodes * of.equal.groups],
+            after: vec![NEVER; nodes * of.equal.groups()],
+            ahead: vec![NEVER; nodes * of.equal.groups()],
             of,
         }
     }
@@ -233,7 +233,7 @@ impl<'p> Packing<'p> {
         let devices: Vec<usize> =
             (0..self.rank.len()).filter_map(|node| state.devices(node).next()).collect();
         let group = |node: usize| self.of.equal.group[devices[node]];
-        let after = (0..devices.len()).map(|node| self.after[node * self.of.equal.groups + group(node)]);
+        let after = (0..devices.len()).map(|node| self.after[node * self.of.equal.groups() + group(node)]);
         Placement { least: after.max().unwrap_or(0), devices }
     }
 
@@ -271,7 +271,7 @@ impl<'p> Packing<'p> {
     /// Removes devices on which a program's paths would be too long. False if nothing is left of a region.
     fn shorten(&mut self, state: &mut State, app: usize) -> bool {
         let Pack { problem, equal, class, var, grows, distances, .. } = &self.of;
-        let groups = equal.groups;
+        let groups = equal.groups();
         let nodes = &self.apps[app];
         let open: Vec<Vec<usize>> = nodes.iter().map(|node| state.groups(equal, *node)).collect();
         // The shortest path through a region on a device is the earliest end there, forwards, plus the shortest rest, backwards.

@@ -327,7 +327,7 @@ impl Graph<'_> {
         if into.is_empty() {
             let starts = || problem.order.iter().filter(|n| problem.nodes[**n].into.is_empty());
             let (count, at) =
-                (starts().count() as i64, starts().position(|n| *n == node).unwrap_or(0) as i64);
+                (starts().count() as i64, starts().take_while(|start| **start != node).count() as i64);
             return UNIT / count + i64::from(at < UNIT % count);
         }
         into.iter().map(|arc| weight[*arc]).sum()

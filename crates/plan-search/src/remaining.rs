@@ -28,10 +28,9 @@ impl Remaining {
     /// Computes the floors in reverse order of the regions. `flows` are upper bounds on loads.
     pub fn new(problem: &Problem, equal: &EqualDevices, flows: &Flows) -> Remaining {
         let levels = problem.order.len() + 1;
-        let leaders: Vec<usize> =
-            (0..equal.groups).map(|g| equal.group.iter().position(|of| *of == g).unwrap_or(0)).collect();
+        let leaders = &equal.leaders;
         let device_vars = problem.scopes.device.len();
-        let mut groups = vec![vec![false; equal.groups]; levels];
+        let mut groups = vec![vec![false; equal.groups()]; levels];
         let mut adds = vec![vec![vec![0i64; device_vars]; problem.classes]; levels];
         let mut load: Vec<Load> = vec![[0; 3]; levels];
         for level in (0..problem.order.len()).rev() {

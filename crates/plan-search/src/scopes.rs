@@ -5,7 +5,7 @@ use plan_model::{Role, Scope, Signature, VarId};
 /// Position of each variable's value.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Scopes {
-    places: Vec<(Option<Scope>, usize)>,
+    places: Vec<(Scope, usize)>,
     /// Variables of packets.
     pub path: Vec<VarId>,
     /// Charges.
@@ -25,7 +25,7 @@ impl Scopes {
                 Scope::Once => &mut scopes.once,
                 Scope::Device { .. } => &mut scopes.device,
             };
-            scopes.places.push((Some(variable.scope), list.len()));
+            scopes.places.push((variable.scope, list.len()));
             if let (Scope::Path, Some(role)) = (variable.scope, variable.role) {
                 scopes.roles.push((role, list.len()));
             }
@@ -36,8 +36,7 @@ impl Scopes {
 
     /// The scope of a variable, and its place among those of it.
     pub fn place(&self, var: VarId) -> (Scope, usize) {
-        let (scope, place) = self.places.get(var.index()).copied().unwrap_or((None, 0));
-        (scope.unwrap_or(Scope::Path), place)
+        self.places[var.index()]
     }
 
     /// The place of the path variable with this role.

@@ -56,58 +56,16 @@ pub(crate) fn convert(
     let before = program.clone();
     for (at, instance) in before.instances.iter().enumerate() {
         let id = InstanceId::from(at);
-        let name = before.extern_object(instance.object).name.clone();
-        let kind = |ty: &str, at: usize| {
-            let member = number(&before, id, at).unwrap_or(0) as u32;
-            build::expr(ExprKind::Const(Const::Enum(member)), skeleton.ty(ty))
-        };
-        let cells = |count: u64| build::bits(32, count);
-        let count = size(&before, id).unwrap_or(0);
-        let (object, types, args) = match name.as_str() {
-            "Register" | "RegisterParam" => {
-                let Some(wide) = cell_bits(&before, id) else {
-                    found.push(refused(
-                        "this register cannot be converted",
-                        instance.span,
-                        "its cells have no fixed layout",
-                    ));
-                    continue;
-                };
-                let first = instance.args.get(usize::from(name == "Register"));
-                if let Some(value) = first
-                    .and_then(|value| constant_bits(&before, value))
-                    .filter(|value| value.trim_start_matches("0x") != "0")
-                {
-                    let register = instance.control_plane_name.to_string();
-                    initial.push(Initial { register, cells: count, value });
-                }
-                ("register", vec![Type::Bit(wide)], vec![cells(count)])
+        match form(&before, id, skeleton) {
+            Ok(Some((object, types, args))) => {
+                let changed = &mut program.instances[at];
+                (changed.object, changed.type_args, changed.args) = (skeleton.object(object), types, args);
+                changed.methods.clear();
+                initial.extend(initial_value(&before, id));
             }
-            "Counter" => ("counter", vec![], vec![cells(count), kind("CounterType", 1)]),
-            "DirectCounter" => ("direct_counter", vec![], vec![kind("CounterType", 0)]),
-            "Meter" => ("meter", vec![], vec![cells(count), kind("MeterType", 1)]),
-            "DirectMeter" => ("direct_meter", vec![Type::Bit(8)], vec![kind("MeterType", 0)]),
-            "ActionProfile" => ("action_profile", vec![], instance.args.clone()),
-            "ActionSelector" => match selector(&before, instance) {
-                Some((algorithm, size, wide)) => {
-                    let algorithm =
-                        build::expr(ExprKind::Const(Const::Enum(algorithm)), skeleton.ty("HashAlgorithm"));
-                    ("action_selector", vec![], vec![algorithm, cells(size), cells(wide)])
-                }
-                None => {
-                    let label = "its hash is none of `IDENTITY`, `CRC16`, `CRC32`, `XOR16`";
-                    found.push(refused("this selector cannot be converted", instance.span, label));
-                    continue;
-                }
-            },
-            _ => {
-                remove(program, id);
-                continue;
-            }
-        };
-        let changed = &mut program.instances[at];
-        (changed.object, changed.type_args, changed.args) = (skeleton.object(object), types, args);
-        changed.methods.clear();
+            Ok(None) => remove(program, id),
+            Err(refused) => found.push(refused),
+        }
     }
     // The profile of a selector is part of the selector.
     for (at, instance) in before.instances.iter().enumerate() {
@@ -123,6 +81,65 @@ pub(crate) fn convert(
         }
     }
     initial
+}
+
+/// What an object becomes: its extern, type arguments and arguments. `None`: v1model has nothing of its kind.
+fn form(program: &Program, id: InstanceId, skeleton: &Skeleton) -> Result<Option<Form>, Diagnostic> {
+    let instance = program.instance(id);
+    let constant = |at: usize| {
+        number(program, id, at).ok_or_else(|| {
+            let label = format!("its argument {} is no constant", at + 1);
+            refused("this object cannot be converted", instance.span, &label)
+        })
+    };
+    let kind = |ty: &str, at: usize| {
+        let member = constant(at)? as u32;
+        Ok(build::expr(ExprKind::Const(Const::Enum(member)), skeleton.ty(ty)))
+    };
+    let cells = |count: u64| build::bits(32, count);
+    let name = program.extern_object(instance.object).name.as_str();
+    Ok(Some(match name {
+        "Register" | "RegisterParam" => {
+            let Some(wide) = cell_bits(program, id) else {
+                let label = "its cells have no fixed layout";
+                return Err(refused("this register cannot be converted", instance.span, label));
+            };
+            let count = if name == "Register" { constant(0)? } else { 1 };
+            ("register", vec![Type::Bit(wide)], vec![cells(count)])
+        }
+        "Counter" => ("counter", vec![], vec![cells(constant(0)?), kind("CounterType", 1)?]),
+        "DirectCounter" => ("direct_counter", vec![], vec![kind("CounterType", 0)?]),
+        "Meter" => ("meter", vec![], vec![cells(constant(0)?), kind("MeterType", 1)?]),
+        "DirectMeter" => ("direct_meter", vec![Type::Bit(8)], vec![kind("MeterType", 0)?]),
+        "ActionProfile" => ("action_profile", vec![], instance.args.clone()),
+        "ActionSelector" => {
+            let Some((algorithm, size, wide)) = selector(program, instance) else {
+                let label = "its hash is none of `IDENTITY`, `CRC16`, `CRC32`, `XOR16`";
+                return Err(refused("this selector cannot be converted", instance.span, label));
+            };
+            let algorithm =
+                build::expr(ExprKind::Const(Const::Enum(algorithm)), skeleton.ty("HashAlgorithm"));
+            ("action_selector", vec![], vec![algorithm, cells(size), cells(wide)])
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// An extern of v1model, with an instance's type arguments and arguments.
+type Form = (&'static str, Vec<Type>, Vec<Expr>);
+
+/// What a register's cells hold at the start, unless it is 0.
+fn initial_value(program: &Program, id: InstanceId) -> Option<Initial> {
+    let instance = program.instance(id);
+    let at = match program.extern_object(instance.object).name.as_str() {
+        "Register" => 1,
+        "RegisterParam" => 0,
+        _ => return None,
+    };
+    let value = constant_bits(program, instance.args.get(at)?)?;
+    let register = instance.control_plane_name.to_string();
+    let is_zero = value.trim_start_matches("0x") == "0";
+    (!is_zero).then(|| Initial { register, cells: size(program, id)?, value })
 }
 
 /// The instance is no part of the program any more.

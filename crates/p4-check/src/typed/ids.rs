@@ -1,34 +1,8 @@
 //! Ids and the arenas they index: one arena per kind of declaration, owned by [`Program`](super::Program).
 
+use base_ids::ids;
 use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
-
-macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub struct $name(u32);
-
-        impl $name {
-            /// The number, usable as an index.
-            pub fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-
-        impl From<usize> for $name {
-            fn from(index: usize) -> $name {
-                $name(index as u32)
-            }
-        }
-
-        impl From<$name> for usize {
-            fn from(id: $name) -> usize {
-                id.index()
-            }
-        }
-    )*};
-}
 
 ids! {
     /// In [`Program::actions`](super::Program::actions).

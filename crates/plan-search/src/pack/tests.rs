@@ -275,7 +275,7 @@ fn no_placement_is_below_the_bound_by_prices() {
         let mut bound = Bound::new(&problem, &equal, &charges);
         // Devices of a class may be in two places.
         bound.merge_places(seed % 3 == 0);
-        merged += u64::from(seed % 3 == 0 && equal.groups > problem.classes);
+        merged += u64::from(seed % 3 == 0 && equal.groups() > problem.classes);
         let matters = crate::outcome::matters(&problem);
         let root = crate::expand::Expander::new(&problem, &equal, &charges, &matters).root();
         let all = charges.all();

@@ -19,7 +19,7 @@ const SIZE: u64 = 4096;
 
 /// Number of partial placements of a set that are visited at first. It grows with the number of places of a class's devices, because multipliers per class then give a weaker bound.
 pub fn patience(problem: &Problem, equal: &EqualDevices) -> u64 {
-    let places = (equal.groups / problem.classes.max(1)) as u64;
+    let places = (equal.groups() / problem.classes.max(1)) as u64;
     let size = (problem.nodes.len() * problem.class.len()) as u64;
     MOST * places * places * SIZE / size.max(SIZE)
 }
