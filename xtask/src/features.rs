@@ -15,19 +15,12 @@ use std::hash::{Hash, Hasher};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-/// Differences that are known and cheap: `(command, crate, why)`.
-const KNOWN: &[(&str, &str, &str)] = &[(
-    "build",
-    "memchr",
-    "the build script of tun reads JSON; others that all crates together build for the host have the default features",
-)];
-
 /// Crates whose programs users build.
 const COMMANDS: [&str; 2] = ["cli", "experiments"];
 
-/// Prints every difference; fails if there is one that is not known.
-pub fn run() -> ExitCode {
-    match differences() {
+/// Prints every difference of builds of the commands and, if asked for, of each crate's tests; fails if there is one.
+pub fn run(each_crate: bool) -> ExitCode {
+    match differences(each_crate) {
         Ok(0) => {
             println!("features: no differences");
             ExitCode::SUCCESS
@@ -44,14 +37,14 @@ pub fn run() -> ExitCode {
 }
 
 /// Prints the differences. Returns their number.
-fn differences() -> Result<usize, String> {
+fn differences(each_crate: bool) -> Result<usize, String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
     let crates = std::fs::read_dir(crates).map_err(|error| format!("the crates: {error}"))?;
     let mut names: Vec<String> =
         crates.flatten().map(|entry| entry.file_name().to_string_lossy().to_string()).collect();
     names.sort();
     let all = units(&["test", "--no-run", "--workspace"])?;
-    let tests = names.iter().map(|name| ("test", name.as_str()));
+    let tests = names.iter().filter(|_| each_crate).map(|name| ("test", name.as_str()));
     let mut found = 0;
     for (command, name) in tests.chain(COMMANDS.map(|name| ("build", name))) {
         let no_run: &[&str] = if command == "test" { &["--no-run"] } else { &[] };
@@ -61,9 +54,7 @@ fn differences() -> Result<usize, String> {
         let new = one.iter().filter(|(key, _)| is_new(key));
         // Those whose dependencies are as everywhere are the cause; the others follow.
         let causes = new.filter(|(_, unit)| !unit.needs.iter().any(is_new));
-        let is_known =
-            |label: &str| KNOWN.iter().any(|known| known.0 == command && label.starts_with(known.1));
-        for (_, unit) in causes.filter(|(_, unit)| !is_known(&unit.label)) {
+        for (_, unit) in causes {
             println!("cargo {command} -p {name}: {}", unit.label);
             found += 1;
         }

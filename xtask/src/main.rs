@@ -18,7 +18,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy                 layers, purity, crate manifests, file sizes, paths, circles of files, test programs, generated code and pages
   protocol             generate the code and descriptors of P4Runtime's messages and services from proto/
   rack-file            write docs/rack-file.md, the reference of RACK.toml, from the heads of rack-model's modules
-  features             third-party crates that `cargo test -p CRATE` or `cargo build` compiles with other features than `cargo test --workspace`
+  features [--commands]
+                       third-party crates that `cargo test -p CRATE` or `cargo build` compiles with other features than `cargo test --workspace`;
+                       with --commands those of builds of the commands alone
   build-time           build the command from nothing: how long it takes, and its slowest crates
   bench-check          check a generated program of 7,000 lines and fail past 150 ms
   conformance --suite DIR
@@ -51,7 +53,8 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["tidy"] => tidy::run(),
-        ["features"] => features::run(),
+        ["features"] => features::run(true),
+        ["features", "--commands"] => features::run(false),
         ["protocol"] => protocol::run(),
         ["rack-file"] => rack_file::run(),
         ["build-time"] => build_time::run(),

@@ -7,7 +7,8 @@ use crate::batch::Batch;
 use crate::port::{Sink, Source, Wait};
 use base_time::Time;
 use dataplane_api::Port;
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use target_native::Packet;
@@ -15,25 +16,21 @@ use target_native::Packet;
 /// A TAP interface. A clone is the same.
 #[derive(Clone)]
 pub struct Tap {
-    device: Arc<tun::Device>,
+    device: Arc<File>,
     frame: Vec<u8>,
 }
 
 impl Tap {
     /// The interface with this name, made if there is none.
-    pub fn open(name: &str) -> Result<Tap, tun::Error> {
-        let mut config = tun::Configuration::default();
-        config.tun_name(name).layer(tun::Layer::L2).up();
-        let device = tun::create(&config)?;
-        device.set_nonblock()?;
-        Ok(Tap { device: Arc::new(device), frame: vec![0; 1 << 16] })
+    pub fn open(name: &str) -> io::Result<Tap> {
+        Ok(Tap { device: Arc::new(linux_net::open_tap(name)?), frame: vec![0; 1 << 16] })
     }
 }
 
 impl Source for Tap {
     fn receive(&mut self, port: Port, batch: &mut Batch) -> io::Result<()> {
         while !batch.room().is_empty() {
-            match self.device.recv(&mut self.frame) {
+            match (&*self.device).read(&mut self.frame) {
                 Ok(0) => {}
                 Ok(length) => batch.push(port, self.frame.get(..length).unwrap_or_default()),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
@@ -59,6 +56,6 @@ impl Sink for Tap {
     }
 
     fn send_frame(&mut self, frame: &[u8], _: Time) -> bool {
-        self.device.send(frame).is_ok()
+        (&*self.device).write(frame).is_ok()
     }
 }

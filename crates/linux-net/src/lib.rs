@@ -7,6 +7,7 @@
 //! | [`allow_received`], [`receive_waiting`] | memory for packets that wait at a socket; the first of them |
 //! | [`packet`] | frames by packet sockets: a ring that the kernel fills, and batches that it sends |
 //! | [`xdp`] | frames by AF_XDP sockets |
+//! | [`open_tap`] | TAP interfaces |
 //!
 //! Everything here belongs to the network namespace of the thread that opened it.
 
@@ -14,10 +15,12 @@ mod link;
 pub mod packet;
 mod ports;
 mod sys;
+mod tap;
 pub mod xdp;
 
 pub use link::{Change, Link, Monitor, all, find};
 pub use ports::free_addresses;
+pub use tap::open_tap;
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd as _};

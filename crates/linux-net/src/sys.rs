@@ -117,6 +117,40 @@ pub(crate) fn send_messages(socket: BorrowedFd, pieces: &[io::IoSlice], ends: &[
     ended(sent as isize)
 }
 
+/// An argument of the calls that ask for or set something of the interface with a name (netdevice(7)).
+pub(crate) struct InterfaceRequest(libc::ifreq);
+
+impl InterfaceRequest {
+    /// The interface with this name; no flags.
+    pub(crate) fn new(name: &str) -> io::Result<InterfaceRequest> {
+        if name.is_empty() || name.len() >= libc::IFNAMSIZ || name.contains('\0') {
+            let why = "an interface's name has 1 to 15 bytes, and none of them is 0";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        // SAFETY: zeros are a request.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        request.ifr_name.iter_mut().zip(name.bytes()).for_each(|(to, byte)| *to = byte as libc::c_char);
+        Ok(InterfaceRequest(request))
+    }
+
+    pub(crate) fn flags(&self) -> i32 {
+        // SAFETY: all bit patterns are flags, and all bytes of the request are initialized.
+        i32::from(unsafe { self.0.ifr_ifru.ifru_flags })
+    }
+
+    pub(crate) fn set_flags(&mut self, flags: i32) {
+        self.0.ifr_ifru.ifru_flags = flags as libc::c_short;
+    }
+
+    /// `ioctl` with one of the calls whose argument this is.
+    pub(crate) fn ask(&mut self, file: BorrowedFd, call: libc::Ioctl) -> io::Result<()> {
+        assert!([libc::TUNSETIFF, libc::SIOCGIFFLAGS, libc::SIOCSIFFLAGS].contains(&call));
+        // SAFETY: these calls read and write a request and nothing else.
+        let done = unsafe { libc::ioctl(file.as_raw_fd(), call, &raw mut self.0) };
+        ended(done as isize).map(drop)
+    }
+}
+
 fn ended(done: isize) -> io::Result<usize> {
     usize::try_from(done).map_err(|_| io::Error::last_os_error())
 }

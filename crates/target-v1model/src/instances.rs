@@ -54,7 +54,7 @@ pub(crate) fn convert(
 ) -> Vec<Initial> {
     let mut initial = vec![];
     let before = program.clone();
-    for (at, instance) in before.instances.iter().enumerate() {
+    for at in 0..before.instances.len() {
         let id = InstanceId::from(at);
         match form(&before, id, skeleton) {
             Ok(Some((object, types, args))) => {
@@ -138,8 +138,8 @@ fn initial_value(program: &Program, id: InstanceId) -> Option<Initial> {
     };
     let value = constant_bits(program, instance.args.get(at)?)?;
     let register = instance.control_plane_name.to_string();
-    let is_zero = value.trim_start_matches("0x") == "0";
-    (!is_zero).then(|| Initial { register, cells: size(program, id)?, value })
+    let cells = size(program, id)?;
+    (value.trim_start_matches("0x") != "0").then_some(Initial { register, cells, value })
 }
 
 /// The instance is no part of the program any more.
