@@ -83,7 +83,7 @@ pub(crate) fn convert(
     initial
 }
 
-/// What an object becomes: its extern, type arguments and arguments. `None`: v1model has nothing of its kind.
+/// The form of an object in v1model. `None`: v1model has nothing of its kind.
 fn form(program: &Program, id: InstanceId, skeleton: &Skeleton) -> Result<Option<Form>, Diagnostic> {
     let instance = program.instance(id);
     let constant = |at: usize| {
@@ -128,7 +128,7 @@ fn form(program: &Program, id: InstanceId, skeleton: &Skeleton) -> Result<Option
 /// An extern of v1model, with an instance's type arguments and arguments.
 type Form = (&'static str, Vec<Type>, Vec<Expr>);
 
-/// What a register's cells hold at the start, unless it is 0.
+/// The value of a register's cells at the start, unless it is 0.
 fn initial_value(program: &Program, id: InstanceId) -> Option<Initial> {
     let instance = program.instance(id);
     let at = match program.extern_object(instance.object).name.as_str() {
