@@ -60,7 +60,7 @@ pub use cpu::{LINE, fast, prefetch, prefetch_lines, prefetch_to_write};
 pub use exact::Buckets;
 pub use hash::{Words, hash};
 pub use key::{EntryKey, KeyError};
-pub use layout::{Field, KeyLayout, MatchKind, Order, Place};
+pub use layout::{Field, KeyLayout, MatchKind, Order, Place, ones};
 pub use lpm::FirstBits;
 pub use profile::{Profile, ProfileSpec, Spread, Weighted};
 pub use records::{MISS, Records};

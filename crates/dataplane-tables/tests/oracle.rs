@@ -206,7 +206,10 @@ fn sizes_pass_through_all_structures() {
     used.extend(churn(&[field(MatchKind::Lpm, 20), field(MatchKind::Lpm, 20)], 200, 6));
     used.extend(churn(&[field(RANGE, 8), field(MatchKind::Ternary, 4)], 900, 10));
     used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 5000, 7));
-    assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "lpm", "masked", "tuples", "vectors"]);
+    assert_eq!(
+        used.into_iter().collect::<Vec<_>>(),
+        ["direct", "hash", "lpm", "masked", "tuples", "vectors"]
+    );
 }
 
 /// Every key of an array of best entries, after each of many writes: several fields of all kinds, up to as many entries as there are keys.
