@@ -185,23 +185,24 @@ impl<'a> Ipv4<'a> {
             }
         }
         let packet = frame.get(at + 2..).filter(|_| kind == IPV4)?;
-        let first = *packet.first()?;
-        let length = usize::from(word(packet, 2)?);
-        let header = packet.get(..usize::from(first & 15) * 4)?;
-        let bytes = packet.get(..length)?;
-        if first >> 4 != 4 || header.len() < 20 {
+        let fixed = packet.first_chunk::<20>()?;
+        let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        let address = |at: usize| Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]);
+        let header = packet.get(..usize::from(fixed[0] & 15) * 4)?;
+        let bytes = packet.get(..usize::from(word(2)))?;
+        if fixed[0] >> 4 != 4 || header.len() < fixed.len() {
             return None;
         }
         Some(Ipv4 {
             bytes,
             header,
             body: bytes.get(header.len()..)?,
-            source: address(header, 12)?,
-            destination: address(header, 16)?,
-            protocol: header[9],
-            identification: word(header, 4)?,
+            source: address(12),
+            destination: address(16),
+            protocol: fixed[9],
+            identification: word(4),
             // An offset, or more fragments that follow.
-            is_fragment: word(header, 6)? & 0x3fff != 0,
+            is_fragment: word(6) & 0x3fff != 0,
         })
     }
 
@@ -213,14 +214,18 @@ impl<'a> Ipv4<'a> {
     /// The UDP or ICMP echo packet inside, and its payload; none if it is neither or makes no sense.
     pub fn transport(&self) -> Option<(Transport, &'a [u8])> {
         let body = self.body;
-        match (self.protocol, *body.first()?) {
+        if !matches!(self.protocol, ICMP | UDP) {
+            return None;
+        }
+        let fixed = body.first_chunk::<8>()?;
+        let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        match (self.protocol, fixed[0]) {
             (ICMP, kind @ (ECHO_REQUEST | ECHO_REPLY)) => {
-                let echo = Transport::Echo { kind, identifier: word(body, 4)?, sequence: word(body, 6)? };
-                Some((echo, body.get(8..)?))
+                Some((Transport::Echo { kind, identifier: word(4), sequence: word(6) }, &body[8..]))
             }
             (UDP, _) => {
-                let udp = Transport::Udp { source: word(body, 0)?, destination: word(body, 2)? };
-                Some((udp, body.get(8..usize::from(word(body, 4)?))?))
+                let udp = Transport::Udp { source: word(0), destination: word(2) };
+                Some((udp, body.get(8..usize::from(word(4)))?))
             }
             _ => None,
         }
@@ -257,11 +262,6 @@ pub fn stations(frame: &[u8]) -> Option<(Mac, Mac)> {
 pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     let pair = bytes.get(at..at.checked_add(2)?)?;
     Some(u16::from_be_bytes([pair[0], pair[1]]))
-}
-
-fn address(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
-    let octets: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
-    Some(Ipv4Addr::from(octets))
 }
 
 fn udp_checksum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {

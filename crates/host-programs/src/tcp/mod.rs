@@ -7,7 +7,7 @@
 //! | [`window`], [`cubic`], [`dctcp`] | the congestion window |
 //! | [`echo`] | echoes of congestion marks (ECN) by receivers |
 //! | [`round_trip`] | timeouts |
-//! | [`segment`] | bytes, by smoltcp |
+//! | [`segment`] | bytes, those with options by smoltcp |
 
 mod cubic;
 mod dctcp;

@@ -2,8 +2,8 @@
 //!
 //! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens.
 //! [`super::sender`] handles losses, [`super::receiver`] acknowledgements; this module opens, closes and aborts
-//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no
-//! selective acknowledgements on the sending side.
+//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s with options; its connections have
+//! no selective acknowledgements on the sending side.
 //!
 //! ```text
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
