@@ -276,40 +276,38 @@ control Offer(in headers_t hdr, in metadata_t meta, in bit<32> now, in bit<32> b
         } else {
             counts.write(index, counted[63:32] ++ count);
         }
-        bit<32> standing;
-        queues.read(standing, index);
-        if (due == 1) {
-            standing = (standing + arrived) |-| meta.drain;
-            queues.write(index, standing);
-        }
-        // (alpha S - beta Q), times 4.
-        bit<32> room = meta.capacity << 1;
-        bit<32> used = (arrived << 1) + standing;
-        if (ended != 1) {
-            // There are intervals without packets and flows.
-            flows = 1;
-        }
-        if (flows == 0) {
-            flows = 1;
-        }
-        bit<1> falls = (bit<1>)(used > room);
-        bit<32> by = falls == 1 ? used - room : room - used;
-        // With 8 bits after the point, divided by 4: 6 bits after the point.
-        bit<32> change;
-#ifdef EXACT_SHARE
-        bit<32> rest;
-        bit<64> quotient = (bit<64>)by << 6;
-        divide(quotient, flows, rest);
-        change = quotient[31:0];
-#else
-        share.apply(by, flows, change);
-#endif
-        if (ended != 1) {
-            change = change << 1;
-        }
         rates.read(rate, index);
         rate = rate == 0 ? capacity : rate;
         if (due == 1) {
+            bit<32> standing;
+            queues.read(standing, index);
+            standing = (standing + arrived) |-| meta.drain;
+            queues.write(index, standing);
+            // (alpha S - beta Q), times 4.
+            bit<32> room = meta.capacity << 1;
+            bit<32> used = (arrived << 1) + standing;
+            if (ended != 1) {
+                // There are intervals without packets and flows.
+                flows = 1;
+            }
+            if (flows == 0) {
+                flows = 1;
+            }
+            bit<1> falls = (bit<1>)(used > room);
+            bit<32> by = falls == 1 ? used - room : room - used;
+            // With 8 bits after the point, divided by 4: 6 bits after the point.
+            bit<32> change;
+#ifdef EXACT_SHARE
+            bit<32> rest;
+            bit<64> quotient = (bit<64>)by << 6;
+            divide(quotient, flows, rest);
+            change = quotient[31:0];
+#else
+            share.apply(by, flows, change);
+#endif
+            if (ended != 1) {
+                change = change << 1;
+            }
             if (falls == 0) {
                 rate = rate |+| change;
             } else {

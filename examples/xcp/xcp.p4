@@ -183,48 +183,42 @@ control Coefficients(in headers_t hdr, in metadata_t meta, in bit<32> now, in bi
         } else {
             sizes.write(index, sums[63:32] ++ (sums[31:0] |+| size));
         }
-        bit<32> standing;
-        queues.read(standing, index);
-        if (due == 1) {
-            standing = (standing + arrived) |-| meta.drain;
-            queues.write(index, standing);
-        }
-
-        // All of these times 4: phi and its sign, h, and the bytes to give and to take.
-        bit<32> room = meta.capacity << 1;
-        bit<32> used = (arrived << 1) + standing;
-        bit<1> falls = (bit<1>)(used > room);
-        bit<32> by = falls == 1 ? used - room : room - used;
-        bit<32> shuffled = (arrived >> 1) |-| by;
-        bit<32> give = falls == 1 ? shuffled : shuffled + by;
-        bit<32> take = falls == 1 ? shuffled + by : shuffled;
-
-        // give / 4 / (T of_inverses / 256) with 24 bits after the point, and take / 4 / (T of_sizes).
-        bit<32> rises_by;
-        bit<32> falls_by;
-#ifdef EXACT
-        bit<32> rest;
-        bit<64> quotient = (bit<64>)give << 22;
-        divide(quotient, of_inverses, rest);
-        rises_by = quotient > 0xffffffff ? 32w0xffffffff : quotient[31:0];
-        quotient = (bit<64>)take << 14;
-        divide(quotient, of_sizes, rest);
-        falls_by = quotient > 0xffffffff ? 32w0xffffffff : quotient[31:0];
-#else
-        rise.apply(give, of_inverses, rises_by);
-        fall.apply(take, of_sizes, falls_by);
-#endif
-        if (of_inverses == 0) {
-            rises_by = 0;
-        }
-        if (of_sizes == 0) {
-            falls_by = 0;
-        }
         positives.read(positive, index);
         negatives.read(negative, index);
         if (due == 1) {
-            positive = rises_by;
-            negative = falls_by;
+            bit<32> standing;
+            queues.read(standing, index);
+            standing = (standing + arrived) |-| meta.drain;
+            queues.write(index, standing);
+
+            // All of these times 4: phi and its sign, h, and the bytes to give and to take.
+            bit<32> room = meta.capacity << 1;
+            bit<32> used = (arrived << 1) + standing;
+            bit<1> falls = (bit<1>)(used > room);
+            bit<32> by = falls == 1 ? used - room : room - used;
+            bit<32> shuffled = (arrived >> 1) |-| by;
+            bit<32> give = falls == 1 ? shuffled : shuffled + by;
+            bit<32> take = falls == 1 ? shuffled + by : shuffled;
+
+            // give / 4 / (T of_inverses / 256) with 24 bits after the point, and take / 4 / (T of_sizes).
+#ifdef EXACT
+            bit<32> rest;
+            bit<64> quotient = (bit<64>)give << 22;
+            divide(quotient, of_inverses, rest);
+            positive = quotient > 0xffffffff ? 32w0xffffffff : quotient[31:0];
+            quotient = (bit<64>)take << 14;
+            divide(quotient, of_sizes, rest);
+            negative = quotient > 0xffffffff ? 32w0xffffffff : quotient[31:0];
+#else
+            rise.apply(give, of_inverses, positive);
+            fall.apply(take, of_sizes, negative);
+#endif
+            if (of_inverses == 0) {
+                positive = 0;
+            }
+            if (of_sizes == 0) {
+                negative = 0;
+            }
             positives.write(index, positive);
             negatives.write(index, negative);
         }

@@ -1,12 +1,11 @@
 //! The control plane's side of all tables of a pipeline.
 
-use crate::exact::Direct;
 use crate::key::EntryKey;
 use crate::layout::{KeyLayout, Order};
 use crate::profile::{Profile, ProfileSpec, ProfileStore, Weighted};
 use crate::records::stride;
 use crate::store::Store;
-use crate::table::Table;
+use crate::table::{Index, Table};
 use crate::write_error::WriteError;
 
 /// A table, by its position in the list that [`Control::new`] was given.
@@ -33,9 +32,7 @@ pub struct TableSpec {
 impl TableSpec {
     /// True if the data plane's copies have [arrays](Table::direct) of entry numbers.
     pub fn is_direct(&self) -> bool {
-        self.layout.order() == Order::Only
-            && self.layout.words() > 0
-            && Direct::suits(&self.layout, self.size)
+        Index::is_array(&self.layout, self.size)
     }
 
     /// Words from one [record](crate::Records) to the next.

@@ -183,7 +183,8 @@ impl Place {
 }
 
 /// `width` ones at the low end.
-pub(crate) fn ones(width: u32) -> u64 {
+#[inline]
+pub fn ones(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cpu::fast;
 use crate::exact::{Buckets, Cuckoo, Direct};
-use crate::layout::{MatchKind, Order};
+use crate::layout::{KeyLayout, MatchKind, Order};
 use crate::lpm::{FirstBits, Lpm};
 use crate::records::{MISS, Records};
 use crate::store::Store;
@@ -23,7 +23,7 @@ pub struct Table {
 // One for each table: a hop through a box would cost more than the room.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
-enum Index {
+pub(crate) enum Index {
     /// A table without keys.
     Nothing,
     Direct(Direct),
@@ -35,17 +35,30 @@ enum Index {
 impl Index {
     fn new(store: &Store, seed: u64) -> Index {
         let layout = &store.layout;
-        let prefixes = layout.fields().iter().filter(|(field, _)| field.kind == MatchKind::Lpm).count();
         match layout.order() {
             _ if layout.fields().is_empty() => Index::Nothing,
             Order::Only => {
                 let is_direct = Direct::suits(layout, store.size);
                 if is_direct { Index::Direct(Direct::new(layout)) } else { Index::Hash(Cuckoo::new(seed)) }
             }
-            Order::LongestPrefix(field) if prefixes == 1 => Index::Lpm(Lpm::new(layout, field, seed)),
+            Order::LongestPrefix(field) if prefixes(layout) == 1 => Index::Lpm(Lpm::new(layout, field, seed)),
             _ => Index::Ternary(Ternary::new(layout, seed)),
         }
     }
+
+    /// True if tables of up to `size` entries with such keys have an array of entry numbers.
+    pub(crate) fn is_array(layout: &KeyLayout, size: u32) -> bool {
+        match layout.order() {
+            _ if layout.fields().is_empty() => false,
+            Order::Only => Direct::suits(layout, size),
+            Order::LongestPrefix(_) if prefixes(layout) == 1 => false,
+            _ => Ternary::has_array(layout),
+        }
+    }
+}
+
+fn prefixes(layout: &KeyLayout) -> usize {
+    layout.fields().iter().filter(|(field, _)| field.kind == MatchKind::Lpm).count()
 }
 
 impl Table {
@@ -68,6 +81,7 @@ impl Table {
     pub fn direct(&self) -> Option<&[u32]> {
         match &self.index {
             Index::Direct(direct) => Some(direct.entries()),
+            Index::Ternary(ternary) => ternary.array(),
             _ => None,
         }
     }
@@ -226,7 +240,7 @@ impl Table {
         }
     }
 
-    /// The structure in use: `none`, `direct`, `hash`, `lpm`, `vectors` or `tuples`.
+    /// The structure in use: `none`, `direct`, `hash`, `lpm`, `masked`, `vectors` or `tuples`.
     pub fn structure(&self) -> &'static str {
         match &self.index {
             Index::Nothing => "none",

@@ -204,8 +204,51 @@ fn sizes_pass_through_all_structures() {
     used.extend(churn(&[field(MatchKind::Lpm, 200)], 300, 9));
     used.extend(churn(&[field(MatchKind::Exact, 12), field(MatchKind::Lpm, 128)], 900, 5));
     used.extend(churn(&[field(MatchKind::Lpm, 20), field(MatchKind::Lpm, 20)], 200, 6));
+    used.extend(churn(&[field(RANGE, 8), field(MatchKind::Ternary, 4)], 900, 10));
     used.extend(churn(&[field(MatchKind::Optional, 32), field(MatchKind::Optional, 32)], 5000, 7));
-    assert_eq!(used.into_iter().collect::<Vec<_>>(), ["direct", "hash", "lpm", "tuples", "vectors"]);
+    assert_eq!(
+        used.into_iter().collect::<Vec<_>>(),
+        ["direct", "hash", "lpm", "masked", "tuples", "vectors"]
+    );
+}
+
+/// Every key of an array of best entries, after each of many writes: several fields of all kinds, up to as many entries as there are keys.
+#[test]
+fn arrays_of_best_entries_have_every_key() {
+    let layouts: [&[Field]; 7] = [
+        &[field(MatchKind::Ternary, 8)],
+        &[field(MatchKind::Ternary, 1)],
+        &[field(RANGE, 4), field(MatchKind::Ternary, 3)],
+        &[field(SIGNED, 5), field(MatchKind::Optional, 2), field(MatchKind::Exact, 1)],
+        &[field(MatchKind::Exact, 2), field(MatchKind::Lpm, 4), field(MatchKind::Optional, 1)],
+        &[field(MatchKind::Lpm, 4), field(MatchKind::Lpm, 3)],
+        &[field(MatchKind::Ternary, 0), field(SIGNED, 1), field(MatchKind::Ternary, 6)],
+    ];
+    for (fields, seed) in layouts.into_iter().zip(20..) {
+        let bits: u32 = fields.iter().map(|field| field.width).sum();
+        let mut pair = Pair::new(fields, 1 << bits, seed);
+        for round in 0..60 {
+            let count = 1 + pair.rng.index([1, 3, 40][round % 3]);
+            pair.write(count, [1 << bits, 8, 2, 20][round / 4 % 4]);
+            pair.shared.publish(&mut pair.control);
+            let tables = pair.shared.pin();
+            let table = tables.table(0);
+            assert_eq!(table.structure(), "masked");
+            let array = table.direct().unwrap();
+            assert_eq!(array.len(), 1 << bits);
+            for number in 0..1u64 << bits {
+                let key = [number];
+                let mut rest = Bits::new(64, number.into());
+                let values = pair.layout.fields().iter().map(|(field, _)| {
+                    let value = rest.resize(field.width);
+                    rest = rest.shr_by(field.width.into());
+                    value
+                });
+                let wanted = pair.oracle.lookup(&values.collect::<Vec<_>>());
+                assert_eq!((table.lookup(&key), array[number as usize]), (wanted, wanted), "{number:#b}");
+            }
+        }
+    }
 }
 
 /// Many rules fit each packet, they come one by one and in any order of priority, so that blocks are unsorted and a late

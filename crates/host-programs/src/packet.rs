@@ -19,8 +19,8 @@ pub const ECHO_REPLY: u8 = 0;
 pub const IPV4: u16 = 0x0800;
 /// EtherTypes of VLAN tags.
 pub const TAGS: [u16; 2] = [0x8100, 0x88a8];
-const TTL: u8 = 64;
-const DONT_FRAGMENT: u16 = 0x4000;
+pub(crate) const TTL: u8 = 64;
+pub(crate) const DONT_FRAGMENT: u16 = 0x4000;
 /// Bytes of Ethernet, IPv4 and UDP or ICMP headers as hosts send them.
 const HEADERS: usize = 14 + 20 + 8;
 
@@ -185,23 +185,24 @@ impl<'a> Ipv4<'a> {
             }
         }
         let packet = frame.get(at + 2..).filter(|_| kind == IPV4)?;
-        let first = *packet.first()?;
-        let length = usize::from(word(packet, 2)?);
-        let header = packet.get(..usize::from(first & 15) * 4)?;
-        let bytes = packet.get(..length)?;
-        if first >> 4 != 4 || header.len() < 20 {
+        let fixed = packet.first_chunk::<20>()?;
+        let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        let address = |at: usize| Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]);
+        let header = packet.get(..usize::from(fixed[0] & 15) * 4)?;
+        let bytes = packet.get(..usize::from(word(2)))?;
+        if fixed[0] >> 4 != 4 || header.len() < fixed.len() {
             return None;
         }
         Some(Ipv4 {
             bytes,
             header,
             body: bytes.get(header.len()..)?,
-            source: address(header, 12)?,
-            destination: address(header, 16)?,
-            protocol: header[9],
-            identification: word(header, 4)?,
+            source: address(12),
+            destination: address(16),
+            protocol: fixed[9],
+            identification: word(4),
             // An offset, or more fragments that follow.
-            is_fragment: word(header, 6)? & 0x3fff != 0,
+            is_fragment: word(6) & 0x3fff != 0,
         })
     }
 
@@ -213,14 +214,18 @@ impl<'a> Ipv4<'a> {
     /// The UDP or ICMP echo packet inside, and its payload; none if it is neither or makes no sense.
     pub fn transport(&self) -> Option<(Transport, &'a [u8])> {
         let body = self.body;
-        match (self.protocol, *body.first()?) {
+        if !matches!(self.protocol, ICMP | UDP) {
+            return None;
+        }
+        let fixed = body.first_chunk::<8>()?;
+        let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
+        match (self.protocol, fixed[0]) {
             (ICMP, kind @ (ECHO_REQUEST | ECHO_REPLY)) => {
-                let echo = Transport::Echo { kind, identifier: word(body, 4)?, sequence: word(body, 6)? };
-                Some((echo, body.get(8..)?))
+                Some((Transport::Echo { kind, identifier: word(4), sequence: word(6) }, &body[8..]))
             }
             (UDP, _) => {
-                let udp = Transport::Udp { source: word(body, 0)?, destination: word(body, 2)? };
-                Some((udp, body.get(8..usize::from(word(body, 4)?))?))
+                let udp = Transport::Udp { source: word(0), destination: word(2) };
+                Some((udp, body.get(8..usize::from(word(4)))?))
             }
             _ => None,
         }
@@ -259,11 +264,6 @@ pub fn word(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-fn address(bytes: &[u8], at: usize) -> Option<Ipv4Addr> {
-    let octets: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;
-    Some(Ipv4Addr::from(octets))
-}
-
 fn udp_checksum(source: Ipv4Addr, destination: Ipv4Addr, bytes: &[u8]) -> u16 {
     match pseudo_sum(UDP, source, destination, bytes) {
         0 => 0xffff,
@@ -278,29 +278,39 @@ pub(crate) fn pseudo_sum(protocol: u8, source: Ipv4Addr, destination: Ipv4Addr, 
 }
 
 /// The internet checksum (RFC 1071) of `bytes`; `start` is added to their sum.
-fn checksum(start: u64, bytes: &[u8]) -> u16 {
-    fast(|| sum_up(start, bytes))
+#[inline]
+pub(crate) fn checksum(start: u64, bytes: &[u8]) -> u16 {
+    // An IPv4 header without options, as nearly all are: no loop is left.
+    match <&[u8; 20]>::try_from(bytes) {
+        Ok(header) => sum_up(start, header),
+        Err(_) => fast(|| sum_up(start, bytes)),
+    }
 }
 
 #[inline(always)]
 fn sum_up(start: u64, bytes: &[u8]) -> u16 {
-    let quads = bytes.chunks_exact(4);
-    let mut last = [0; 4];
-    last[..quads.remainder().len()].copy_from_slice(quads.remainder());
     // The order of bytes does not matter to the sum (RFC 1071 §2 B): bytes of words are swapped once, at the end.
-    let mut sum = u64::from(u32::from_ne_bytes(last));
-    for quad in quads {
-        sum += u64::from(u32::from_ne_bytes([quad[0], quad[1], quad[2], quad[3]]));
+    let (words, rest) = bytes.as_chunks::<8>();
+    let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
+    // The sum of all words without its carries, and that of their upper halves: what is left of the first is the sum of the lower halves.
+    let (mut all, mut high) = (0u64, 0);
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        all = all.wrapping_add(word);
+        high += word >> 32;
     }
-    !fold(start + u64::from(u16::from_be(fold(sum))))
+    let sum = all.wrapping_sub(high << 32) + high + (last & 0xffff_ffff) + (last >> 32);
+    !fold(start + u64::from(fold(sum).swap_bytes()))
 }
 
 /// The 16 bits of a sum in ones' complement.
 #[inline(always)]
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
+fn fold(sum: u64) -> u16 {
+    // Each carry is added at the low end: 33 bits are left, then 18, then 17 and 16.
+    let sum = (sum & 0xffff_ffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
     sum as u16
 }
 
@@ -321,6 +331,27 @@ mod tests {
         assert_eq!(checksum(0, &[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
         assert_eq!(checksum(0, &[0xab]), !0xab00);
         assert_eq!(checksum(0, &[0xff; 6]), 0);
+    }
+
+    #[test]
+    fn checksums_of_any_length_are_sums_of_words() {
+        let mut rng = base_time::Rng::new(4);
+        for round in 0..2000 {
+            let length = if round < 100 { round } else { rng.index(3000) };
+            let start = rng.below(1 << 36);
+            let often = rng.next_u8();
+            let bytes: Vec<u8> =
+                (0..length).map(|_| if rng.chance(1, 3) { often } else { rng.next_u8() }).collect();
+            let bytes = if round % 9 == 0 { vec![0xff; length] } else { bytes };
+            let mut sum = start;
+            for pair in bytes.chunks(2) {
+                sum += u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
+            }
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            assert_eq!(checksum(start, &bytes), !(sum as u16), "{length}");
+        }
     }
 
     #[test]

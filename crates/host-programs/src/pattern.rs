@@ -15,60 +15,72 @@ static BYTES: [u8; 256] = {
     bytes
 };
 
+/// Bytes of a block.
+const BLOCK: usize = BYTES.len();
+
+/// Bytes that are compared at once.
+const LANES: usize = 32;
+
 /// Fills `bytes` with data from byte `from` on; `key` gives the key of a block by its number.
 pub(crate) fn fill(bytes: &mut [u8], from: u32, add: u8, key: impl Fn(u32) -> u8) {
-    let (mut rest, mut at) = (bytes, from);
     fast(|| {
-        while !rest.is_empty() {
-            let length = in_block(at, rest.len());
-            let (run, after) = std::mem::take(&mut rest).split_at_mut(length);
+        let (start, rest) = bytes.split_at_mut(before_block(from, bytes.len()));
+        fill_part(start, from, add, key(from >> 8));
+        let mut at = from.wrapping_add(start.len() as u32);
+        let (blocks, end) = rest.as_chunks_mut::<BLOCK>();
+        for block in blocks {
+            // Of a known length: no loop is left.
             let key = key(at >> 8);
-            for (byte, low) in run.iter_mut().zip(&BYTES[usize::from(at as u8)..]) {
-                *byte = (low ^ key).wrapping_add(add);
-            }
-            (rest, at) = (after, at.wrapping_add(length as u32));
+            block.iter_mut().zip(&BYTES).for_each(|(byte, low)| *byte = (low ^ key).wrapping_add(add));
+            at = at.wrapping_add(BLOCK as u32);
         }
+        fill_part(end, at, add, key(at >> 8));
     });
 }
 
-/// Appends `length` bytes as [`fill`] writes them.
-pub(crate) fn append(bytes: &mut Vec<u8>, length: usize, from: u32, add: u8, key: impl Fn(u32) -> u8) {
-    let (mut left, mut at) = (length, from);
-    bytes.reserve(length);
-    fast(|| {
-        while left > 0 {
-            let length = in_block(at, left);
-            let key = key(at >> 8);
-            let block = BYTES[usize::from(at as u8)..].iter().take(length);
-            bytes.extend(block.map(|low| (low ^ key).wrapping_add(add)));
-            (left, at) = (left - length, at.wrapping_add(length as u32));
-        }
-    });
+/// [`fill`] for bytes of one block.
+#[inline(always)]
+fn fill_part(bytes: &mut [u8], from: u32, add: u8, key: u8) {
+    for (byte, low) in bytes.iter_mut().zip(&BYTES[usize::from(from as u8)..]) {
+        *byte = (low ^ key).wrapping_add(add);
+    }
 }
 
 /// True if [`fill`] would write these bytes.
 pub(crate) fn is_filled(bytes: &[u8], from: u32, add: u8, key: impl Fn(u32) -> u8) -> bool {
-    let (mut rest, mut at) = (bytes, from);
     fast(|| {
-        while !rest.is_empty() {
-            let length = in_block(at, rest.len());
-            let (run, after) = rest.split_at(length);
+        let (start, rest) = bytes.split_at(before_block(from, bytes.len()));
+        let mut off = off(start, from, add, key(from >> 8));
+        let mut at = from.wrapping_add(start.len() as u32);
+        let (blocks, end) = rest.as_chunks::<BLOCK>();
+        // No early end: what differs is put together, and looked at once.
+        let mut lanes = [0; LANES];
+        for block in blocks {
             let key = key(at >> 8);
-            let pairs = run.iter().zip(&BYTES[usize::from(at as u8)..]);
-            // No early end: whole blocks are compared at once.
-            if pairs.fold(0, |all, (byte, low)| all | (byte ^ (low ^ key).wrapping_add(add))) != 0 {
-                return false;
+            let (runs, lows) = (block.as_chunks::<LANES>().0, BYTES.as_chunks::<LANES>().0);
+            for (run, lows) in runs.iter().zip(lows) {
+                for ((lane, byte), low) in lanes.iter_mut().zip(run).zip(lows) {
+                    *lane |= byte ^ (low ^ key).wrapping_add(add);
+                }
             }
-            (rest, at) = (after, at.wrapping_add(length as u32));
+            at = at.wrapping_add(BLOCK as u32);
         }
-        true
+        off |= lanes.iter().fold(0, |all, lane| all | lane);
+        off | self::off(end, at, add, key(at >> 8)) == 0
     })
 }
 
-/// The number of bytes, of `length` from `at` on, that are in the block of the first.
+/// The bits in which bytes of one block differ from those of [`fill`].
 #[inline(always)]
-fn in_block(at: u32, length: usize) -> usize {
-    length.min(256 - usize::from(at as u8))
+fn off(bytes: &[u8], from: u32, add: u8, key: u8) -> u8 {
+    let pairs = bytes.iter().zip(&BYTES[usize::from(from as u8)..]);
+    pairs.fold(0, |all, (byte, low)| all | (byte ^ (low ^ key).wrapping_add(add)))
+}
+
+/// The number of bytes, of `length` from `from` on, before a block begins.
+#[inline(always)]
+fn before_block(from: u32, length: usize) -> usize {
+    (usize::from(from as u8).wrapping_neg() % BLOCK).min(length)
 }
 
 #[cfg(test)]
@@ -80,8 +92,8 @@ mod tests {
     fn bytes_are_those_of_the_formula_and_every_change_is_seen() {
         let mut rng = Rng::new(3);
         for round in 0..300 {
-            let from = if round < 10 { u32::MAX - 700 } else { (rng.next_u64() as u32) >> rng.below(31) };
-            let (length, add, more) = (rng.index(700), rng.next_u8(), rng.next_u8());
+            let from = if round < 10 { u32::MAX - 1500 } else { (rng.next_u64() as u32) >> rng.below(31) };
+            let (length, add, more) = (rng.index(1500), rng.next_u8(), rng.next_u8());
             let key = |block: u32| (block ^ block >> 8) as u8 ^ more;
             let mut bytes = vec![0x55; length];
             fill(&mut bytes, from, add, key);
@@ -90,9 +102,6 @@ mod tests {
                 assert_eq!(*byte, ((at ^ at >> 8 ^ at >> 16) as u8 ^ more).wrapping_add(add));
             }
             assert!(is_filled(&bytes, from, add, key));
-            let mut more = vec![9];
-            append(&mut more, length, from, add, key);
-            assert!(more[0] == 9 && more[1..] == bytes);
             for at in 0..length {
                 bytes[at] ^= 1 << (at % 8);
                 assert!(!is_filled(&bytes, from, add, key), "{at} of {length} from {from}");

@@ -28,10 +28,19 @@ pub(crate) struct HostNode {
     pub listener: Option<Vec<Received>>,
 }
 
+/// A UDP or ICMP packet, and its payload.
+pub(crate) type InPacket<'f> = (Transport, &'f [u8]);
+
 /// Owner of a frame.
 pub(crate) enum Found<'f> {
     /// A pair's.
-    Pair { pair: u32, from: Mac, packet: Option<Ipv4<'f>>, stamp: Option<Stamp> },
+    Pair {
+        pair: u32,
+        from: Mac,
+        packet: Option<Ipv4<'f>>,
+        transport: Option<InPacket<'f>>,
+        stamp: Option<Stamp>,
+    },
     /// The host's own: a ping, perhaps of a pair, and its answer.
     Ping { pair: Option<u32>, answer: Vec<u8> },
     /// A frame of no pair, with the reason; for a corrupt frame, the pair to which it seems to belong.
@@ -66,10 +75,11 @@ impl HostNode {
         }
         let Some(packet) = Ipv4::parse(frame) else {
             let pair = self.socket(|| Some(Socket::EtherType(ether_type(frame)?))).ok_or(Unused::NotIpv4)?;
-            return Ok(Found::Pair { pair, from, packet: None, stamp: None });
+            return Ok(Found::Pair { pair, from, packet: None, transport: None, stamp: None });
         };
         // A damaged packet still counts for its workload, as far as its payload or ports identify one.
-        let stamped = || Some(Stamp::read(packet.transport()?.1)?.flow);
+        let transport = packet.transport();
+        let stamped = || Some(Stamp::read(transport?.1)?.flow);
         if !packet.header_is_sound() {
             return Ok(Found::Nobody(Unused::HeaderChecksum, stamped()));
         }
@@ -81,7 +91,7 @@ impl HostNode {
         }
         // Sockets of a protocol get packets before the transport's checks: they have formats of their own.
         if let Some(pair) = self.socket(|| Some(Socket::Protocol(packet.protocol))) {
-            return Ok(Found::Pair { pair, from, packet: Some(packet), stamp: None });
+            return Ok(Found::Pair { pair, from, packet: Some(packet), transport, stamp: None });
         }
         if !packet.transport_is_sound() {
             let reason = match packet.protocol {
@@ -89,12 +99,13 @@ impl HostNode {
                 UDP => Unused::UdpChecksum,
                 _ => Unused::IcmpChecksum,
             };
-            return Ok(Found::Nobody(reason, self.by_ports(&packet).or_else(stamped)));
+            let pair = self.by_ports(&packet, transport.map(|(transport, _)| transport));
+            return Ok(Found::Nobody(reason, pair.or_else(stamped)));
         }
-        if let Some(pair) = self.by_ports(&packet) {
-            return Ok(Found::Pair { pair, from, packet: Some(packet), stamp: None });
+        if let Some(pair) = self.by_ports(&packet, transport.map(|(transport, _)| transport)) {
+            return Ok(Found::Pair { pair, from, packet: Some(packet), transport, stamp: None });
         }
-        let (transport, payload) = packet.transport().ok_or(Unused::NoReceiver)?;
+        let (transport, payload) = transport.ok_or(Unused::NoReceiver)?;
         let stamp = Stamp::read(payload);
         if let Transport::Echo { kind: ECHO_REQUEST, identifier, sequence } = transport {
             let echo = Transport::Echo { kind: ECHO_REPLY, identifier, sequence };
@@ -103,7 +114,8 @@ impl HostNode {
             return Ok(Found::Ping { pair: stamp.map(|stamp| stamp.flow), answer });
         }
         let stamp = stamp.ok_or(Unused::NoReceiver)?;
-        Ok(Found::Pair { pair: stamp.flow, from, packet: Some(packet), stamp: Some(stamp) })
+        let (packet, transport) = (Some(packet), Some((transport, payload)));
+        Ok(Found::Pair { pair: stamp.flow, from, packet, transport, stamp: Some(stamp) })
     }
 
     /// The pair with a socket, as far as there are any here.
@@ -115,24 +127,18 @@ impl HostNode {
         self.sockets.get(socket()?)
     }
 
-    /// The pair of a datagram or segment: the one with both ports, else with the destination port, else with the source port.
-    fn by_ports(&self, packet: &Ipv4<'_>) -> Option<u32> {
+    /// The pair of a datagram or segment.
+    #[inline]
+    fn by_ports(&self, packet: &Ipv4<'_>, transport: Option<Transport>) -> Option<u32> {
         if self.sockets.is_empty() {
             return None;
         }
-        let (source, destination) = match packet.protocol {
-            TCP => packet.tcp_ports()?,
-            UDP => match packet.transport()?.0 {
-                Transport::Udp { source, destination } => (source, destination),
-                Transport::Echo { .. } => return None,
-            },
-            _ => return None,
+        let ports = match transport {
+            Some(Transport::Udp { source, destination }) => (source, destination),
+            Some(Transport::Echo { .. }) => return None,
+            None => packet.tcp_ports()?,
         };
-        let (protocol, address) = (packet.protocol, packet.source);
-        let known =
-            [(Some(source), Some(destination)), (None, Some(destination)), (Some(source), None)].into_iter();
-        let socket = |(source, destination)| Socket::Ports { protocol, address, source, destination };
-        known.map(socket).find_map(|socket| self.sockets.get(socket))
+        self.sockets.by_ports(packet.protocol, packet.source, ports)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Sockets of a host: the pairs whose frames are recognised without a stamp.
 
 use host_programs::Socket;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 
 /// The pair of each socket. Sockets with ports are asked for with nearly every frame, up to three times: they are numbers, and kinds that the host
 /// does not have are not looked for.
 #[derive(Default)]
 pub(crate) struct Sockets {
-    ports: BTreeMap<u128, u32>,
+    ports: FxHashMap<u128, u32>,
     /// A bit for each kind of socket with ports: see [`kind`].
     kinds: u8,
     others: BTreeMap<Socket, u32>,
@@ -34,10 +36,20 @@ impl Sockets {
     #[inline]
     pub fn get(&self, socket: Socket) -> Option<u32> {
         match number(socket) {
-            Some(number) if self.kinds >> kind(number) & 1 == 0 => None,
             Some(number) => self.ports.get(&number).copied(),
+            None if self.others.is_empty() => None,
             None => self.others.get(&socket).copied(),
         }
+    }
+
+    /// The pair of a datagram or segment: the one with both ports, else with the destination port, else with the source port.
+    #[inline]
+    pub fn by_ports(&self, protocol: u8, address: Ipv4Addr, ports: (u16, u16)) -> Option<u32> {
+        let (source, destination) = (Some(ports.0), Some(ports.1));
+        let known = [(0, source, destination), (SOURCE, None, destination), (DESTINATION, source, None)];
+        known.into_iter().filter(|(kind, ..)| self.kinds >> kind & 1 != 0).find_map(
+            |(_, source, destination)| self.get(Socket::Ports { protocol, address, source, destination }),
+        )
     }
 }
 
@@ -53,11 +65,14 @@ fn number(socket: Socket) -> Option<u128> {
     Some(u128::from(protocol) << 66 | u128::from(address.to_bits()) << 34 | ends)
 }
 
-/// Ports that a socket leaves open: 2 for the source's, 1 for the destination's.
-#[inline]
+/// Ports that a socket leaves open.
+const SOURCE: u8 = 2;
+const DESTINATION: u8 = 1;
+
+/// The sum of [`SOURCE`] and [`DESTINATION`], as far as a socket leaves them open.
 fn kind(number: u128) -> u8 {
-    let is_open = |at: u32| (number >> at & ANY != 0) as u8;
-    is_open(17) << 1 | is_open(0)
+    let open = |at: u32, kind: u8| if number >> at & ANY != 0 { kind } else { 0 };
+    open(17, SOURCE) | open(0, DESTINATION)
 }
 
 #[cfg(test)]
@@ -96,5 +111,22 @@ mod tests {
             assert_eq!(sockets.add(socket, pair), pair);
         }
         assert!(all.into_iter().zip(0..).all(|(socket, pair)| sockets.get(socket) == Some(pair)));
+    }
+    #[test]
+    fn both_ports_go_before_the_destination_and_that_before_the_source() {
+        let address = Ipv4Addr::new(10, 0, 0, 1);
+        let ports = |source, destination| Socket::Ports { protocol: 6, address, source, destination };
+        let all = [(Some(7), Some(9)), (None, Some(9)), (Some(7), None)];
+        for known in 0..8 {
+            let mut sockets = Sockets::default();
+            let known: Vec<usize> = (0..3).filter(|at| known >> at & 1 != 0).collect();
+            known.iter().for_each(|at| _ = sockets.add(ports(all[*at].0, all[*at].1), *at as u32));
+            assert_eq!(sockets.by_ports(6, address, (7, 9)), known.first().map(|at| *at as u32));
+            let is_there = |at| known.contains(&at).then_some(at as u32);
+            assert_eq!(sockets.by_ports(6, address, (8, 9)), is_there(1));
+            assert_eq!(sockets.by_ports(6, address, (7, 8)), is_there(2));
+            assert_eq!(sockets.by_ports(17, address, (7, 9)), None);
+            assert_eq!(sockets.by_ports(6, Ipv4Addr::new(10, 0, 0, 2), (7, 9)), None);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::emulator::Emulator;
 use crate::event::Event;
-use crate::host::{Found, HostNode, Received};
+use crate::host::{Found, HostNode, InPacket, Received};
 use crate::log::Entry;
 use crate::place::Reason;
 use crate::running::workload_of;
@@ -39,15 +39,20 @@ impl Emulator {
             (false, true) => self.active += 1,
             _ => {}
         }
-        for (timer, at) in self.effects.wakes.drain(..) {
-            let workload = workload as u32;
-            self.network.schedule(at, Event::Program { workload, timer });
+        for (timer, at) in &self.effects.wakes {
+            let (workload, timer) = (workload as u32, *timer);
+            self.network.schedule(*at, Event::Program { workload, timer });
         }
+        self.effects.wakes.clear();
         result
     }
 
     /// Sends the frames that a workload's program wants sent.
+    #[inline]
     fn send_all(&mut self, workload: u32) -> Outcome {
+        if self.effects.frames.is_empty() {
+            return Ok(());
+        }
         let mut frames = std::mem::take(&mut self.effects.frames);
         let first = self.programs[workload as usize].first;
         for (pair, side, frame) in frames.drain(..) {
@@ -75,8 +80,8 @@ impl Emulator {
     fn host_takes(&mut self, host: u32, frame: &[u8], owner: Owner) -> Outcome {
         let node = &self.hosts[host as usize];
         let reason = match node.find(frame) {
-            Found::Pair { pair, from, packet, stamp } => {
-                self.hand_over(host, (pair, frame), (from, packet, stamp))?.err()
+            Found::Pair { pair, from, packet, transport, stamp } => {
+                self.hand_over(host, (pair, frame), (from, packet, transport, stamp))?.err()
             }
             Found::Ping { pair, answer } => {
                 pair.into_iter().for_each(|pair| self.watch(pair, host, frame));
@@ -91,7 +96,7 @@ impl Emulator {
         let Some(reason) = reason else { return Ok(()) };
         let rest = self.hosts[host as usize].sockets.get(Socket::Rest);
         if let (Some(pair), false) = (rest, reason.is_corruption())
-            && self.hand_over(host, (pair, frame), (Mac::default(), None, None))?.is_ok()
+            && self.hand_over(host, (pair, frame), (Mac::default(), None, None, None))?.is_ok()
         {
             return Ok(());
         }
@@ -105,15 +110,14 @@ impl Emulator {
         &mut self,
         host: u32,
         (pair, frame): (u32, &[u8]),
-        (from, packet, stamp): (Mac, Option<Ipv4<'_>>, Option<Stamp>),
+        (from, packet, transport, stamp): (Mac, Option<Ipv4<'_>>, Option<InPacket<'_>>, Option<Stamp>),
     ) -> Outcome<Result<(), Unused>> {
         let Some(ends) = self.pairs.get(pair as usize) else { return Ok(Err(Unused::NoReceiver)) };
-        let side = ends.side_of(host);
+        let (to, side) = (ends.to, ends.side_of(host));
         let workload = workload_of(&self.programs, pair);
         let number = pair - self.programs[workload].first;
         let taken = self.with_program(workload, |program, desk, hosts| {
             let station = &hosts[host as usize].station;
-            let transport = packet.and_then(|packet| packet.transport());
             let arrival = Arrival { pair: number, side, frame, from, packet, transport, stamp, station };
             program.frame(&arrival, desk)
         });
@@ -121,7 +125,7 @@ impl Emulator {
             self.send_all(workload as u32)?;
             return Ok(Err(reason));
         }
-        self.watch(pair, host, frame);
+        self.watch_of(workload, to == host, frame);
         self.network.ends[host as usize].counts.absorbed += 1;
         if let Taken::Received(sequence) = taken {
             self.log(Entry::Received { host, flow: pair, sequence });
@@ -140,12 +144,16 @@ impl Emulator {
     }
 
     /// Counts the header fields that a workload watches, of a frame of one of its pairs that has arrived at a host.
-    #[inline]
     fn watch(&mut self, pair: u32, host: u32, frame: &[u8]) {
         let Some(ends) = self.pairs.get(pair as usize) else { return };
-        let workload = workload_of(&self.programs, pair);
+        self.watch_of(workload_of(&self.programs, pair), ends.to == host, frame);
+    }
+
+    /// The same of a workload's pair, at its receiver or not.
+    #[inline]
+    fn watch_of(&mut self, workload: usize, is_receiver: bool, frame: &[u8]) {
         for (at, field) in self.rack.workloads[workload].watch.iter().enumerate() {
-            let values = self.watched[workload].entry((at, ends.to == host)).or_default();
+            let values = self.watched[workload].entry((at, is_receiver)).or_default();
             values.add(value_of(*field, frame));
         }
     }

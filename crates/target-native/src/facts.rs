@@ -1,6 +1,7 @@
 //! Facts about a program, computed before its code is made.
 
 use crate::layout::{Kind, Layout, kind_of};
+use crate::runs::{Runs, runs};
 use crate::tables::Wanted;
 use dataplane_tables::KeyLayout;
 use device::Blocks;
@@ -17,8 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Cells of an object that are shared with code at most; larger objects are left to the interpreter.
 const MOST_CELLS: u64 = 1 << 24;
 
-/// Constant entries that are tested one by one at most, and those that are searched.
+/// Constant entries that are tested one by one at most, those from which on runs of numbers are searched, and those that are searched at most.
 const MOST_TESTED: usize = 12;
+const FEWEST_SEARCHED: usize = 4;
 const MOST_SEARCHED: usize = 256;
 
 /// An array of more bytes is far from a core: half of its second-level cache.
@@ -89,6 +91,8 @@ pub(crate) struct TableCode {
     pub(crate) has_meters: bool,
     /// Nobody can change its entries, and they are few enough to be code.
     pub(crate) constant: Option<Constant>,
+    /// The constant entries as runs of numbers, where those are searched.
+    pub(crate) runs: Option<Runs>,
     /// A profile chooses an entry's action.
     pub(crate) has_profile: bool,
 }
@@ -318,7 +322,12 @@ fn table_code(
     let (is_direct, stride) = (spec.is_direct(), spec.stride());
     let TableFacts { notes_hits, has_meters, has_profile, counts, constant, .. } = facts;
     let is_plain = !(notes_hits || has_profile || counts);
-    let constant = constant.filter(|constant| is_plain && is_small(constant));
+    let constant = constant.filter(|constant| is_plain && constant.entries.len() <= MOST_SEARCHED);
+    let searched = constant.as_ref().filter(|constant| !constant.is_exact());
+    let searched = searched.filter(|constant| constant.entries.len() >= FEWEST_SEARCHED);
+    let runs = searched.and_then(|constant| runs(constant, &layout));
+    let are_few = |constant: &Constant| constant.is_exact() || constant.entries.len() <= MOST_TESTED;
+    let constant = constant.filter(|constant| runs.is_some() || are_few(constant));
     Some(TableCode {
         index,
         is_direct,
@@ -330,13 +339,9 @@ fn table_code(
         notes_hits,
         has_meters,
         constant,
+        runs,
         has_profile,
     })
-}
-
-/// True if its entries are better as code.
-fn is_small(constant: &Constant) -> bool {
-    constant.entries.len() <= if constant.is_exact() { MOST_SEARCHED } else { MOST_TESTED }
 }
 
 /// The variables that a statement mentions, with the tables that it applies and their actions.

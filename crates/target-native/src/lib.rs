@@ -40,6 +40,7 @@ mod outbox;
 mod packet;
 mod parked;
 mod runner;
+mod runs;
 mod runtime;
 mod tables;
 mod text;

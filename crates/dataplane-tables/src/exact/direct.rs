@@ -22,13 +22,18 @@ pub(crate) struct Direct {
 impl Direct {
     /// Whether an array suits a table of `size` entries with exact keys of this layout.
     pub(crate) fn suits(layout: &KeyLayout, size: u32) -> bool {
-        let bits = bits(layout);
+        let bits = Direct::bits(layout);
         bits <= MOST_BITS && 1 << bits <= (u64::from(size) * 16).max(SMALL)
+    }
+
+    /// Bits of a key of this layout.
+    pub(crate) fn bits(layout: &KeyLayout) -> u32 {
+        layout.fields().iter().map(|(field, _)| field.width).fold(0, u32::saturating_add)
     }
 
     /// An empty array for keys of this layout.
     pub(crate) fn new(layout: &KeyLayout) -> Direct {
-        Direct { entries: vec![MISS; 1 << bits(layout).min(MOST_BITS)] }
+        Direct { entries: vec![MISS; 1 << Direct::bits(layout).min(MOST_BITS)] }
     }
 
     /// Entry numbers, indexed by key.
@@ -52,8 +57,4 @@ impl Direct {
     pub(crate) fn bytes(&self) -> usize {
         self.entries.capacity() * 4
     }
-}
-
-fn bits(layout: &KeyLayout) -> u32 {
-    layout.fields().iter().map(|(field, _)| field.width).fold(0, u32::saturating_add)
 }

@@ -3,13 +3,18 @@
 //! Two structures, and the entries decide which: [`vectors`], whose cost follows the number of rules and the width of the
 //! key, and [`tuples`], whose cost follows the number of different masks and the longest chain. Both are built and compared when the
 //! entries have doubled or halved since the last time, so that the updates in between pay for it, or when a chain has become too long.
+//!
+//! Where keys are so few that an array can have the answer for [every one](array), lookups read that, and the structure answers for the
+//! keys of removed entries only.
 
+mod array;
 mod rules;
 mod tuples;
 mod vectors;
 
 use crate::key::EntryKey;
 use crate::layout::KeyLayout;
+use array::Array;
 pub(crate) use rules::Rank;
 use rules::Rules;
 use tuples::Tuples;
@@ -33,6 +38,7 @@ pub(crate) struct Ternary {
     structure: Structure,
     /// Number of entries when the structure was chosen.
     chosen_at: usize,
+    array: Option<Array>,
 }
 
 #[derive(Clone, Debug)]
@@ -47,12 +53,32 @@ impl Ternary {
     pub(crate) fn new(layout: &KeyLayout, seed: u64) -> Ternary {
         let mut rules = Rules::new(layout);
         let structure = Structure::Vectors(Vectors::build(&mut rules, vec![]));
-        Ternary { layout: layout.clone(), seed, rules, structure, chosen_at: FEW }
+        let array = Array::suits(layout).then(|| Array::new(layout));
+        Ternary { layout: layout.clone(), seed, rules, structure, chosen_at: FEW, array }
+    }
+
+    /// True if lookups of such keys read an array.
+    pub(crate) fn has_array(layout: &KeyLayout) -> bool {
+        Array::suits(layout)
+    }
+
+    /// The entry number of each key, where an array has them.
+    pub(crate) fn array(&self) -> Option<&[u32]> {
+        self.array.as_ref().map(Array::entries)
     }
 
     /// The best entry that fits, or [`MISS`](crate::records::MISS).
     #[inline(always)]
     pub(crate) fn lookup(&self, key: &[u64]) -> u32 {
+        match &self.array {
+            Some(array) => array.find(key),
+            None => self.search(key),
+        }
+    }
+
+    /// [`lookup`](Ternary::lookup) without the array.
+    #[inline(always)]
+    fn search(&self, key: &[u64]) -> u32 {
         match &self.structure {
             Structure::Vectors(vectors) => vectors.lookup(&self.rules, key),
             Structure::Tuples(tuples, _) => tuples.lookup(&self.rules, key),
@@ -66,6 +92,14 @@ impl Ternary {
 
     /// Removes entries and adds others, whose rules must be set. `len` is the resulting number of entries.
     pub(crate) fn update(&mut self, removed: &[u32], added: &[u32], len: usize) {
+        self.restructure(removed, added, len);
+        if let Some(mut array) = self.array.take() {
+            array.update(&self.rules, removed, added, |key| self.search(key));
+            self.array = Some(array);
+        }
+    }
+
+    fn restructure(&mut self, removed: &[u32], added: &[u32], len: usize) {
         match &mut self.structure {
             Structure::Vectors(vectors) => {
                 removed.iter().for_each(|entry| vectors.remove(&self.rules, *entry));
@@ -127,9 +161,10 @@ impl Ternary {
         (all && tuples.len() * ROWS_PER_TUPLE < cost).then_some(Structure::Tuples(tuples, 2 * most))
     }
 
-    /// `vectors` or `tuples`.
+    /// `masked`, `vectors` or `tuples`.
     pub(crate) fn structure(&self) -> &'static str {
         match &self.structure {
+            _ if self.array.is_some() => "masked",
             Structure::Vectors(_) => "vectors",
             Structure::Tuples(..) => "tuples",
         }
@@ -141,6 +176,6 @@ impl Ternary {
             Structure::Vectors(vectors) => vectors.bytes(),
             Structure::Tuples(tuples, _) => tuples.bytes(),
         };
-        structure + self.rules.bytes()
+        structure + self.rules.bytes() + self.array.as_ref().map_or(0, Array::bytes)
     }
 }

@@ -33,12 +33,12 @@ impl Protocol {
         }
     }
 
-    /// Words that switches change.
-    pub fn changing(self) -> Range<usize> {
+    /// Words that no switch changes.
+    pub fn fixed(self) -> Range<usize> {
         match self {
-            Protocol::Rcp | Protocol::D3 => 0..1,
-            Protocol::Xcp => 1..3,
-            Protocol::Pfabric => 0..0,
+            Protocol::Rcp => 1..2,
+            Protocol::D3 => 1..4,
+            Protocol::Xcp | Protocol::Pfabric => 0..1,
         }
     }
 
@@ -304,6 +304,7 @@ impl Control {
     }
 
     /// When the next packet with data goes, if it may; `heard` is the time of the last acknowledgement.
+    #[inline]
     pub fn due(&self, flight: Flight, trip: Duration, heard: Time) -> Option<Time> {
         match self {
             Control::Rate(pace) | Control::Grant(Grant { pace, .. }) => pace.due(flight, trip),

@@ -23,9 +23,6 @@ use super::control::{Protocol, Words};
 /// Bytes of the header without the protocol's own words.
 const COMMON: usize = 20;
 
-/// Bytes of the longest header.
-pub(super) const MOST: usize = COMMON + 4 * size_of::<Words>() / size_of::<u32>();
-
 /// Flag: the first packet of a transfer, which asks for a rate.
 pub(super) const SYN: u8 = 1;
 /// Flag: asks for the current rate and has no data.
@@ -58,11 +55,15 @@ impl Header {
     /// Writes it at the beginning of a payload that is long enough; of a shorter one nothing.
     pub fn write(self, protocol: Protocol, payload: &mut [u8]) {
         let Some(head) = payload.get_mut(..length(protocol)) else { return };
-        let own = self.words.into_iter().take(protocol.words());
-        let rest = [self.transfer, self.piece, self.transmission, self.check(protocol)];
-        let words = [self.first()].into_iter().chain(own).chain(rest);
-        for (bytes, word) in head.chunks_exact_mut(4).zip(words) {
-            bytes.copy_from_slice(&word.to_be_bytes());
+        let [first, words @ ..] = head.as_chunks_mut::<4>().0 else { return };
+        let (own, rest) = words.split_at_mut(protocol.words());
+        *first = self.first().to_be_bytes();
+        own.iter_mut().zip(self.words).for_each(|(bytes, word)| *bytes = word.to_be_bytes());
+        if let [transfer, piece, transmission, check] = rest {
+            *transfer = self.transfer.to_be_bytes();
+            *piece = self.piece.to_be_bytes();
+            *transmission = self.transmission.to_be_bytes();
+            *check = self.check(protocol).to_be_bytes();
         }
     }
 
@@ -71,33 +72,30 @@ impl Header {
     }
 
     fn check(self, protocol: Protocol) -> u32 {
-        let changing = protocol.changing();
-        let own = self.words.into_iter().take(protocol.words()).zip(0..);
-        let fixed = own.filter(|(_, at)| !changing.contains(at)).map(|(word, _)| word);
-        let rest = [self.transfer, self.piece, self.transmission];
         let mix =
             |sum: u64, word| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
-        [self.first()].into_iter().chain(fixed).chain(rest).fold(1, mix) as u32
+        let own = self.words[protocol.fixed()].iter().fold(mix(1, self.first()), |sum, word| mix(sum, *word));
+        [self.transfer, self.piece, self.transmission].into_iter().fold(own, mix) as u32
     }
 
     /// The header of a payload, and the data after it; none of a shorter or changed one.
     pub fn read(protocol: Protocol, payload: &[u8]) -> Option<(Header, &[u8])> {
         let (head, data) = payload.split_at_checked(length(protocol))?;
-        let mut words =
-            head.chunks_exact(4).map(|bytes| bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte)));
-        let mut next = || words.next().unwrap_or_default();
-        let first = next();
-        let mut own = [0; 4];
-        own.iter_mut().take(protocol.words()).for_each(|word| *word = next());
+        let [first, words @ ..] = head.as_chunks::<4>().0 else { return None };
+        let (own, rest) = words.split_at_checked(protocol.words())?;
+        let [transfer, piece, transmission, check] = rest else { return None };
+        let first = u32::from_be_bytes(*first);
+        let mut words = Words::default();
+        words.iter_mut().zip(own).for_each(|(word, bytes)| *word = u32::from_be_bytes(*bytes));
         let header = Header {
             flags: (first >> 24 & 15) as u8,
             rtt_us: first & 0xff_ffff,
-            words: own,
-            transfer: next(),
-            piece: next(),
-            transmission: next(),
+            words,
+            transfer: u32::from_be_bytes(*transfer),
+            piece: u32::from_be_bytes(*piece),
+            transmission: u32::from_be_bytes(*transmission),
         };
-        let check = next();
+        let check = u32::from_be_bytes(*check);
         (first >> 28 == 0 && check == header.check(protocol)).then_some((header, data))
     }
 }

@@ -143,6 +143,8 @@ struct Connected {
     /// Bytes of a piece of data.
     piece: u32,
     open: Vec<Open>,
+    /// No open transfer is over before.
+    over: Time,
     /// When the calendar will next let senders send.
     planned: Option<Time>,
 }
@@ -158,11 +160,12 @@ struct Open {
 }
 
 impl Open {
-    /// The sender was acknowledged.
-    fn heard(&mut self, now: Time) {
+    /// The sender was acknowledged; gives when the transfer is over now.
+    fn heard(&mut self, now: Time) -> Time {
         let sender = &self.transfer.sender;
         self.due = now;
         self.over = if sender.is_done() { now } else { sender.heard() + PATIENCE };
+        self.over
     }
 }
 
@@ -231,6 +234,7 @@ fn start(protocol: Protocol, setup: Setup<'_>) -> Begun {
             back: pair.back,
             piece,
             open: vec![],
+            over: Time::MAX,
             planned: None,
         });
     }
@@ -244,22 +248,28 @@ impl Explicit {
         let headers = HEADERS + header::length(protocol) as u32;
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         let (route, piece) = (connected.route, connected.piece);
-        // The others have heard nothing since they had nothing to send, and no time has run out.
-        for Open { number, due, transfer, .. } in connected.open.iter_mut().filter(|open| open.due <= now) {
-            let bytes = transfer.bytes;
-            let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
-            let frame = |of: Option<u32>| u64::from(headers + length(of));
-            while let Some(next) = transfer.sender.next(frame, now) {
-                let header = Header { transfer: *number, ..header_of(next) };
-                let ports = Transport::Udp { source: source_port(*number), destination: port };
-                let frame = packet(desk.memory(), protocol, (route, ports), header, length(next.piece));
-                desk.send(pair, Side::Sender, frame);
+        let mut deadline = Time::MAX;
+        for Open { number, due, transfer, .. } in &mut connected.open {
+            // The others have heard nothing since they had nothing to send, and no time has run out.
+            if *due <= now {
+                let bytes = transfer.bytes;
+                let length = |of: Option<u32>| of.map_or(0, |of| data_bytes(of, piece, bytes));
+                let frame = |of: Option<u32>| u64::from(headers + length(of));
+                *due = loop {
+                    let next = match transfer.sender.next(frame, now) {
+                        Ok(next) => next,
+                        Err(at) => break at,
+                    };
+                    let header = Header { transfer: *number, ..header_of(next) };
+                    let ports = Transport::Udp { source: source_port(*number), destination: port };
+                    let frame = packet(desk.memory(), protocol, (route, ports), header, length(next.piece));
+                    desk.send(pair, Side::Sender, frame);
+                };
             }
-            *due = transfer.sender.deadline().unwrap_or(Time::MAX);
+            deadline = deadline.min(*due);
         }
-        let deadline = connected.open.iter().map(|open| open.due).min().filter(|due| *due < Time::MAX);
         let is_news = |at: &Time| connected.planned.is_none_or(|planned| planned <= now || *at < planned);
-        if let Some(at) = deadline.filter(is_news) {
+        if let Some(at) = Some(deadline).filter(|at| *at < Time::MAX && is_news(at)) {
             connected.planned = Some(at);
             desk.wake(2 * pair + 1, at);
         }
@@ -294,6 +304,7 @@ impl Explicit {
         };
         let (due, over) = (desk.now, transfer.sender.heard() + PATIENCE);
         connected.open.push(Open { number, due, over, transfer: Box::new(transfer) });
+        connected.over = connected.over.min(over);
         self.open += 1;
     }
 
@@ -302,7 +313,7 @@ impl Explicit {
         let (now, port, protocol) = (desk.now, self.port, self.protocol);
         let Some(connected) = self.pairs.get_mut(pair as usize) else { return };
         // Nearly always.
-        if connected.open.iter().all(|open| open.over > now) {
+        if connected.over > now {
             return;
         }
         let (counts, given_up, open) = (&mut self.counts, &mut self.given_up, &mut self.open);
@@ -325,6 +336,7 @@ impl Explicit {
             }
             !is_over
         });
+        connected.over = connected.open.iter().map(|open| open.over).min().unwrap_or(Time::MAX);
     }
 
     /// A packet has come at the receiver: it answers with what the packet brought.
@@ -387,11 +399,11 @@ impl HostProgram for Explicit {
         match (side, header.flags & ACK != 0) {
             (Side::Receiver, false) => self.received(pair, (header, data), desk),
             (Side::Sender, true) => {
-                let connected = self.pairs.get_mut(pair as usize);
-                if let Some(open) = connected.and_then(|connected| find(&mut connected.open, header.transfer))
+                if let Some(connected) = self.pairs.get_mut(pair as usize)
+                    && let Some(open) = find(&mut connected.open, header.transfer)
                 {
                     open.transfer.sender.acknowledged(header.transmission, header.words, desk.now);
-                    open.heard(desk.now);
+                    connected.over = connected.over.min(open.heard(desk.now));
                 }
                 self.close(pair, desk);
                 self.run(pair, desk);
@@ -451,11 +463,12 @@ fn packet(
 ) -> Vec<u8> {
     let (length, data) = (header::length(protocol), data as usize);
     let mut frame = begin(memory, route, ports, header.transmission as u16, length + data);
-    let mut head = [0; header::MOST];
-    header.write(protocol, &mut head);
-    frame.extend_from_slice(&head[..length]);
+    let at = frame.len();
+    frame.resize(at + length + data, 0);
+    let (head, data) = frame[at..].split_at_mut(length);
+    header.write(protocol, head);
     // Byte `at` is `(at ^ piece) + transfer`.
-    pattern::append(&mut frame, data, 0, header.transfer as u8, |_| header.piece as u8);
+    pattern::fill(data, 0, header.transfer as u8, |_| header.piece as u8);
     frame
 }
 

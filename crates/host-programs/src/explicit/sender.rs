@@ -170,12 +170,14 @@ impl Sender {
         true
     }
 
-    /// The packet to send now, if there is one; `bytes` is the length of a frame with a piece.
-    pub fn next(&mut self, bytes: impl Fn(Option<u32>) -> u64, now: Time) -> Option<Next> {
+    /// The packet to send now, or else when it wants to send next: [`Time::MAX`] if it waits for nothing. `bytes` is the length of a frame with
+    /// a piece.
+    pub fn next(&mut self, bytes: impl Fn(Option<u32>) -> u64, now: Time) -> Result<Next, Time> {
         if self.is_done() {
-            return None;
+            return Err(Time::MAX);
         }
-        if self.timeout().is_some_and(|at| at <= now) {
+        let mut timeout = self.timeout();
+        if timeout <= now {
             self.counts.timeouts += 1;
             self.doubled += 1;
             (0..self.flight.len()).for_each(|index| {
@@ -184,15 +186,17 @@ impl Sender {
             self.control.lost(self.span(), true, now);
             self.first = self.first.wrapping_add(self.flight.len() as u32);
             self.flight.clear();
+            timeout = Time::MAX;
         }
         if !self.control.is_open() {
-            return self.flight.is_empty().then(|| self.send(SYN, None, bytes(None), now));
+            let is_silent = self.flight.is_empty();
+            return if is_silent { Ok(self.send(SYN, None, bytes(None), now)) } else { Err(timeout) };
         }
         while self.lost.front().is_some_and(|piece| self.acknowledged.get(*piece as usize) != Some(&false)) {
             self.lost.pop_front();
         }
         let data = self.data_due();
-        if data.is_some_and(|at| at <= now) {
+        if data <= now {
             let again = self.lost.pop_front();
             let piece = again.unwrap_or(self.fresh);
             self.counts.resent += u64::from(again.is_some());
@@ -201,16 +205,17 @@ impl Sender {
             self.control.sent(now, length);
             let asks = self.control.asks_from(self.span(), self.unsent()).is_some_and(|at| at <= now);
             let flags = if asks { DATA | REF } else { DATA };
-            return Some(self.send(flags, Some(piece), length, now));
+            return Ok(self.send(flags, Some(piece), length, now));
         }
-        if self.request_due(data).is_some_and(|at| at <= now) {
+        let request = self.request_due(data);
+        if request <= now {
             self.counts.requests += 1;
-            return Some(self.send(REF, None, bytes(None), now));
+            return Ok(self.send(REF, None, bytes(None), now));
         }
         if self.unsent() == 0 && self.control.may_end() {
-            return Some(self.send(END, None, bytes(None), now));
+            return Ok(self.send(END, None, bytes(None), now));
         }
-        None
+        Err(data.min(request).min(timeout))
     }
 
     fn send(&mut self, flags: u8, piece: Option<u32>, bytes: u64, now: Time) -> Next {
@@ -238,37 +243,36 @@ impl Sender {
         self.pieces - self.fresh + self.lost.len() as u32
     }
 
-    /// When the next piece goes, if one is left and may go.
-    fn data_due(&self) -> Option<Time> {
-        let (trip, _) = self.trip?;
+    /// When the next piece goes; [`Time::MAX`] if none is left or may go.
+    #[inline]
+    fn data_due(&self) -> Time {
+        let (Some((trip, _)), false) = (self.trip, self.lost.is_empty() && self.fresh >= self.pieces) else {
+            return Time::MAX;
+        };
         let flight = Flight { packets: self.flight.len(), bytes: self.bytes_in_flight };
-        let has_piece = !self.lost.is_empty() || self.fresh < self.pieces;
-        self.control.due(flight, trip, self.heard).filter(|_| has_piece)
+        self.control.due(flight, trip, self.heard).unwrap_or(Time::MAX)
     }
 
-    /// When the sender asks for the rate with a packet without data, if the next piece goes later, at `data`.
-    fn request_due(&self, data: Option<Time>) -> Option<Time> {
-        let ((trip, _), data) = (self.trip?, data?);
-        self.control.asks_alone(trip, self.unsent(), (self.sent, data))
+    /// When the sender asks for the rate with a packet without data, if the next piece goes later, at `data`; else [`Time::MAX`].
+    #[inline]
+    fn request_due(&self, data: Time) -> Time {
+        match self.trip {
+            Some((trip, _)) if data < Time::MAX => {
+                self.control.asks_alone(trip, self.unsent(), (self.sent, data)).unwrap_or(Time::MAX)
+            }
+            _ => Time::MAX,
+        }
     }
 
-    fn timeout(&self) -> Option<Time> {
-        let oldest = self.flight.front()?;
+    /// When what is under way counts as lost; [`Time::MAX`] of nothing.
+    #[inline]
+    fn timeout(&self) -> Time {
+        let Some(oldest) = self.flight.front() else { return Time::MAX };
         let span = match self.trip {
             None => FIRST_TIMEOUT,
             Some((trip, deviation)) => (trip * 2 + deviation * 4).max(LEAST_TIMEOUT),
         };
-        Some(oldest.at.max(self.heard) + span * (1 << self.doubled.min(MOST_DOUBLED)))
-    }
-
-    /// When it wants to send next.
-    pub fn deadline(&self) -> Option<Time> {
-        if self.is_done() {
-            return None;
-        }
-        let begin = (!self.control.is_open() && self.flight.is_empty()).then_some(self.sent);
-        let data = self.data_due();
-        [begin, data, self.request_due(data), self.timeout()].into_iter().flatten().min()
+        oldest.at.max(self.heard) + span * (1 << self.doubled.min(MOST_DOUBLED))
     }
 }
 
@@ -286,11 +290,27 @@ mod tests {
         if piece.is_some() { 1000 } else { 66 }
     }
 
+    impl Sender {
+        /// When it wants to send next, at any time.
+        fn deadline(&self) -> Option<Time> {
+            let is_new = !self.control.is_open() && self.flight.is_empty();
+            let data = self.data_due();
+            let at =
+                [if is_new { self.sent } else { Time::MAX }, data, self.request_due(data), self.timeout()];
+            at.into_iter().min().filter(|at| !self.is_done() && *at < Time::MAX)
+        }
+
+        /// When it wants to send next, as it says where it has nothing to send.
+        fn silent(&mut self, now: Time) -> Option<Time> {
+            self.next(bytes, now).err().filter(|at| *at < Time::MAX)
+        }
+    }
+
     fn open(pieces: u32) -> Sender {
         let mut sender = Sender::new(pieces, Control::new(Protocol::Rcp, 0, 1000, at(0)), at(0));
         let next = sender.next(bytes, at(0)).unwrap();
         assert_eq!((next.flags, next.piece, next.transmission), (SYN, None, 0));
-        assert_eq!(sender.next(bytes, at(50)), None);
+        assert_eq!(sender.silent(at(50)), sender.deadline());
         sender.acknowledged(0, [0, 800_000, 0, 0], at(100));
         sender
     }
@@ -300,7 +320,7 @@ mod tests {
         let mut sender = open(100);
         assert_eq!(sender.trip_us(), 100);
         assert_eq!(sender.next(bytes, at(100)).unwrap().piece, Some(0));
-        assert_eq!(sender.next(bytes, at(100)), None);
+        assert_eq!(sender.silent(at(100)), sender.deadline());
         assert_eq!(sender.deadline(), Some(at(110)));
         assert_eq!(sender.next(bytes, at(110)).unwrap().piece, Some(1));
         // A new rate holds at once: 5 us for a piece.
@@ -372,7 +392,7 @@ mod tests {
     fn without_acknowledgements_sending_stops() {
         let mut sender = open(100_000);
         // Twice 100 us at 10 us each, and one over.
-        let sent = (0..100).filter(|n| sender.next(bytes, at(100 + 10 * n)).is_some()).count();
+        let sent = (0..100).filter(|n| sender.next(bytes, at(100 + 10 * n)).is_ok()).count();
         assert_eq!(sent, 21);
     }
 
@@ -391,7 +411,7 @@ mod tests {
         assert_eq!(sent[1].words, [0; 4]);
         sender.acknowledged(1, [0, 8_000, 0, 0], at(200));
         // The next piece goes a millisecond after the last: a request goes alone.
-        assert_eq!(sender.next(bytes, at(224)), None);
+        assert_eq!(sender.silent(at(224)), sender.deadline());
         assert_eq!(sender.deadline(), Some(at(225)));
         assert_eq!(sender.next(bytes, at(225)).unwrap().flags, REF);
         let end = sender.end(at(226)).unwrap();
@@ -408,7 +428,7 @@ mod tests {
             let flags: Vec<u8> =
                 (100..220).step_by(10).map(|us| sender.next(bytes, at(us)).unwrap().flags).collect();
             assert!(flags[0] == DATA | REF && flags[1..] == [DATA; 11], "{flags:?}");
-            assert_eq!(sender.next(bytes, at(220)), None, "what it has is not known yet");
+            assert_eq!(sender.silent(at(220)), sender.deadline(), "what it has is not known yet");
             let granted = if is_answered {
                 sender.acknowledged(1, [0, 400_000, 0, 0], at(230));
                 400_000
@@ -432,7 +452,7 @@ mod tests {
         assert_eq!(sent, [DATA; 3]);
         let end = sender.next(bytes, at(120)).unwrap();
         assert_eq!((end.flags, end.transmission, end.words), (END, 4, [0, 0, 0, 800_000]));
-        assert_eq!((sender.next(bytes, at(120)), sender.end(at(120))), (None, None));
+        assert_eq!((sender.silent(at(120)), sender.end(at(120))), (sender.deadline(), None));
         // A lost piece goes again without a request, and its acknowledgement is no answer to one.
         (2..5).for_each(|transmission| sender.acknowledged(transmission, [0, 7, 0, 0], at(200)));
         let again = sender.next(bytes, at(200)).unwrap();

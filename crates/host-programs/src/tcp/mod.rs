@@ -7,7 +7,7 @@
 //! | [`window`], [`cubic`], [`dctcp`] | the congestion window |
 //! | [`echo`] | echoes of congestion marks (ECN) by receivers |
 //! | [`round_trip`] | timeouts |
-//! | [`segment`] | bytes, by smoltcp |
+//! | [`segment`] | bytes, those with options by smoltcp |
 
 mod cubic;
 mod dctcp;
@@ -118,10 +118,10 @@ impl Tcp {
         let now = desk.now;
         let Some(Connected { transfers, .. }) = self.pairs.get_mut(pair as usize) else { return };
         let was_busy = transfers.is_busy();
-        transfers.run(pair, desk);
+        let deadline = transfers.run(pair, desk);
         self.busy -= u32::from(was_busy && !transfers.is_busy());
         let is_news = |at: &Time| transfers.planned.is_none_or(|planned| planned <= now || *at < planned);
-        if let Some(at) = transfers.deadline().filter(is_news) {
+        if let Some(at) = deadline.filter(is_news) {
             transfers.planned = Some(at);
             desk.wake(2 * pair + 1, at);
         }

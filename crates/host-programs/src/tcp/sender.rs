@@ -127,6 +127,12 @@ struct Newest {
     trip: Duration,
 }
 
+/// The earliest of some times; [`Time::MAX`] of none.
+#[inline]
+pub(super) fn earliest<const N: usize>(times: [Option<Time>; N]) -> Time {
+    times.into_iter().fold(Time::MAX, |earliest, at| earliest.min(at.unwrap_or(Time::MAX)))
+}
+
 /// A segment to be sent: its number among all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Number(pub u32);
@@ -192,7 +198,8 @@ impl Sender {
 
     /// When a timer runs out.
     pub fn deadline(&self) -> Option<Time> {
-        [self.timeout, self.probe, self.overtaken, self.waits].into_iter().flatten().min()
+        let at = earliest([self.timeout, self.probe, self.overtaken, self.waits]);
+        (at < Time::MAX).then_some(at)
     }
 
     /// An acknowledgement: the receiver has everything up to `offset`, and the ranges in `sacks`; it accepts `window`

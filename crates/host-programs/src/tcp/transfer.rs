@@ -2,8 +2,8 @@
 //!
 //! A pair has a host at each end: the sender's opens a connection for each transfer, the receiver's listens.
 //! [`super::sender`] handles losses, [`super::receiver`] acknowledgements; this module opens, closes and aborts
-//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s; its connections have no
-//! selective acknowledgements on the sending side.
+//! connections. The kept stack for virtual time, smoltcp, gives the [`super::segment`]s with options; its connections have
+//! no selective acknowledgements on the sending side.
 //!
 //! ```text
 //! client          SYN ->  <- SYN-ACK  data -> ... data+FIN ->  <- ACK+FIN  ACK ->
@@ -13,7 +13,7 @@ use super::echo::Echo;
 use super::receiver::Receiver;
 use super::round_trip::RoundTrip;
 use super::segment::{self, Direction, HEADERS, Head, SCALE};
-use super::sender::{Counts, Sender};
+use super::sender::{Counts, Sender, earliest};
 use super::window::Congestion;
 use crate::packet::{Route, ethernet};
 use crate::pattern;
@@ -228,21 +228,24 @@ impl Transfers {
         }
     }
 
-    /// Lets both ends of pair `pair` send all packets that they can send now.
-    pub fn run(&mut self, pair: u32, desk: &mut Desk<'_>) {
+    /// Lets both ends of pair `pair` send all packets that they can send now, and gives when one wants to run again.
+    pub fn run(&mut self, pair: u32, desk: &mut Desk<'_>) -> Option<Time> {
         let now = desk.now;
         let mut out = Out { ends: &self.ends, pair, desk };
-        let mut are_all_open = true;
-        // No packet has come for the others, and none of their timers has run out.
-        for transfer in self.open.iter_mut().filter(|transfer| transfer.due <= now) {
-            transfer.client_runs(&mut out, now);
-            transfer.server_runs(&mut out, now);
-            transfer.due = transfer.deadline();
-            are_all_open &= !transfer.is_over(now);
+        let (mut are_all_open, mut deadline) = (true, None);
+        for transfer in &mut self.open {
+            // No packet has come for the others, and none of their timers has run out.
+            if transfer.due <= now {
+                transfer.client_runs(&mut out, now);
+                transfer.server_runs(&mut out, now);
+                transfer.due = transfer.deadline();
+                are_all_open &= !transfer.is_over(now);
+            }
+            deadline = Some(deadline.map_or(transfer.due, |due: Time| due.min(transfer.due)));
         }
         // Nearly always.
         if are_all_open {
-            return;
+            return deadline;
         }
         let counts = &mut self.counts;
         self.open.retain(|transfer| {
@@ -252,6 +255,7 @@ impl Transfers {
             }
             !is_over
         });
+        self.open.iter().map(|transfer| transfer.due).min()
     }
 
     /// Counts of all its senders.
@@ -261,18 +265,13 @@ impl Transfers {
         senders.for_each(|sender| counts += sender.counts);
         counts
     }
-
-    /// When one of the ends wants to run again.
-    pub fn deadline(&self) -> Option<Time> {
-        self.open.iter().map(|transfer| transfer.due).min()
-    }
 }
 
 impl Transfer {
     fn deadline(&self) -> Time {
         let sender = self.client.sender.as_ref().and_then(Sender::deadline);
         let timers = [self.client.syn.1, sender, self.server.resend, self.server.receiver.deadline()];
-        timers.into_iter().flatten().fold(self.progress + PATIENCE, Time::min)
+        earliest(timers).min(self.progress + PATIENCE)
     }
 
     /// Both ends have closed, or nothing new has come for too long.
@@ -520,9 +519,10 @@ impl Out<'_, '_> {
         };
         let (route, length) = (end.route, length as usize);
         let direction = Direction { from: (route.source, from), to: (route.destination, to) };
-        let frame = segment::write(self.desk.memory(), &ethernet(route), direction, head, length, |frame| {
-            pattern::append(frame, length, offset, number as u8, key);
-        });
+        let frame =
+            segment::write(self.desk.memory(), &ethernet(route), direction, head, length, |payload| {
+                pattern::fill(payload, offset, number as u8, key);
+            });
         self.desk.send(self.pair, side, frame);
     }
 }

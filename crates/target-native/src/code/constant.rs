@@ -1,8 +1,9 @@
 //! Tables with constant entries: compares instead of a lookup, constants instead of records.
 //!
 //! ```text
-//! one exact key   a search over the values     ──> entry ──> action, with the entry's data as constants
-//! else            one test after the other, the best entry first
+//! one exact key     a search over the values   ──> entry ──> action, with the entry's data as constants
+//! runs of numbers   a search over their first numbers: see `runs`
+//! else              one test after the other, the best entry first
 //! ```
 
 use super::table::Applied;
@@ -10,6 +11,7 @@ use super::{Code, Made, PLAIN, type_of};
 use crate::context::{Context, TableRef};
 use crate::facts::{Constant, TableCode};
 use crate::layout::{Kind, Node, kind_of};
+use crate::runs::{Run, Runs};
 use control_writes::Match;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Value, types};
@@ -32,8 +34,9 @@ impl<'a> Code<'a, '_> {
         self.set_counter(None);
         let actions: Vec<Block> = facts.data.iter().map(|data| self.action_block(data)).collect();
         let miss = self.b.create_block();
-        match (keys, values.as_slice()) {
-            ([_], [value]) if constant.is_exact() => self.search(facts, constant, *value, &actions, miss),
+        match (&facts.runs, values.as_slice()) {
+            (Some(runs), _) => self.search_runs(facts, constant, (runs, &values), &actions, miss),
+            (None, [value]) if constant.is_exact() => self.search(facts, constant, *value, &actions, miss),
             _ => self.test_each(facts, constant, keys, &values, &actions, miss),
         }
         self.b.seal_block(miss);
@@ -86,6 +89,64 @@ impl<'a> Code<'a, '_> {
             }
         }
         switch.emit(&mut self.b, key, miss);
+        for ((_, run), block) in constant.entries.iter().zip(blocks) {
+            self.b.seal_block(block);
+            self.b.switch_to_block(block);
+            let yes = self.number(types::I8, 1);
+            self.jump_to(facts, run, yes, actions);
+        }
+    }
+
+    /// A binary search over the first numbers of the runs.
+    fn search_runs(
+        &mut self,
+        facts: &TableCode,
+        constant: &Constant,
+        (runs, values): (&Runs, &[Value]),
+        actions: &[Block],
+        miss: Block,
+    ) {
+        let width: u32 = runs.keys.iter().map(|(_, width)| width).sum();
+        let ty = if width > 32 { types::I64 } else { types::I32 };
+        let mut number = None;
+        let mut below = width;
+        for (at, width) in runs.keys.iter().filter(|(_, width)| *width > 0) {
+            below -= width;
+            let value = self.resize(values[*at], ty);
+            let value = self.shift_up(value, below);
+            number = Some(match number {
+                Some(before) => self.b.ins().bor(before, value),
+                None => value,
+            });
+        }
+        let number = number.unwrap_or_else(|| self.number(ty, 0));
+        let blocks: Vec<Block> = constant.entries.iter().map(|_| self.b.create_block()).collect();
+        let target = |run: &Run| run.entry.map_or(miss, |entry| blocks[entry]);
+        // The block from which a part of the runs is searched.
+        let mut open = vec![(None, runs.runs.as_slice())];
+        while let Some((block, part)) = open.pop() {
+            if let Some(block) = block {
+                self.b.seal_block(block);
+                self.b.switch_to_block(block);
+            }
+            let (low, high) = part.split_at(part.len() / 2);
+            let Some(first) = high.first() else { continue };
+            if low.is_empty() {
+                self.b.ins().jump(target(first), &[]);
+                continue;
+            }
+            let bound = self.number(ty, first.first);
+            let is_low = self.b.ins().icmp(IntCC::UnsignedLessThan, number, bound);
+            let [to_low, to_high] = [low, high].map(|part| match part {
+                [only] => target(only),
+                _ => {
+                    let block = self.b.create_block();
+                    open.push((Some(block), part));
+                    block
+                }
+            });
+            self.b.ins().brif(is_low, to_low, &[], to_high, &[]);
+        }
         for ((_, run), block) in constant.entries.iter().zip(blocks) {
             self.b.seal_block(block);
             self.b.switch_to_block(block);
