@@ -23,7 +23,7 @@ use crate::edges::left_out;
 use crate::holdings::{counts, difference, is_counted, merge, written};
 use crate::merge_rows::Stored;
 use crate::numbers::Numbered;
-use crate::part::{Part, Planner, Rollout};
+use crate::part::{Part, Rollout};
 use crate::repair::{reason, wanted_of};
 use crate::stale::Mark;
 use crate::task::Shared;
@@ -37,8 +37,8 @@ use std::sync::Arc;
 
 /// Starts with a program, or continues with the known one; `updates` are the rack's own entries, for devices that run
 /// nothing yet.
-pub(crate) async fn adopt<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn adopt(
+    shared: &Shared,
     config: Option<ForwardingPipelineConfig>,
     updates: &[Update],
 ) -> Result<(), Status> {
@@ -113,8 +113,8 @@ fn runs_part(held: &BTreeMap<usize, Holdings>, (device, part): (usize, &Part)) -
 }
 
 /// Continues from a saved state, but for the entries of these tables, which are those that devices hold.
-pub(crate) async fn resume<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn resume(
+    shared: &Shared,
     state: SavedState,
     of_devices: &BTreeSet<u32>,
 ) -> Result<(), Status> {
@@ -159,9 +159,9 @@ pub(crate) async fn resume<P: Planner>(
 /// Runs a program that devices may run already, with its entities. Devices with merged copies restart, unless their earlier
 /// messages are `stored`: without these, their own counts cannot be distinguished from merged ones. `asked` is the last mark before the devices were asked
 /// for what they hold: a device that has been marked since may have lost it.
-async fn take_over<P: Planner>(
-    shared: &Shared<P>,
-    prepared: Prepared<Plans<P>>,
+async fn take_over(
+    shared: &Shared,
+    prepared: Prepared<Plans>,
     (asked, held): (Mark, &BTreeMap<usize, Holdings>),
     stored: Option<Stored>,
 ) -> Result<(), Status> {
@@ -188,7 +188,7 @@ async fn take_over<P: Planner>(
 }
 
 /// Compares a device's entities with the desired ones; a device that differs is marked stale, and repaired.
-pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+pub(crate) async fn audit(shared: &Shared, device: usize) -> Result<(), Status> {
     let Some(rollout) = shared.state().rollout() else { return Ok(()) };
     if rollout.parts.get(device).is_none_or(Option::is_none) || shared.state().stale.contains(device) {
         return Ok(());
@@ -200,12 +200,7 @@ pub(crate) async fn audit<P: Planner>(shared: &Shared<P>, device: usize) -> Resu
     }
 }
 
-fn audit_one<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Arc<Rollout>,
-    device: usize,
-    held: &Holdings,
-) -> Result<(), Status> {
+fn audit_one(shared: &Shared, rollout: &Arc<Rollout>, device: usize, held: &Holdings) -> Result<(), Status> {
     let Some(part) = rollout.parts.get(device).and_then(Option::as_ref) else { return Ok(()) };
     let wanted: Vec<Entity> = wanted_of(shared, rollout, device)?;
     match difference(part, wanted, held) {
@@ -225,10 +220,7 @@ fn audit_one<P: Planner>(
     Ok(())
 }
 
-async fn holdings<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-) -> Result<BTreeMap<usize, Holdings>, Status> {
+async fn holdings(shared: &Shared, rollout: &Rollout) -> Result<BTreeMap<usize, Holdings>, Status> {
     let asks = rollout.parts().map(|(device, _)| (device, Ask::Holdings(Kinds::All))).collect();
     let mut all = BTreeMap::new();
     for (device, answer) in shared.ask_all(asks).await {

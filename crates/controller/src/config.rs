@@ -18,7 +18,7 @@ use crate::ask::{Answer, Ask};
 use crate::copied::{Totals, note_total};
 use crate::desired::Plans;
 use crate::merge_calls;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::repair::{self, Found, all_done, everything, is_unknown};
 use crate::spread::{Spread, spread};
 use crate::stale::Mark;
@@ -31,8 +31,8 @@ use p4runtime_server::{Prepared, Status};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub(crate) async fn set_config<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn set_config(
+    shared: &Shared,
     request: SetForwardingPipelineConfigRequest,
 ) -> Result<(), Status> {
     let action = request.action();
@@ -47,27 +47,21 @@ pub(crate) async fn set_config<P: Planner>(
 }
 
 /// Runs a program before any controller asks for one.
-pub(crate) async fn start<P: Planner>(
-    shared: &Shared<P>,
-    config: ForwardingPipelineConfig,
-) -> Result<(), Status> {
+pub(crate) async fn start(shared: &Shared, config: ForwardingPipelineConfig) -> Result<(), Status> {
     let prepared = shared.state().server.prepare(config)?;
     exchange(shared, prepared).await
 }
 
 /// Commits the prepared programs with the values that the data planes have written by then; if a device fails, all keep
 /// their old program.
-pub(crate) async fn exchange<P: Planner>(
-    shared: &Shared<P>,
-    prepared: Prepared<Plans<P>>,
-) -> Result<(), Status> {
+pub(crate) async fn exchange(shared: &Shared, prepared: Prepared<Plans>) -> Result<(), Status> {
     exchange_without(shared, prepared, &BTreeSet::new()).await
 }
 
 /// The same without devices that have failed ([`crate::edges::Edges::failed`]): they stay out of use, and repair brings them the new program.
-pub(crate) async fn exchange_without<P: Planner>(
-    shared: &Shared<P>,
-    mut prepared: Prepared<Plans<P>>,
+pub(crate) async fn exchange_without(
+    shared: &Shared,
+    mut prepared: Prepared<Plans>,
     out: &BTreeSet<usize>,
 ) -> Result<(), Status> {
     let old = shared.state().rollout();
@@ -105,11 +99,11 @@ pub(crate) async fn exchange_without<P: Planner>(
 
 /// Returns the last mark before the commits. A device that restarts before it commits refuses to commit; one that is marked later may have lost the
 /// program.
-async fn try_exchange<P: Planner>(
-    shared: &Shared<P>,
+async fn try_exchange(
+    shared: &Shared,
     old: Option<&Arc<Rollout>>,
     (new, out): (&Rollout, &BTreeSet<usize>),
-    (prepared, totals): (&mut Prepared<Plans<P>>, &mut Totals),
+    (prepared, totals): (&mut Prepared<Plans>, &mut Totals),
 ) -> Result<Mark, Status> {
     // In slices, so that other calls and messages go on between.
     while !shared.state().server.replay(prepared)? {
@@ -142,8 +136,8 @@ async fn try_exchange<P: Planner>(
 }
 
 /// Runs the programs that were loaded, with these updates, at the origin last; or has those back that ran.
-async fn commit<P: Planner>(
-    shared: &Shared<P>,
+async fn commit(
+    shared: &Shared,
     old: Option<&Arc<Rollout>>,
     (new, out): (&Rollout, &BTreeSet<usize>),
     mut updates: Spread,

@@ -30,6 +30,7 @@ use p4runtime_proto::p4rack::v1::Client;
 use p4runtime_server::{self as server, Ahead, Server, Status, StreamId};
 use p4runtime_store::{Change, Store};
 use state_journal::Batch;
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -48,8 +49,8 @@ const MOST_ENTRIES: usize = 64;
 const AGAIN: Duration = Duration::from_ms(1_000);
 
 /// One logical switch over many devices.
-pub struct Controller<P: Planner> {
-    shared: Shared<P>,
+pub struct Controller {
+    shared: Shared,
     /// Tasks in the order of arrival.
     tasks: BTreeMap<TaskId, Running>,
     /// In that order too.
@@ -82,11 +83,11 @@ struct Waiting {
     claim: Option<Claim>,
 }
 
-impl<P: Planner + 'static> Controller<P> {
+impl Controller {
     /// Without a program. `device` is the id of the whole; `epoch_ns` the Unix time of time 0, in nanoseconds.
-    pub fn new(planner: P, device: u64, epoch_ns: i64, timing: Timing) -> Controller<P> {
+    pub fn new(planner: impl Planner, device: u64, epoch_ns: i64, timing: Timing) -> Controller {
         let state = State {
-            server: Server::new(Plans::new(planner), device, epoch_ns),
+            server: Server::new(Plans::new(Box::new(planner)), device, epoch_ns),
             now: Time::ZERO,
             epoch_s: u64::try_from(epoch_ns).unwrap_or(0) / 1_000_000_000,
             timing,
@@ -430,9 +431,11 @@ impl<P: Planner + 'static> Controller<P> {
         self.shared.state().rollout()
     }
 
-    /// Looks at the planner.
-    pub fn with_planner<T>(&self, look: impl FnOnce(&P) -> T) -> T {
-        look(&self.shared.state().server.builder().planner)
+    /// Looks at the planner; `None` if it is of another type.
+    pub fn with_planner<P: Planner, T>(&self, look: impl FnOnce(&P) -> T) -> Option<T> {
+        let mut state = self.shared.state();
+        let planner: &dyn Any = &*state.server.builder().planner;
+        planner.downcast_ref().map(look)
     }
 
     /// Looks at the desired state, if there is a program.
@@ -567,7 +570,7 @@ impl<P: Planner + 'static> Controller<P> {
     }
 
     /// True if devices may be audited and repaired now: no new program is being installed.
-    fn looks_after(&self, state: &State<P>) -> bool {
+    fn looks_after(&self, state: &State) -> bool {
         !self.paused && !state.schedule.is_whole()
     }
 

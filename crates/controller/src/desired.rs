@@ -21,20 +21,18 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 /// Makes desired states of configurations.
-pub(crate) struct Plans<P> {
-    pub(crate) planner: P,
+pub(crate) struct Plans {
+    pub(crate) planner: Box<dyn Planner>,
     epoch: Cell<u64>,
     /// The last number of an entry: numbers are not used again.
     pub(crate) last_number: Arc<AtomicU64>,
 }
 
-impl<P> Plans<P> {
-    pub(crate) fn new(planner: P) -> Plans<P> {
+impl Plans {
+    pub(crate) fn new(planner: Box<dyn Planner>) -> Plans {
         Plans { planner, epoch: Cell::new(0), last_number: Arc::default() }
     }
-}
 
-impl<P: Planner> Plans<P> {
     /// Slow part of the next plan, with this change.
     pub(crate) fn ahead_by(
         &self,
@@ -61,7 +59,7 @@ pub(crate) struct Desired {
     pub(crate) idle: Vec<(u32, EntryKey)>,
 }
 
-impl<P: Planner> Builder for Plans<P> {
+impl Builder for Plans {
     type Target = Desired;
 
     fn keeps(&self, config: &ForwardingPipelineConfig) -> bool {
@@ -94,10 +92,7 @@ impl<P: Planner> Builder for Plans<P> {
 }
 
 /// Undoes changes of the desired state, so that entries have the numbers that they had.
-pub(crate) fn undo<P: Planner>(
-    server: &mut Server<Plans<P>>,
-    changes: Vec<Change>,
-) -> std::result::Result<(), Status> {
+pub(crate) fn undo(server: &mut Server<Plans>, changes: Vec<Change>) -> std::result::Result<(), Status> {
     server.target().into_iter().for_each(|desired| desired.numbers.undoes = true);
     let undone = server.undo(changes);
     server.target().into_iter().for_each(|desired| desired.numbers.undoes = false);

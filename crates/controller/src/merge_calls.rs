@@ -2,7 +2,7 @@
 
 use crate::copied::Totals;
 use crate::merged::Merged;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::task::Shared;
 use base_time::Duration;
 use p4runtime_proto::google::rpc::Code;
@@ -18,8 +18,8 @@ const TRIES: u32 = 8;
 const LONGEST: Duration = Duration::from_s(1);
 
 /// Waits until every device that is not `silent` has said what it had counted when this began. An error names one that has not.
-pub(crate) async fn collect<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn collect(
+    shared: &Shared,
     rollout: &Rollout,
     silent: &BTreeSet<usize>,
 ) -> Result<(), Status> {
@@ -37,11 +37,7 @@ pub(crate) async fn collect<P: Planner>(
 }
 
 /// Writes cells, and waits until all devices show it. An error names one that has not: it gets the value when it answers.
-pub(crate) async fn write<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-    cells: Totals,
-) -> Result<(), Status> {
+pub(crate) async fn write(shared: &Shared, rollout: &Rollout, cells: Totals) -> Result<(), Status> {
     for ((id, cell), value) in cells {
         shared.state().merged.write(id, cell, value);
     }
@@ -58,12 +54,12 @@ pub(crate) async fn write<P: Planner>(
 }
 
 /// Waits until all devices that are not `silent` have the values of all that were known before; gives one that has not, and gets them later.
-pub(crate) async fn settle<P: Planner>(shared: &Shared<P>, silent: &BTreeSet<usize>) -> Option<usize> {
+pub(crate) async fn settle(shared: &Shared, silent: &BTreeSet<usize>) -> Option<usize> {
     wait(shared, TRIES, |merged, _| merged.behind().find(|device| !silent.contains(device))).await
 }
 
 /// Waits a while until a device has said what it had counted when this began: it is to restart.
-pub(crate) async fn hear_out<P: Planner>(shared: &Shared<P>, device: usize) {
+pub(crate) async fn hear_out(shared: &Shared, device: usize) {
     let missing = |merged: &Merged, since: u64| {
         merged.heard.get(&device).filter(|round| **round < since).map(|_| device)
     };
@@ -71,11 +67,7 @@ pub(crate) async fn hear_out<P: Planner>(shared: &Shared<P>, device: usize) {
 }
 
 /// Begins rounds until there is nothing any more that is `missing` since the first of them.
-async fn wait<P: Planner>(
-    shared: &Shared<P>,
-    tries: u32,
-    missing: impl Fn(&Merged, u64) -> Option<usize>,
-) -> Option<usize> {
+async fn wait(shared: &Shared, tries: u32, missing: impl Fn(&Merged, u64) -> Option<usize>) -> Option<usize> {
     let since = shared.state().merged.round + 1;
     let mut left = None;
     for attempt in 0..tries {

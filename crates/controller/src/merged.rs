@@ -14,7 +14,7 @@ use crate::cells::Cells;
 use crate::copied::Totals;
 use crate::merge_rows::Rows;
 use crate::numbers::{Numbered, OF_DEFAULT};
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::schedule::TaskId;
 use crate::state::State;
 use base_time::{Duration, Time};
@@ -416,7 +416,7 @@ impl Merged {
     }
 }
 
-impl<P: Planner> State<P> {
+impl State {
     /// The desired state has the values of a merged object, as far as devices have said them.
     pub(crate) fn know_merged(&mut self, id: u32) {
         let Some(object) = self.merged.objects.get(&id) else { return };

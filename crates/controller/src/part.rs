@@ -8,6 +8,7 @@ use p4runtime_proto::p4::v1::{Entity, ForwardingPipelineConfig, TableEntry, Upda
 use p4runtime_server::{Ahead, Status};
 use p4runtime_store::{Described, Numbers};
 use state_modes::{Merge, Mode};
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub enum PlanChange<'c> {
 }
 
 /// Makes parts of a whole program.
-pub trait Planner {
+pub trait Planner: Any {
     /// Makes the program of each device. `epoch` distinguishes this rollout's hand-overs from earlier ones.
     fn plan(&self, config: &ForwardingPipelineConfig, epoch: u64) -> Result<Rollout, Status>;
 

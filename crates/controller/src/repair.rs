@@ -6,7 +6,7 @@ use crate::desired::Plans;
 use crate::edges;
 use crate::gather::Gathered;
 use crate::merge_calls;
-use crate::part::{Part, Planner, Rollout};
+use crate::part::{Part, Rollout};
 use crate::spread::{Spread, spread, to_one};
 use crate::stale::{Mark, Stale};
 use crate::task::Shared;
@@ -53,8 +53,8 @@ pub(crate) type Found = BTreeMap<usize, Vec<Entity>>;
 
 /// Reads values from all devices concerned by the queries, but for those `left_out`, into the desired state. Counts of merged
 /// objects that `silent` devices have not said are lost.
-pub(crate) async fn gather<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn gather(
+    shared: &Shared,
     rollout: &Rollout,
     queries: Vec<Entity>,
     left_out: &BTreeSet<usize>,
@@ -116,10 +116,10 @@ pub(crate) fn everything() -> Vec<Entity> {
 }
 
 /// Desired contents of every device, as its part of the prepared contents of the rack. Written cells of merged registers come to `totals`.
-pub(crate) async fn contents<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn contents(
+    shared: &Shared,
     rollout: &Rollout,
-    (prepared, totals): (&Prepared<Plans<P>>, &mut Totals),
+    (prepared, totals): (&Prepared<Plans>, &mut Totals),
 ) -> Result<Spread, Status> {
     let mut out = beginnings(shared, rollout);
     edges::first(rollout, shared.state().seconds(), &mut out);
@@ -137,12 +137,7 @@ pub(crate) async fn contents<P: Planner>(
 }
 
 /// Desired contents of one device, with values of its own data plane.
-fn contents_of<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-    device: usize,
-    own: Own,
-) -> Result<Vec<Update>, Status> {
+fn contents_of(shared: &Shared, rollout: &Rollout, device: usize, own: Own) -> Result<Vec<Update>, Status> {
     if let Some(desired) = shared.state().server.target() {
         desired.gathered = Gathered::of(&desired.catalog, own.now);
         desired.gathered.prefer(Gathered::of(&desired.catalog, own.before));
@@ -159,11 +154,7 @@ fn contents_of<P: Planner>(
 }
 
 /// Desired entities of one device, without values of data planes.
-pub(crate) fn wanted_of<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-    device: usize,
-) -> Result<Vec<Entity>, Status> {
+pub(crate) fn wanted_of(shared: &Shared, rollout: &Rollout, device: usize) -> Result<Vec<Entity>, Status> {
     let written = shared.state().server.written()?;
     let thresholds = shared.state().edges.thresholds();
     let part = rollout.parts.get(device).and_then(Option::as_ref);
@@ -173,12 +164,7 @@ pub(crate) fn wanted_of<P: Planner>(
 }
 
 /// The updates that make a device's parts of entities.
-fn parts_of<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-    device: usize,
-    written: Vec<Entity>,
-) -> Vec<Update> {
+fn parts_of(shared: &Shared, rollout: &Rollout, device: usize, written: Vec<Entity>) -> Vec<Update> {
     let mut state = shared.state();
     let Some(desired) = state.server.target() else { return vec![] };
     let updates = written.into_iter().map(making_one);
@@ -201,7 +187,7 @@ fn making_one(entity: Entity) -> Update {
 
 /// The linkage, and deletions of the program's own entries that control planes may have changed: the remaining ones are
 /// written again.
-fn beginnings<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Spread {
+fn beginnings(shared: &Shared, rollout: &Rollout) -> Spread {
     let thresholds = shared.state().edges.thresholds();
     let linkage = |(device, part): (usize, &Part)| (device, part.linkage_with(thresholds.as_ref()));
     let mut out: Spread = rollout.parts().map(linkage).collect();
@@ -217,11 +203,7 @@ fn beginnings<P: Planner>(shared: &Shared<P>, rollout: &Rollout) -> Spread {
 }
 
 /// Saves programs on devices, with their desired entities; nothing runs yet.
-pub(crate) async fn load<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Rollout,
-    mut contents: Spread,
-) -> Result<(), Status> {
+pub(crate) async fn load(shared: &Shared, rollout: &Rollout, mut contents: Spread) -> Result<(), Status> {
     let config = |part: &Part| Ask::Save(Box::new(part.config.clone()));
     let parts = rollout.parts().filter(|(device, _)| contents.contains_key(device));
     let asks = parts.map(|(device, part)| (device, config(part))).collect();
@@ -232,8 +214,8 @@ pub(crate) async fn load<P: Planner>(
 }
 
 /// Writes to saved programs, until the rest for each device fits one write.
-pub(crate) async fn load_some<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn load_some(
+    shared: &Shared,
     rollout: &Rollout,
     contents: &mut Spread,
 ) -> Result<(), Status> {
@@ -267,7 +249,7 @@ pub(crate) fn all_done(rollout: &Rollout, answers: Vec<(usize, Answer)>) -> Resu
 /// Brings a stale device to the desired state, whatever its state is. Of its counts, those known from before it became
 /// stale replace those that can be read. Its data plane changes once; counts made during the repair are lost. If it
 /// cannot be repaired, it stays stale and is tried again later. No other task may have a request in progress there.
-pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) -> Result<(), Status> {
+pub(crate) async fn repair_stale(shared: &Shared, device: usize) -> Result<(), Status> {
     let stale = shared.state().stale.get(device).cloned();
     // Another task may have brought it back.
     let Some(Stale { before, .. }) = stale else { return Ok(()) };
@@ -303,8 +285,8 @@ pub(crate) async fn repair_stale<P: Planner>(shared: &Shared<P>, device: usize) 
 }
 
 /// Brings a device back to the desired state after it may have got another one, with its counts from before.
-pub(crate) async fn restore<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) async fn restore(
+    shared: &Shared,
     rollout: &Arc<Rollout>,
     device: usize,
     before: Vec<Entity>,
@@ -315,8 +297,8 @@ pub(crate) async fn restore<P: Planner>(
 }
 
 /// How an attempt to bring a device to the desired state has ended: with the last mark before its commit, or with an error.
-fn note<P: Planner>(
-    shared: &Shared<P>,
+fn note(
+    shared: &Shared,
     device: usize,
     ended: Result<Mark, Status>,
     before: Vec<Entity>,
@@ -331,12 +313,7 @@ fn note<P: Planner>(
 
 /// Gives a device its program and desired entities, and runs it. Returns the last mark before its commit: a device that restarts before that refuses to
 /// commit.
-async fn set<P: Planner>(
-    shared: &Shared<P>,
-    rollout: &Arc<Rollout>,
-    device: usize,
-    own: Own,
-) -> Result<Mark, Status> {
+async fn set(shared: &Shared, rollout: &Arc<Rollout>, device: usize, own: Own) -> Result<Mark, Status> {
     let contents = contents_of(shared, rollout, device, own)?;
     load(shared, rollout, [(device, contents)].into()).await?;
     let loaded = shared.state().stale.last();

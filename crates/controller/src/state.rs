@@ -8,7 +8,7 @@ use crate::edges::Edges;
 use crate::gather::Gathered;
 use crate::idle::Idle;
 use crate::merged::Merged;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::patience::Patience;
 use crate::schedule::{Schedule, TaskId};
 use crate::stale::{Mark, Marks};
@@ -27,9 +27,9 @@ const MOST_LATE: usize = 64;
 const MOST_NOTED: usize = 1 << 14;
 
 /// State of the controller apart from the calls in progress.
-pub(crate) struct State<P: Planner> {
+pub(crate) struct State {
     /// Northbound server; its device is the desired state.
-    pub(crate) server: Server<Plans<P>>,
+    pub(crate) server: Server<Plans>,
     pub(crate) now: Time,
     /// The Unix time of time 0, in seconds.
     pub(crate) epoch_s: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Asked {
     answer: Option<Answer>,
 }
 
-impl<P: Planner> State<P> {
+impl State {
     /// Unix time in seconds, modulo 2^32.
     pub(crate) fn seconds(&self) -> u32 {
         (self.epoch_s + self.now.since(Time::ZERO).as_ps() / Duration::from_s(1).as_ps()) as u32

@@ -3,7 +3,6 @@
 use crate::ask::{Answer, Ask};
 use crate::call::Steer;
 use crate::config::{exchange, exchange_without};
-use crate::part::Planner;
 use crate::repair::reason;
 use crate::task::Shared;
 use crate::thresholds;
@@ -11,7 +10,7 @@ use p4runtime_proto::google::rpc::Code;
 use p4runtime_server::{Status, StreamId};
 use std::collections::BTreeSet;
 
-pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Result<(), Status> {
+pub(crate) async fn steer(shared: &Shared, steer: Steer) -> Result<(), Status> {
     match steer {
         Steer::Hold { lease: None, .. } => {
             let origin = origin(shared)?;
@@ -104,13 +103,13 @@ pub(crate) async fn steer<P: Planner>(shared: &Shared<P>, steer: Steer) -> Resul
 
 /// A plan is replaced like a program: every device has its part of the new plan, and its desired entities, before the
 /// first device runs it, and hand-overs carry a new epoch. Devices that are `out` of use get it when they are back.
-async fn plan_again<P: Planner>(shared: &Shared<P>, out: &BTreeSet<usize>) -> Result<(), Status> {
+async fn plan_again(shared: &Shared, out: &BTreeSet<usize>) -> Result<(), Status> {
     let prepared = shared.state().server.prepare_again(false)?;
     exchange_without(shared, prepared, out).await
 }
 
 /// A register with cells of its own on each of several devices cannot go to another plan: one value of each cell does.
-fn keeps_cells<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
+fn keeps_cells(shared: &Shared) -> Result<(), Status> {
     let rollout = shared.state().rollout();
     match rollout.as_ref().and_then(|rollout| rollout.divided()) {
         None => Ok(()),
@@ -122,7 +121,7 @@ fn keeps_cells<P: Planner>(shared: &Shared<P>) -> Result<(), Status> {
     }
 }
 
-fn origin<P: Planner>(shared: &Shared<P>) -> Result<usize, Status> {
+fn origin(shared: &Shared) -> Result<usize, Status> {
     let rollout = shared.state().rollout();
     rollout
         .map(|rollout| rollout.origin)

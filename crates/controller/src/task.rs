@@ -5,7 +5,7 @@
 
 use crate::ask::{Answer, Ask};
 use crate::claim::Claim;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::state::State;
 use crate::timing::Timing;
 use base_time::{Duration, Time};
@@ -28,16 +28,16 @@ const PAUSE: Duration = Duration::from_ms(1);
 pub(crate) type Task = Pin<Box<dyn Future<Output = ()>>>;
 
 /// The state, as tasks see it. It is never borrowed while a task waits.
-pub(crate) struct Shared<P: Planner>(pub(crate) Rc<RefCell<State<P>>>);
+pub(crate) struct Shared(pub(crate) Rc<RefCell<State>>);
 
-impl<P: Planner> Clone for Shared<P> {
-    fn clone(&self) -> Shared<P> {
+impl Clone for Shared {
+    fn clone(&self) -> Shared {
         Shared(Rc::clone(&self.0))
     }
 }
 
-impl<P: Planner> Shared<P> {
-    pub(crate) fn state(&self) -> RefMut<'_, State<P>> {
+impl Shared {
+    pub(crate) fn state(&self) -> RefMut<'_, State> {
         self.0.borrow_mut()
     }
 

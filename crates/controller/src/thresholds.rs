@@ -9,7 +9,7 @@
 
 use crate::ask::Ask;
 use crate::edge::shortest;
-use crate::part::{Part, Planner};
+use crate::part::Part;
 use crate::task::Shared;
 use failover::Thresholds;
 use p4runtime_proto::google::rpc::Code;
@@ -50,7 +50,7 @@ impl Part {
 }
 
 /// Changes the thresholds of all edges.
-pub(crate) async fn set<P: Planner>(shared: &Shared<P>, to: &v1::Thresholds) -> Result<(), Status> {
+pub(crate) async fn set(shared: &Shared, to: &v1::Thresholds) -> Result<(), Status> {
     let (rollout, limits) = {
         let mut state = shared.state();
         (state.rollout(), state.edges.limits())

@@ -1,7 +1,6 @@
 //! Trace of a packet through the rack, device by device.
 
 use crate::ask::{Answer, Ask};
-use crate::part::Planner;
 use crate::repair::reason;
 use crate::task::Shared;
 use p4runtime_proto::google::rpc::Code;
@@ -13,10 +12,7 @@ use std::collections::VecDeque;
 const MOST_HOPS: usize = 256;
 
 /// Follows a frame received by the origin, and all resulting packets.
-pub(crate) async fn trace<P: Planner>(
-    shared: &Shared<P>,
-    request: TraceRequest,
-) -> Result<TraceResponse, Status> {
+pub(crate) async fn trace(shared: &Shared, request: TraceRequest) -> Result<TraceResponse, Status> {
     let Some(rollout) = shared.state().rollout() else {
         return Err(Status::new(
             Code::FailedPrecondition,

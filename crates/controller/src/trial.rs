@@ -1,7 +1,6 @@
 //! Updates that are tried on the desired state, and undone.
 
 use crate::desired::{Plans, undo as undo_all};
-use crate::part::Planner;
 use crate::storing::Rows;
 use p4runtime_proto::p4::v1::Update;
 use p4runtime_server::{Server, Status};
@@ -16,8 +15,8 @@ pub struct Tried {
     pub rows: Rows,
 }
 
-pub(crate) fn tried<P: Planner>(
-    server: &mut Server<Plans<P>>,
+pub(crate) fn tried(
+    server: &mut Server<Plans>,
     role: &str,
     updates: &[Update],
 ) -> std::result::Result<Tried, Status> {

@@ -1,11 +1,10 @@
 //! A look at the edges with spares of one sender.
 
 use crate::ask::{Answer, Ask};
-use crate::part::Planner;
 use crate::task::Shared;
 
 /// Reads the edges of a sender and writes the targets that it may use. A failed step is repeated the next time.
-pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
+pub(crate) async fn watch(shared: &Shared, sender: usize) {
     if shared.state().stale.contains(sender) {
         return;
     }
@@ -16,7 +15,7 @@ pub(crate) async fn watch<P: Planner>(shared: &Shared<P>, sender: usize) {
 }
 
 /// Lets a sender use targets again. The task is the only user of all targets of these edges.
-pub(crate) async fn let_back<P: Planner>(shared: &Shared<P>, sender: usize) {
+pub(crate) async fn let_back(shared: &Shared, sender: usize) {
     if shared.state().stale.contains(sender) {
         return;
     }
@@ -31,7 +30,7 @@ pub(crate) async fn let_back<P: Planner>(shared: &Shared<P>, sender: usize) {
 }
 
 /// Writes the targets that a sender may use. False if the sender does not answer.
-async fn allow<P: Planner>(shared: &Shared<P>, sender: usize) -> bool {
+async fn allow(shared: &Shared, sender: usize) -> bool {
     let (updates, written) = shared.state().edges.changes(sender);
     if updates.is_empty() {
         return true;

@@ -3,7 +3,7 @@
 use crate::call::{Call, Output, Reply, Ticket};
 use crate::claim::{Claim, Mode, Resource};
 use crate::desired::Plans;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::state::State;
 use crate::task::{Shared, Task};
 use crate::{adopt, config, repair, steer, trace, watch, write};
@@ -41,7 +41,7 @@ impl Work {
     }
 
     /// Everything that it touches. Before it can be asked, no task that touches the whole rack may be left.
-    pub(crate) fn claim<P: Planner>(&self, state: &mut State<P>) -> Claim {
+    pub(crate) fn claim(&self, state: &mut State) -> Claim {
         let call = match self {
             Work::Repair(device) | Work::Audit(device) => return Claim::device(*device),
             Work::Watch(device) => return Claim::user(*device),
@@ -82,7 +82,7 @@ impl Work {
     }
 
     /// The task that does it.
-    pub(crate) fn begin<P: Planner + 'static>(self, shared: Shared<P>, ticket: Option<Ticket>) -> Task {
+    pub(crate) fn begin(self, shared: Shared, ticket: Option<Ticket>) -> Task {
         Box::pin(async move {
             let reply = match self {
                 Work::Call(Call::Start(config, updates)) => {
@@ -153,11 +153,11 @@ impl Work {
 }
 
 /// The RPC `Read`, of a program that is saved and not yet on devices, or of the one that runs.
-async fn read<P: Planner>(
-    shared: &Shared<P>,
+async fn read(
+    shared: &Shared,
     request: ReadRequest,
     is_saved: bool,
-    begin: impl Fn(&Server<Plans<P>>, ReadRequest) -> Result<Reading, Status>,
+    begin: impl Fn(&Server<Plans>, ReadRequest) -> Result<Reading, Status>,
 ) -> Read {
     let rollout = if is_saved { None } else { shared.state().rollout() };
     let mut live = LiveQueries::default();
@@ -192,7 +192,7 @@ async fn read<P: Planner>(
 
 /// Gathers the values of a read from devices, which may take long. Writes come between: the read is of the moment at which it has all values,
 /// and at which no write of these entities is in progress.
-async fn gather<P: Planner>(shared: &Shared<P>, rollout: &Rollout, live: Vec<Entity>) -> Result<(), Status> {
+async fn gather(shared: &Shared, rollout: &Rollout, live: Vec<Entity>) -> Result<(), Status> {
     /// Between two looks whether it is free.
     const LOOK: Duration = Duration::from_ms(1);
     let claim = shared.state().begin_gathering();

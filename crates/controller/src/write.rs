@@ -13,7 +13,7 @@ use crate::edges::Edges;
 use crate::merge_calls;
 use crate::numbers::Numbered;
 use crate::order::Steps;
-use crate::part::{Planner, Rollout};
+use crate::part::Rollout;
 use crate::repair::{self, Found, is_unknown, reason};
 use crate::spread::{Spread, spread};
 use crate::task::Shared;
@@ -30,28 +30,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub(crate) async fn write<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+pub(crate) async fn write(shared: &Shared, request: WriteRequest) -> Result<(), Status> {
     shared.state().server.may_write(&request)?;
     operate(shared, request).await
 }
 
 /// [`write`] by an operator, who needs no election id.
-pub(crate) async fn operate<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+pub(crate) async fn operate(shared: &Shared, request: WriteRequest) -> Result<(), Status> {
     shared.state().server.may_operate(&request)?;
     write_all(shared, request, false).await
 }
 
 /// [`operate`], but no packet finds the state before the write after the state with it: see [`Call::Enforce`](crate::Call::Enforce).
-pub(crate) async fn enforce<P: Planner>(shared: &Shared<P>, request: WriteRequest) -> Result<(), Status> {
+pub(crate) async fn enforce(shared: &Shared, request: WriteRequest) -> Result<(), Status> {
     shared.state().server.may_operate(&request)?;
     write_all(shared, request, true).await
 }
 
-async fn write_all<P: Planner>(
-    shared: &Shared<P>,
-    request: WriteRequest,
-    goes_forward: bool,
-) -> Result<(), Status> {
+async fn write_all(shared: &Shared, request: WriteRequest, goes_forward: bool) -> Result<(), Status> {
     let updates = shared.state().server.lower(&request.updates);
     let mut late = BTreeSet::new();
     let ended = try_all(shared, &request, &updates, (goes_forward, &mut late)).await;
@@ -64,8 +60,8 @@ async fn write_all<P: Planner>(
 }
 
 /// Devices that have the write only once they are repaired come to `late`.
-async fn try_all<P: Planner>(
-    shared: &Shared<P>,
+async fn try_all(
+    shared: &Shared,
     request: &WriteRequest,
     updates: &[Lowered<'_>],
     (goes_forward, late): (bool, &mut BTreeSet<usize>),
@@ -100,7 +96,7 @@ async fn try_all<P: Planner>(
 }
 
 /// Applies updates without a client, with numbers instead of strings, all or none.
-pub(crate) async fn fill<P: Planner>(shared: &Shared<P>, updates: &[Update]) -> Result<(), Status> {
+pub(crate) async fn fill(shared: &Shared, updates: &[Update]) -> Result<(), Status> {
     let terms = Terms { role: "", all_or_nothing: true, at_once: false, goes_forward: false };
     shared.state().server.note(updates);
     let updates: Vec<_> = updates.iter().map(|update| Ok(Cow::Borrowed(update))).collect();
@@ -153,8 +149,8 @@ struct Batch {
 type Answered = (usize, usize, Answer);
 
 /// Does updates, in numbers; those that have none are refused.
-async fn transact<P: Planner>(
-    shared: &Shared<P>,
+async fn transact(
+    shared: &Shared,
     updates: &[Lowered<'_>],
     terms: Terms<'_>,
     late: &mut BTreeSet<usize>,
@@ -192,8 +188,8 @@ async fn transact<P: Planner>(
 }
 
 /// Has devices do what a batch says, or none of it.
-async fn transfer<P: Planner>(
-    shared: &Shared<P>,
+async fn transfer(
+    shared: &Shared,
     running: Option<&Arc<Rollout>>,
     (mut batch, before): (Batch, Found),
     terms: Terms<'_>,
@@ -282,8 +278,8 @@ async fn transfer<P: Planner>(
 }
 
 /// Refuses writes that concern a stale device, unless it is out of use: it gets the desired state when it is repaired. Returns the devices that the write leaves out.
-pub(crate) fn within_reach<P: Planner>(
-    shared: &Shared<P>,
+pub(crate) fn within_reach(
+    shared: &Shared,
     rollout: &Rollout,
     updates: &[Lowered<'_>],
 ) -> Result<BTreeSet<usize>, Status> {
@@ -313,7 +309,7 @@ fn is_value(entity: &Entity) -> bool {
 }
 
 /// Entities to read before a write so that it can be rolled back.
-async fn needed<P: Planner>(shared: &Shared<P>, updates: &[Lowered<'_>]) -> Vec<Entity> {
+async fn needed(shared: &Shared, updates: &[Lowered<'_>]) -> Vec<Entity> {
     let mut queries = vec![];
     for (slice, is_first) in slices(updates) {
         if !is_first {
@@ -335,7 +331,7 @@ fn slices<T>(all: &[T]) -> impl Iterator<Item = (&[T], bool)> {
 }
 
 /// Undoes changes of the desired state, the last first.
-async fn undo<P: Planner>(shared: &Shared<P>, mut changes: Vec<Change>) -> Result<(), Status> {
+async fn undo(shared: &Shared, mut changes: Vec<Change>) -> Result<(), Status> {
     let mut aside = Notes::default();
     loop {
         let last = changes.split_off(changes.len().saturating_sub(SLICE));
@@ -350,8 +346,8 @@ async fn undo<P: Planner>(shared: &Shared<P>, mut changes: Vec<Change>) -> Resul
 }
 
 /// Does the updates to the desired state.
-async fn desire<P: Planner>(
-    shared: &Shared<P>,
+async fn desire(
+    shared: &Shared,
     running: Option<&Arc<Rollout>>,
     updates: &[Lowered<'_>],
     terms: Terms<'_>,
@@ -399,8 +395,8 @@ async fn desire<P: Planner>(
 }
 
 /// Does one update, in the order of the request, to the desired state.
-fn desire_one<P: Planner>(
-    (server, edges): (&mut Server<Plans<P>>, &Edges),
+fn desire_one(
+    (server, edges): (&mut Server<Plans>, &Edges),
     running: Option<&Arc<Rollout>>,
     (update, index): (&Lowered<'_>, usize),
     terms: Terms<'_>,
@@ -414,7 +410,7 @@ fn desire_one<P: Planner>(
         Some(Kind::TableEntry(entry)) => Some(entry),
         _ => None,
     });
-    let number = |server: &mut Server<Plans<P>>| server.target()?.number(entry?);
+    let number = |server: &mut Server<Plans>| server.target()?.number(entry?);
     let had = number(server);
     // Before the update, which replaces the old value.
     let back = server.undoing(update);
@@ -461,8 +457,8 @@ struct Behind {
 
 /// After a step of a write that goes forward: brings devices to the desired state that may lack what others have done, or may have. A device that does not
 /// answer stays stale: it is repaired later. False if one refuses the desired state: it cannot have done the write, and never will.
-async fn catch_up<P: Planner>(
-    shared: &Shared<P>,
+async fn catch_up(
+    shared: &Shared,
     (steps, step): (&mut Steps, usize),
     (answers, answered): (&[Answered], &mut [(usize, Answer)]),
     behind: &mut Behind,
@@ -501,7 +497,7 @@ async fn catch_up<P: Planner>(
 
 /// Waits until no sender uses devices that are still stale: packets that find the next step of the write must not come to one of them afterwards. A device
 /// that remains in use, since no other one is there, is not waited for.
-async fn until_out<P: Planner>(shared: &Shared<P>, devices: &[usize]) {
+async fn until_out(shared: &Shared, devices: &[usize]) {
     /// Looks at senders until they know.
     const LOOKS: u32 = 10;
     let look = shared.state().timing.look;
@@ -518,8 +514,8 @@ async fn until_out<P: Planner>(shared: &Shared<P>, devices: &[usize]) {
 }
 
 /// Rolls back: a device failed, so undoes the writes of the others and of the desired state.
-async fn roll_back<P: Planner>(
-    shared: &Shared<P>,
+async fn roll_back(
+    shared: &Shared,
     running: Option<&Arc<Rollout>>,
     mut batch: Batch,
     mut before: Found,

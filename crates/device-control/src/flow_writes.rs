@@ -9,7 +9,7 @@
 //! If the state of the rack is stored, entries of copied tables are stored as they will be before a device gets any of them. A controller that takes over in the
 //! middle of the request gives them to all devices, so packets that have found one of them do not find it as before.
 
-use super::{AppFlows, FlowMoves, Splitter};
+use super::{AppFlows, FlowMoves};
 use base_time::Time;
 use controller::{Call, Controller, Reply, Rows, Ticket, Tried};
 use p4runtime_proto::google::rpc::Code;
@@ -121,7 +121,7 @@ impl FlowWrites {
         &mut self,
         now: Time,
         apps: &mut [AppFlows],
-        controller: &Controller<Splitter>,
+        controller: &Controller,
         tickets: &mut impl FnMut() -> Ticket,
         replies: &mut Vec<(Ticket, Reply)>,
     ) -> Vec<(Ticket, Call)> {
@@ -216,7 +216,7 @@ impl FlowWrites {
 
 impl Current {
     /// Begins updates for which there is room.
-    fn begin_more(&mut self, now: Time, apps: &mut [AppFlows], controller: &Controller<Splitter>) {
+    fn begin_more(&mut self, now: Time, apps: &mut [AppFlows], controller: &Controller) {
         if self.plain.is_some() || self.left.is_empty() {
             return;
         }
@@ -245,7 +245,7 @@ impl Current {
     }
 
     /// The entries are stored as the controller has them.
-    fn end_storing(&self, controller: &Controller<Splitter>) {
+    fn end_storing(&self, controller: &Controller) {
         if !self.stored.is_empty() {
             controller.end_storing(&self.stored);
         }
@@ -367,7 +367,7 @@ fn begin(
     now: Time,
     asked: Asked,
     apps: &mut [AppFlows],
-    controller: &Controller<Splitter>,
+    controller: &Controller,
     tickets: &mut impl FnMut() -> Ticket,
 ) -> Begun {
     let request = &asked.request;
@@ -444,7 +444,7 @@ fn begin_at_once(
     asked: Asked,
     kinds: Vec<Result<Option<usize>>>,
     apps: &mut [AppFlows],
-    controller: &Controller<Splitter>,
+    controller: &Controller,
 ) -> Begun {
     let tried = match controller.tried(&asked.request.role, &asked.request.updates) {
         Ok(tried) => tried.each,

@@ -1,6 +1,5 @@
 //! Metrics of a switch, and their text form for Prometheus (exposition format 0.0.4).
 
-use super::Splitter;
 use controller::{Controller, DeviceId};
 use p4runtime_store::{Described, Store};
 use std::fmt::Write;
@@ -107,7 +106,7 @@ pub(crate) fn tables(store: &Store) -> Vec<Metric> {
 /// Metrics of a rack: sizes of tables, `own`, and for each device whether it is in sync, followed by the metrics that
 /// `of` gives for its index and name.
 pub(crate) fn rack(
-    controller: &Controller<Splitter>,
+    controller: &Controller,
     own: Vec<Metric>,
     mut of: impl FnMut(usize, &str) -> Vec<Metric>,
 ) -> Vec<Metric> {
@@ -118,7 +117,7 @@ pub(crate) fn rack(
         all.push(Metric::new(MERGES_REFUSED, refused).with("from", "devices"));
     }
     let stale = controller.stale();
-    let names = controller.with_planner(|splitter| splitter.placement.devices.clone());
+    let names = crate::plan::placement(controller).devices;
     for (device, name) in names.iter().enumerate() {
         let is_stale = stale.contains_key(&DeviceId(device));
         all.push(Metric::new("device_stale", is_stale.into()).with("device", name));

@@ -7,8 +7,8 @@ use base_diag::SourceMap;
 use base_time::Duration;
 use compiler::{Printed, make_parts};
 use controller::{
-    Edge, EdgeRegisters, Limits as EdgeLimits, Part, PlanChange, Planner, RegionMap, Rollout, TableSizes,
-    Wires, shortest,
+    Controller, Edge, EdgeRegisters, Limits as EdgeLimits, Part, PlanChange, Planner, RegionMap, Rollout,
+    TableSizes, Wires, shortest,
 };
 use ir::{InstanceId, Name, Program};
 use ir_split::{DeviceIndex, LastArgs, Linkage, Placement, Policy, Site};
@@ -253,6 +253,12 @@ fn edges_of(sender: usize, part: &ir_split::Part, limits: EdgeLimits) -> Result<
         })
     };
     part.linkage.edges.iter().map(edge).collect()
+}
+
+/// The placement of the devices of a rack, at the moment.
+pub(crate) fn placement(controller: &Controller) -> Placement {
+    let of_splitter = |splitter: &Splitter| splitter.placement.clone();
+    controller.with_planner(of_splitter).expect("racks are planned by splitters")
 }
 
 impl Planner for Splitter {

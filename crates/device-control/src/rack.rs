@@ -60,7 +60,7 @@ impl RackCounters {
 
 /// A rack that looks like one switch.
 pub struct RackSwitch<C> {
-    controller: Controller<Splitter>,
+    controller: Controller,
     agents: Vec<Agent<Maker>>,
     names: Vec<String>,
     wires: Wires,

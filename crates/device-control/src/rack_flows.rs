@@ -12,7 +12,7 @@ use super::beside::Beside;
 use super::flow_writes::{Asked, FlowWrites};
 use super::new_flows::Comes;
 use super::pinned_tables::{Found, found};
-use super::{AppFlows, End, FlowMoves, Held, Metric, Moved, Replanned, Resizing, Side, Splitter};
+use super::{AppFlows, End, FlowMoves, Held, Metric, Moved, Replanned, Resizing, Side};
 use base_time::{Duration, Time};
 use controller::{Ask, Call, Controller, DeviceId, Reply, Rollout, Steer, Ticket};
 use dataplane_api::Output;
@@ -217,13 +217,7 @@ impl RackFlows {
     }
 
     /// Takes a client's call if it is about flows; another one goes to the controller.
-    pub fn take(
-        &mut self,
-        now: Time,
-        ticket: Ticket,
-        call: Call,
-        controller: &Controller<Splitter>,
-    ) -> Option<Call> {
+    pub fn take(&mut self, now: Time, ticket: Ticket, call: Call, controller: &Controller) -> Option<Call> {
         let asked = |request, is_operator| Asked { ticket, request, is_operator };
         let write = match call {
             Call::Write(request) => asked(request, false),
@@ -257,7 +251,7 @@ impl RackFlows {
     }
 
     /// A client's call that may bring another program.
-    fn change(&mut self, ticket: Ticket, controller: &Controller<Splitter>) {
+    fn change(&mut self, ticket: Ticket, controller: &Controller) {
         self.changing.insert(ticket);
         self.keeps_flows = false;
         // A write in progress is of the program that may go.
@@ -290,7 +284,7 @@ impl RackFlows {
     }
 
     /// Calls that are due.
-    pub fn calls(&mut self, now: Time, controller: &Controller<Splitter>) -> Vec<(Ticket, Call)> {
+    pub fn calls(&mut self, now: Time, controller: &Controller) -> Vec<(Ticket, Call)> {
         if !self.changing.is_empty() {
             return vec![];
         }
@@ -352,7 +346,7 @@ impl RackFlows {
     }
 
     /// The call that brings another plan of flows, if it is due. A thread has planned, and another has compiled the programs.
-    fn plan_again(&mut self, now: Time, controller: &Controller<Splitter>) -> Option<(Ticket, Call)> {
+    fn plan_again(&mut self, now: Time, controller: &Controller) -> Option<(Ticket, Call)> {
         let resizing = self.resizing.as_mut()?;
         let apps = &mut popular(&mut self.apps);
         let (ticket, call) = match self.prepared.take() {
@@ -465,7 +459,7 @@ impl RackFlows {
 
     /// Another plan has other devices' tables: what is at the switch is removed, and flows that were there come again. A plan with other numbers of
     /// flows has the entries of those that are at the switch.
-    fn follow_plan(&mut self, now: Time, controller: &Controller<Splitter>) {
+    fn follow_plan(&mut self, now: Time, controller: &Controller) {
         let Some(rollout) = controller.rollout() else {
             self.phase = Phase::NoProgram;
             return;
@@ -525,7 +519,7 @@ impl RackFlows {
         ticket: Ticket,
         election: Option<&Uint128>,
         MoveFlow { app, key, to_switch }: &MoveFlow,
-        controller: &Controller<Splitter>,
+        controller: &Controller,
     ) {
         let checked = controller.may_steer(election).and_then(|()| {
             let Some(at) = self.apps.iter().position(|known| known.name == *app) else {

@@ -37,7 +37,7 @@ const TRIES: u32 = 5;
 
 /// The controller of a rack of other processes.
 pub struct RemoteRack {
-    controller: Controller<Splitter>,
+    controller: Controller,
     /// Addresses of the agents, by device.
     addresses: Vec<String>,
     here: BTreeSet<DeviceId>,

@@ -1,6 +1,6 @@
 //! Interface of controllers and ports to a switch, be it one device or a rack.
 
-use super::{Metric, Splitter};
+use super::Metric;
 use base_time::{Duration, Time};
 use controller::{Ask, AskId, Call, Controller, DeviceId, Heard, Reply, Ticket};
 use device::v1model::Calculation;
@@ -176,7 +176,7 @@ pub trait Served {
 }
 
 /// A rack's controller answers for its devices.
-impl Answers for Controller<Splitter> {
+impl Answers for Controller {
     fn may_write(&self, head: &WriteRequest) -> Result<(), Status> {
         self.may_write(head)
     }

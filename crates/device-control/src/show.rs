@@ -1,6 +1,6 @@
 //! Description of a switch for operators.
 
-use super::{Metric, Splitter};
+use super::Metric;
 use base_time::Duration;
 use controller::{Controller, CopyState, DeviceId, EdgeState, Kept, Limits, MergeState, MergeTraffic};
 use p4runtime_proto::p4rack::v1::{
@@ -49,7 +49,7 @@ fn thresholds(Limits { thresholds: of, hold_down }: Limits) -> Thresholds {
     }
 }
 
-fn merging(controller: &Controller<Splitter>) -> Merging {
+fn merging(controller: &Controller) -> Merging {
     let MergeTraffic { rounds, messages, bytes, refused } = controller.merge_traffic();
     let interval_us = controller.merge_interval().as_ps() / Duration::from_us(1).as_ps();
     Merging { interval_us, rounds, messages, bytes, refused }
@@ -68,8 +68,8 @@ fn merged(MergeState { name, operator, cells, copies }: MergeState) -> Merged {
 }
 
 /// A rack; `addresses` are those of agents in other processes.
-pub(super) fn rack(controller: &Controller<Splitter>, addresses: &[String]) -> ShowResponse {
-    let placement = controller.with_planner(|splitter| splitter.placement.clone());
+pub(super) fn rack(controller: &Controller, addresses: &[String]) -> ShowResponse {
+    let placement = crate::plan::placement(controller);
     let rollout = controller.rollout();
     let stale = controller.stale();
     let name = |device: usize| placement.devices.get(device).map(ToString::to_string).unwrap_or_default();

@@ -205,7 +205,7 @@ enum Message {
 
 /// See the module.
 pub struct Rig {
-    pub controller: Controller<Rack>,
+    pub controller: Controller,
     agents: Vec<Agent<Maker>>,
     under_way: BTreeMap<(Time, u64), Message>,
     sent: u64,

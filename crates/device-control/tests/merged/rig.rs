@@ -59,7 +59,7 @@ pub const HARD: Faults = Faults { loss: 20, double: 20, jitter: Duration::from_m
 pub type Taken = BTreeMap<u32, BTreeMap<u64, u128>>;
 
 pub struct Rig {
-    pub controller: Controller<Splitter>,
+    pub controller: Controller,
     /// Makes the next one.
     pub made_of: (Maker, Placement),
     /// The file of the controller.
@@ -93,7 +93,7 @@ pub struct Rig {
     pub mute: Option<(usize, u64)>,
 }
 
-pub fn controller(maker: &Maker, placement: &Placement) -> Controller<Splitter> {
+pub fn controller(maker: &Maker, placement: &Placement) -> Controller {
     let mut controller = Controller::new(Splitter::new(maker.clone(), placement.clone()), 1, 0, TIMING);
     controller.keep_notes();
     controller

@@ -169,7 +169,7 @@ struct Flow {
 
 struct Rig {
     setup: Setup,
-    controller: Controller<Plans>,
+    controller: Controller,
     agents: Vec<Agent<Maker>>,
     wires: Wires,
     /// The table of the flows' entries, and its action.

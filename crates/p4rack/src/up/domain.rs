@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 /// Devices that one controller presents as one switch.
 pub(super) struct Domain {
-    pub(super) controller: Controller<Plan>,
+    pub(super) controller: Controller,
     /// Indices of the devices in the rack.
     pub(super) devices: Vec<usize>,
     pub(super) wires: Wires,

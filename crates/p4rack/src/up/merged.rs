@@ -1,13 +1,12 @@
 //! Merged objects of a rack that runs: what a device that restarts takes with it, and the traffic of the merge.
 
-use super::switches::Plan;
 use controller::{Controller, DeviceId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Counts of a failed device that the controller has not received, by object. `incarnation` and `counted` are its
 /// agent's.
 pub(super) fn unheard(
-    controller: &Controller<Plan>,
+    controller: &Controller,
     device: DeviceId,
     incarnation: u64,
     mut counted: impl FnMut(u32) -> BTreeMap<u64, u128>,
