@@ -19,7 +19,7 @@
 //! | exact, up to 16 bits | direct array | 1 line |
 //! | exact | bucketed cuckoo hash | 1 or 2 buckets, the record |
 //! | exact fields and one lpm | hash, or arrays for the first 24 bits; tree bitmap | 2 slots, then a node for 6 bits |
-//! | with ternary, range, optional, up to 12 bits | array of the best entries | 1 line |
+//! | with ternary, range, optional, up to 14 bits | array of the best entries | 1 line |
 //! | with ternary, range, optional | bit vectors; tuple space search | a row for 4 bits and 256 rules; a chain for a tuple |
 //!
 //! Without threads, clock and randomness of its own. Semantics are those of the reference interpreter.

@@ -175,6 +175,7 @@ pub fn ethernet(route: Route) -> [u8; 14] {
 impl<'a> Ipv4<'a> {
     /// The IPv4 packet in a frame, after at most two VLAN tags; none if there is none, or its lengths make no
     /// sense.
+    #[inline]
     pub fn parse(frame: &'a [u8]) -> Option<Ipv4<'a>> {
         let mut at = 12;
         let mut kind = word(frame, at)?;
@@ -207,11 +208,13 @@ impl<'a> Ipv4<'a> {
     }
 
     /// True if the header's checksum is right.
+    #[inline]
     pub fn header_is_sound(&self) -> bool {
         checksum(0, self.header) == 0
     }
 
     /// The UDP or ICMP echo packet inside, and its payload; none if it is neither or makes no sense.
+    #[inline]
     pub fn transport(&self) -> Option<(Transport, &'a [u8])> {
         let body = self.body;
         if !matches!(self.protocol, ICMP | UDP) {
@@ -232,12 +235,14 @@ impl<'a> Ipv4<'a> {
     }
 
     /// Source and destination port of a TCP segment; none of anything else.
+    #[inline]
     pub fn tcp_ports(&self) -> Option<(u16, u16)> {
         let ports = word(self.body, 0).zip(word(self.body, 2));
         ports.filter(|_| self.protocol == TCP)
     }
 
     /// True if the checksum of the TCP, UDP or ICMP packet is right, or UDP's is left out.
+    #[inline]
     pub fn transport_is_sound(&self) -> bool {
         match (self.protocol, word(self.body, 4), word(self.body, 6)) {
             (UDP, _, Some(0)) => true,

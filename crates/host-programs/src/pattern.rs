@@ -21,21 +21,35 @@ const BLOCK: usize = BYTES.len();
 /// Bytes that are compared at once.
 const LANES: usize = 32;
 
+/// The bytes from 0 to 255, so many at once.
+static RUNS: &[[u8; LANES]] = BYTES.as_chunks().0;
+
 /// Fills `bytes` with data from byte `from` on; `key` gives the key of a block by its number.
 pub(crate) fn fill(bytes: &mut [u8], from: u32, add: u8, key: impl Fn(u32) -> u8) {
-    fast(|| {
-        let (start, rest) = bytes.split_at_mut(before_block(from, bytes.len()));
-        fill_part(start, from, add, key(from >> 8));
-        let mut at = from.wrapping_add(start.len() as u32);
-        let (blocks, end) = rest.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            // Of a known length: no loop is left.
-            let key = key(at >> 8);
-            block.iter_mut().zip(&BYTES).for_each(|(byte, low)| *byte = (low ^ key).wrapping_add(add));
-            at = at.wrapping_add(BLOCK as u32);
-        }
-        fill_part(end, at, add, key(at >> 8));
-    });
+    fast(
+        #[inline(always)]
+        || fill_all(bytes, from, add, key),
+    );
+}
+
+#[inline(always)]
+fn fill_all(bytes: &mut [u8], from: u32, add: u8, key: impl Fn(u32) -> u8) {
+    let (start, rest) = bytes.split_at_mut(before_block(from, bytes.len()));
+    fill_part(start, from, add, key(from >> 8));
+    let mut at = from.wrapping_add(start.len() as u32);
+    let (blocks, end) = rest.as_chunks_mut::<BLOCK>();
+    for block in blocks {
+        // Of a known length: no loop is left.
+        let key = key(at >> 8);
+        block.iter_mut().zip(&BYTES).for_each(|(byte, low)| *byte = (low ^ key).wrapping_add(add));
+        at = at.wrapping_add(BLOCK as u32);
+    }
+    let key = key(at >> 8);
+    let (runs, last) = end.as_chunks_mut::<LANES>();
+    for (run, lows) in runs.iter_mut().zip(RUNS) {
+        run.iter_mut().zip(lows).for_each(|(byte, low)| *byte = (low ^ key).wrapping_add(add));
+    }
+    fill_part(last, (runs.len() * LANES) as u32, add, key);
 }
 
 /// [`fill`] for bytes of one block.
@@ -48,31 +62,45 @@ fn fill_part(bytes: &mut [u8], from: u32, add: u8, key: u8) {
 
 /// True if [`fill`] would write these bytes.
 pub(crate) fn is_filled(bytes: &[u8], from: u32, add: u8, key: impl Fn(u32) -> u8) -> bool {
-    fast(|| {
-        let (start, rest) = bytes.split_at(before_block(from, bytes.len()));
-        let mut off = off(start, from, add, key(from >> 8));
-        let mut at = from.wrapping_add(start.len() as u32);
-        let (blocks, end) = rest.as_chunks::<BLOCK>();
-        // No early end: what differs is put together, and looked at once.
-        let mut lanes = [0; LANES];
-        for block in blocks {
-            let key = key(at >> 8);
-            let (runs, lows) = (block.as_chunks::<LANES>().0, BYTES.as_chunks::<LANES>().0);
-            for (run, lows) in runs.iter().zip(lows) {
-                for ((lane, byte), low) in lanes.iter_mut().zip(run).zip(lows) {
-                    *lane |= byte ^ (low ^ key).wrapping_add(add);
-                }
-            }
-            at = at.wrapping_add(BLOCK as u32);
-        }
-        off |= lanes.iter().fold(0, |all, lane| all | lane);
-        off | self::off(end, at, add, key(at >> 8)) == 0
-    })
+    fast(
+        #[inline(always)]
+        || off(bytes, from, add, key) == 0,
+    )
 }
 
-/// The bits in which bytes of one block differ from those of [`fill`].
+/// The bits in which bytes differ from those of [`fill`].
 #[inline(always)]
-fn off(bytes: &[u8], from: u32, add: u8, key: u8) -> u8 {
+fn off(bytes: &[u8], from: u32, add: u8, key: impl Fn(u32) -> u8) -> u8 {
+    let (start, rest) = bytes.split_at(before_block(from, bytes.len()));
+    let mut off = off_part(start, from, add, key(from >> 8));
+    let mut at = from.wrapping_add(start.len() as u32);
+    let (blocks, end) = rest.as_chunks::<BLOCK>();
+    // No early end: what differs is put together, and looked at once.
+    let mut lanes = [0; LANES];
+    for block in blocks {
+        off_runs(&mut lanes, block.as_chunks().0, add, key(at >> 8));
+        at = at.wrapping_add(BLOCK as u32);
+    }
+    let key = key(at >> 8);
+    let (runs, last) = end.as_chunks();
+    off_runs(&mut lanes, runs, add, key);
+    off |= lanes.iter().fold(0, |all, lane| all | lane);
+    off | off_part(last, (runs.len() * LANES) as u32, add, key)
+}
+
+/// [`off`] of the first bytes of a block, one for each byte of a run.
+#[inline(always)]
+fn off_runs(lanes: &mut [u8; LANES], runs: &[[u8; LANES]], add: u8, key: u8) {
+    for (run, lows) in runs.iter().zip(RUNS) {
+        for ((lane, byte), low) in lanes.iter_mut().zip(run).zip(lows) {
+            *lane |= byte ^ (low ^ key).wrapping_add(add);
+        }
+    }
+}
+
+/// [`off`] of bytes of one block.
+#[inline(always)]
+fn off_part(bytes: &[u8], from: u32, add: u8, key: u8) -> u8 {
     let pairs = bytes.iter().zip(&BYTES[usize::from(from as u8)..]);
     pairs.fold(0, |all, (byte, low)| all | (byte ^ (low ^ key).wrapping_add(add)))
 }

@@ -28,19 +28,20 @@ pub(crate) struct HostNode {
     pub listener: Option<Vec<Received>>,
 }
 
-/// A UDP or ICMP packet, and its payload.
-pub(crate) type InPacket<'f> = (Transport, &'f [u8]);
+/// A frame for a pair.
+#[derive(Default)]
+pub(crate) struct Sorted<'f> {
+    pub from: Mac,
+    pub packet: Option<Ipv4<'f>>,
+    /// The UDP or ICMP packet in that, and its payload.
+    pub transport: Option<(Transport, &'f [u8])>,
+    pub stamp: Option<Stamp>,
+}
 
 /// Owner of a frame.
 pub(crate) enum Found<'f> {
     /// A pair's.
-    Pair {
-        pair: u32,
-        from: Mac,
-        packet: Option<Ipv4<'f>>,
-        transport: Option<InPacket<'f>>,
-        stamp: Option<Stamp>,
-    },
+    Pair(u32, Sorted<'f>),
     /// The host's own: a ping, perhaps of a pair, and its answer.
     Ping { pair: Option<u32>, answer: Vec<u8> },
     /// A frame of no pair, with the reason; for a corrupt frame, the pair to which it seems to belong.
@@ -75,7 +76,7 @@ impl HostNode {
         }
         let Some(packet) = Ipv4::parse(frame) else {
             let pair = self.socket(|| Some(Socket::EtherType(ether_type(frame)?))).ok_or(Unused::NotIpv4)?;
-            return Ok(Found::Pair { pair, from, packet: None, transport: None, stamp: None });
+            return Ok(Found::Pair(pair, Sorted { from, ..Sorted::default() }));
         };
         // A damaged packet still counts for its workload, as far as its payload or ports identify one.
         let transport = packet.transport();
@@ -91,7 +92,7 @@ impl HostNode {
         }
         // Sockets of a protocol get packets before the transport's checks: they have formats of their own.
         if let Some(pair) = self.socket(|| Some(Socket::Protocol(packet.protocol))) {
-            return Ok(Found::Pair { pair, from, packet: Some(packet), transport, stamp: None });
+            return Ok(Found::Pair(pair, Sorted { from, packet: Some(packet), transport, stamp: None }));
         }
         if !packet.transport_is_sound() {
             let reason = match packet.protocol {
@@ -103,7 +104,7 @@ impl HostNode {
             return Ok(Found::Nobody(reason, pair.or_else(stamped)));
         }
         if let Some(pair) = self.by_ports(&packet, transport.map(|(transport, _)| transport)) {
-            return Ok(Found::Pair { pair, from, packet: Some(packet), transport, stamp: None });
+            return Ok(Found::Pair(pair, Sorted { from, packet: Some(packet), transport, stamp: None }));
         }
         let (transport, payload) = transport.ok_or(Unused::NoReceiver)?;
         let stamp = Stamp::read(payload);
@@ -115,7 +116,7 @@ impl HostNode {
         }
         let stamp = stamp.ok_or(Unused::NoReceiver)?;
         let (packet, transport) = (Some(packet), Some((transport, payload)));
-        Ok(Found::Pair { pair: stamp.flow, from, packet, transport, stamp: Some(stamp) })
+        Ok(Found::Pair(stamp.flow, Sorted { from, packet, transport, stamp: Some(stamp) }))
     }
 
     /// The pair with a socket, as far as there are any here.

@@ -2,15 +2,13 @@
 
 use crate::emulator::Emulator;
 use crate::event::Event;
-use crate::host::{Found, HostNode, InPacket, Received};
+use crate::host::{Found, HostNode, Received, Sorted};
 use crate::log::Entry;
 use crate::place::Reason;
 use crate::running::workload_of;
 use crate::watch::value_of;
 use device_network::{Drive, Outcome, Owner, Place};
-use host_programs::packet::Ipv4;
-use host_programs::stamp::Stamp;
-use host_programs::{Arrival, Desk, HostProgram, Mac, Socket, Taken, Unused};
+use host_programs::{Arrival, Desk, HostProgram, Socket, Taken, Unused};
 
 impl Emulator {
     /// A timer of a workload's program runs out.
@@ -80,9 +78,7 @@ impl Emulator {
     fn host_takes(&mut self, host: u32, frame: &[u8], owner: Owner) -> Outcome {
         let node = &self.hosts[host as usize];
         let reason = match node.find(frame) {
-            Found::Pair { pair, from, packet, transport, stamp } => {
-                self.hand_over(host, (pair, frame), (from, packet, transport, stamp))?.err()
-            }
+            Found::Pair(pair, sorted) => self.hand_over(host, (pair, frame), &sorted)?.err(),
             Found::Ping { pair, answer } => {
                 pair.into_iter().for_each(|pair| self.watch(pair, host, frame));
                 self.network.ends[host as usize].counts.absorbed += 1;
@@ -96,7 +92,7 @@ impl Emulator {
         let Some(reason) = reason else { return Ok(()) };
         let rest = self.hosts[host as usize].sockets.get(Socket::Rest);
         if let (Some(pair), false) = (rest, reason.is_corruption())
-            && self.hand_over(host, (pair, frame), (Mac::default(), None, None, None))?.is_ok()
+            && self.hand_over(host, (pair, frame), &Sorted::default())?.is_ok()
         {
             return Ok(());
         }
@@ -110,7 +106,7 @@ impl Emulator {
         &mut self,
         host: u32,
         (pair, frame): (u32, &[u8]),
-        (from, packet, transport, stamp): (Mac, Option<Ipv4<'_>>, Option<InPacket<'_>>, Option<Stamp>),
+        sorted: &Sorted<'_>,
     ) -> Outcome<Result<(), Unused>> {
         let Some(ends) = self.pairs.get(pair as usize) else { return Ok(Err(Unused::NoReceiver)) };
         let (to, side) = (ends.to, ends.side_of(host));
@@ -118,6 +114,7 @@ impl Emulator {
         let number = pair - self.programs[workload].first;
         let taken = self.with_program(workload, |program, desk, hosts| {
             let station = &hosts[host as usize].station;
+            let Sorted { from, packet, transport, stamp } = *sorted;
             let arrival = Arrival { pair: number, side, frame, from, packet, transport, stamp, station };
             program.frame(&arrival, desk)
         });

@@ -4,7 +4,7 @@
 //! entry 7, value 01*1 ──> keys 0101 and 0111: each keeps the better of 7 and what it has
 //! ```
 //!
-//! State: 4 bytes for each of 2^bits keys, for keys of up to 12 bits: 16 KiB at most. Cost: one read; an added entry is compared at each key
+//! State: 4 bytes for each of 2^bits keys, for keys of up to 14 bits: 64 KiB at most. Cost: one read; an added entry is compared at each key
 //! that it fits; each key that a removed one had is looked up in the structure that the array stands for.
 
 use super::rules::Rules;
@@ -13,7 +13,7 @@ use crate::layout::KeyLayout;
 use crate::records::MISS;
 
 /// Keys of more bits have no array: an entry that fits them all would be compared at each.
-const MOST_BITS: u32 = 12;
+const MOST_BITS: u32 = 14;
 
 /// Best entries, indexed by the key.
 #[derive(Clone, Debug)]

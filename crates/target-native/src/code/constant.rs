@@ -98,11 +98,11 @@ impl<'a> Code<'a, '_> {
     }
 
     /// A binary search over the first numbers of the runs.
-    fn search_runs(
+    fn search_runs<'r>(
         &mut self,
         facts: &TableCode,
         constant: &Constant,
-        (runs, values): (&Runs, &[Value]),
+        (runs, values): (&'r Runs, &[Value]),
         actions: &[Block],
         miss: Block,
     ) {
@@ -120,8 +120,6 @@ impl<'a> Code<'a, '_> {
             });
         }
         let number = number.unwrap_or_else(|| self.number(ty, 0));
-        let blocks: Vec<Block> = constant.entries.iter().map(|_| self.b.create_block()).collect();
-        let target = |run: &Run| run.entry.map_or(miss, |entry| blocks[entry]);
         // The block from which a part of the runs is searched.
         let mut open = vec![(None, runs.runs.as_slice())];
         while let Some((block, part)) = open.pop() {
@@ -131,27 +129,28 @@ impl<'a> Code<'a, '_> {
             }
             let (low, high) = part.split_at(part.len() / 2);
             let Some(first) = high.first() else { continue };
+            let mut target = |code: &mut Self, part: &'r [Run]| match part {
+                // An action at once: a block for each entry would take a compiler's time.
+                [Run { entry: Some(entry), .. }] => {
+                    let yes = code.number(types::I8, 1);
+                    code.action_of(facts, &constant.entries[*entry].1, yes, actions)
+                }
+                [Run { entry: None, .. }] => (miss, vec![]),
+                _ => {
+                    let block = code.b.create_block();
+                    open.push((Some(block), part));
+                    (block, vec![])
+                }
+            };
             if low.is_empty() {
-                self.b.ins().jump(target(first), &[]);
+                let (block, args) = target(self, high);
+                self.b.ins().jump(block, &args);
                 continue;
             }
+            let (low, high) = (target(self, low), target(self, high));
             let bound = self.number(ty, first.first);
             let is_low = self.b.ins().icmp(IntCC::UnsignedLessThan, number, bound);
-            let [to_low, to_high] = [low, high].map(|part| match part {
-                [only] => target(only),
-                _ => {
-                    let block = self.b.create_block();
-                    open.push((Some(block), part));
-                    block
-                }
-            });
-            self.b.ins().brif(is_low, to_low, &[], to_high, &[]);
-        }
-        for ((_, run), block) in constant.entries.iter().zip(blocks) {
-            self.b.seal_block(block);
-            self.b.switch_to_block(block);
-            let yes = self.number(types::I8, 1);
-            self.jump_to(facts, run, yes, actions);
+            self.b.ins().brif(is_low, low.0, &low.1, high.0, &high.1);
         }
     }
 
@@ -225,12 +224,24 @@ impl<'a> Code<'a, '_> {
 
     /// Jumps to an action with its data.
     fn jump_to(&mut self, facts: &TableCode, run: &ActionView, hit: Value, actions: &[Block]) {
+        let (block, args) = self.action_of(facts, run, hit, actions);
+        self.b.ins().jump(block, &args);
+    }
+
+    /// The block of an action, with its arguments.
+    fn action_of(
+        &mut self,
+        facts: &TableCode,
+        run: &ActionView,
+        hit: Value,
+        actions: &[Block],
+    ) -> (Block, Vec<BlockArg>) {
         let at = run.action as usize;
         let mut args: Vec<BlockArg> = vec![hit.into()];
         for ((_, kind), value) in facts.data[at].iter().zip(&run.data) {
             args.push(self.constant(type_of(*kind), value.low_u128()).into());
         }
-        self.b.ins().jump(actions[at], &args);
+        (actions[at], args)
     }
 
     /// The default action is read from its record.
