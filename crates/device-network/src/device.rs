@@ -51,6 +51,7 @@ impl Spent {
     }
 
     /// All of it; from now on there is none.
+    #[inline]
     pub fn take(&self) -> Duration {
         // Asked with each packet, and nearly always there is none: a read is far cheaper than an exchange.
         match self.0.load(Ordering::Relaxed) {
@@ -315,6 +316,7 @@ impl DeviceNode {
     }
 
     /// True if a frame has to wait outside.
+    #[inline]
     pub(crate) fn keeps_out(&self, work: &Work) -> bool {
         match (work, &self.gate) {
             (Work::Frame(port, ..), Some(open)) => !open.contains(port),
@@ -375,6 +377,7 @@ impl DeviceNode {
     }
 
     /// The packet that has waited longest, and since when.
+    #[inline]
     pub(crate) fn next_work(&mut self) -> Option<(Time, Work)> {
         let work = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
@@ -405,6 +408,7 @@ impl DeviceNode {
     }
 
     /// The packets of the frame that entered last.
+    #[inline]
     pub(crate) fn entered(&self) -> &[Queued] {
         self.inside.back().map_or(&[], |(_, queued, _)| queued)
     }
@@ -498,10 +502,12 @@ impl DeviceNode {
     }
 
     /// The reason of a drop by the program that was not reported yet.
+    #[inline]
     pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
-        if self.reported >= self.seen.dropped {
-            return None;
-        }
+        if self.reported >= self.seen.dropped { None } else { self.fresh_drop() }
+    }
+
+    fn fresh_drop(&mut self) -> Option<DropReason> {
         let reported = &mut self.reported_drops;
         let counted = self.device.counters().dropped.iter();
         let fresh =
@@ -526,11 +532,12 @@ impl DeviceNode {
         if after == as_reported && call.given == call.got {
             return Ok(());
         }
-        Self::explain(&before, &after, call)
+        Self::explain(before, after, call)
     }
 
     /// An error if the counters do not match a call that has created or ended packets.
-    fn explain(before: &Seen, after: &Seen, call: Call) -> Result<(), String> {
+    #[inline(never)]
+    fn explain(before: Seen, after: Seen, call: Call) -> Result<(), String> {
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
         };

@@ -147,9 +147,11 @@ fn egress<W: World>(
     let audit = node.audit_egress(port, &result);
     audit.map_err(|message| network.violation(Place::Device(device), message))?;
     report_program_drops(world, device, owner);
-    enqueue(world, device, result.requeued, owner);
-    for packet in result.again {
-        send_back(world, device, packet, owner)?;
+    if !result.requeued.is_empty() {
+        enqueue(world, device, result.requeued, owner);
+    }
+    if !result.again.is_empty() {
+        send_all_back(world, device, result.again, owner)?;
     }
     let network = world.network_mut();
     network.watch_timer(device);
@@ -181,6 +183,10 @@ fn egress<W: World>(
             Ok(())
         }
     }
+}
+
+fn send_all_back<W: World>(world: &mut W, device: u32, again: Vec<QueuedPacket>, owner: Owner) -> Outcome {
+    again.into_iter().try_for_each(|packet| send_back(world, device, packet, owner))
 }
 
 /// Sends a recirculated packet back to ingress.

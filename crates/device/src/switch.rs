@@ -187,6 +187,7 @@ impl Device for Switch {
         self.port_set(port, is_up);
     }
 
+    #[inline]
     fn counters(&self) -> &Counters {
         &self.core.counters
     }

@@ -255,7 +255,8 @@ mod tests {
             aab463a0d6322bab
             192849dc108dc27d
             744c44d075c9e141
-            9af6c7286bcec056"#]].assert_eq(&digests.join("\n"));
+            9af6c7286bcec056"#]]
+        .assert_eq(&digests.join("\n"));
     }
 
     fn assert_different(mut seen: Vec<u64>) {

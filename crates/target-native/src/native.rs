@@ -42,6 +42,8 @@ pub(crate) struct Native {
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
     pub(crate) interpreted: u64,
+    /// There is code for received frames; what is there once stays. Asked with each frame.
+    pub(crate) takes_frames: bool,
     /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
 }
@@ -127,6 +129,7 @@ impl Native {
             queue_depths,
             free: vec![],
             interpreted: 0,
+            takes_frames: false,
             rest,
         }
     }
