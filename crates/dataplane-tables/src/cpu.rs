@@ -1,8 +1,8 @@
-//! Instructions for which portable code is slow: prefetching, vector compares, counting bits.
+//! Instructions for which portable code is slow: prefetching, vector compares and products, counting bits.
 //!
-//! The only module with `unsafe`. Every block rests on one of four facts: a prefetch reads nothing that the program can
+//! The only module with `unsafe`. Every block rests on one of five facts: a prefetch reads nothing that the program can
 //! see and may be given any address; SSE2 is part of x86-64; code for newer processors runs only where they were
-//! detected; a cache line is eight words. Other processors and Miri take the portable forms.
+//! detected; a cache line is eight words; a digest's block, keys and lanes are two vectors each. Other processors and Miri take the portable forms.
 
 #![allow(unsafe_code)]
 

@@ -3,7 +3,9 @@
 use crate::place::Owner;
 use crate::queue::rewind;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{
+    Became, Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,7 +100,7 @@ pub struct DeviceNode {
     /// Each with the time since which it waits.
     backlog: VecDeque<(Time, Work)>,
     /// Packets inside, in the order in which they leave: time of leaving, results, owner.
-    inside: VecDeque<(Time, Vec<Queued>, Owner)>,
+    inside: VecDeque<(Time, Became, Owner)>,
     /// Number of packets in `inside`.
     held_inside: u64,
     /// Recirculated packets that return, in order.
@@ -291,7 +293,7 @@ impl DeviceNode {
 
     /// Number of packets inside, counted again from the contents.
     pub(crate) fn recount_inside(&self) -> u64 {
-        self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
+        self.inside.iter().map(|(_, queued, _)| queued.packets().len() as u64).sum()
     }
 
     /// Frames that wait outside.
@@ -393,11 +395,11 @@ impl DeviceNode {
         let owner = work.owner();
         let (name, received, queued) = match work {
             Work::Frame(port, frame, _) => {
-                ("ingress", 1, self.device.ingress_after(port, frame, now.since(since), now))
+                ("ingress", 1, self.device.admit(port, frame, now.since(since), now))
             }
-            Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
+            Work::Again(packet, _) => ("resume", 0, Became::Several(self.device.resume(packet, now))),
         };
-        let got = queued.len() as u64;
+        let got = queued.packets().len() as u64;
         let takes = (self.settings.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
         let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
@@ -410,18 +412,18 @@ impl DeviceNode {
     /// The packets of the frame that entered last.
     #[inline]
     pub(crate) fn entered(&self) -> &[Queued] {
-        self.inside.back().map_or(&[], |(_, queued, _)| queued)
+        self.inside.back().map_or(&[], |(_, queued, _)| queued.packets())
     }
 
     /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
+    pub(crate) fn leave(&mut self, now: Time) -> Option<(Became, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;
         let (_, queued, owner) = self.inside.pop_front()?;
         if self.inside.is_empty() {
             rewind(&mut self.inside);
         }
-        self.held_inside -= queued.len() as u64;
+        self.held_inside -= queued.packets().len() as u64;
         Some((queued, owner))
     }
 

@@ -11,7 +11,7 @@ use crate::trim::trim;
 use crate::violation::Outcome;
 use crate::world::World;
 use base_time::Time;
-use dataplane_api::{Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{Became, Port, QueueRecord, Queued, QueuedPacket};
 
 /// Maximum number of packets that one event takes through egress; others wait for another event at the same time.
 const EGRESS_BUDGET: u32 = 256;
@@ -299,7 +299,10 @@ fn enter<W: World>(world: &mut W, device: u32, work: Work, since: Time) -> Outco
 fn served<W: World>(world: &mut W, device: u32) -> Outcome {
     let network = world.network_mut();
     let Some((queued, owner)) = network.devices[device as usize].leave(network.now) else { return Ok(()) };
-    enqueue(world, device, queued, owner);
+    match queued {
+        Became::One(packet) => enqueue_one(world, device, packet, owner),
+        Became::Several(packets) => enqueue(world, device, packets, owner),
+    }
     if let Some((since, work)) = world.network_mut().devices[device as usize].next_work() {
         enter(world, device, work, since)?;
     }
@@ -315,25 +318,28 @@ fn report_program_drops<W: World>(world: &mut W, device: u32, owner: Owner) {
 
 /// Puts packets into the queues of their ports, which become ready.
 fn enqueue<W: World>(world: &mut W, device: u32, queued: Vec<Queued>, owner: Owner) {
-    for packet in queued {
-        let network = world.network_mut();
-        let node = &mut network.devices[device as usize];
-        let at = node.outlet_of(packet.replica.port);
-        let outlet = &mut network.outlets[at as usize];
-        let priority = packet.replica.priority;
-        let is_trimmed = node.trims() && outlet.wire.is_some() && outlet.queue.is_full(priority);
-        let priority = if is_trimmed { FIRST } else { priority };
-        let (enqueued, depth) = (network.now, outlet.queue.len());
-        let waiting = Waiting::Packet { packet, enqueued, depth, owner, is_trimmed };
-        match outlet.queue.push(priority, waiting, network.now) {
-            Ok(()) => {
-                node.counts.queued += 1;
-                network.ready.push_back(at);
-            }
-            Err(refused) => {
-                node.counts.dropped += 1;
-                refuse(world, at, refused, owner);
-            }
+    queued.into_iter().for_each(|packet| enqueue_one(world, device, packet, owner));
+}
+
+#[inline]
+fn enqueue_one<W: World>(world: &mut W, device: u32, packet: Queued, owner: Owner) {
+    let network = world.network_mut();
+    let node = &mut network.devices[device as usize];
+    let at = node.outlet_of(packet.replica.port);
+    let outlet = &mut network.outlets[at as usize];
+    let priority = packet.replica.priority;
+    let is_trimmed = node.trims() && outlet.wire.is_some() && outlet.queue.is_full(priority);
+    let priority = if is_trimmed { FIRST } else { priority };
+    let (enqueued, depth) = (network.now, outlet.queue.len());
+    let waiting = Waiting::Packet { packet, enqueued, depth, owner, is_trimmed };
+    match outlet.queue.push(priority, waiting, network.now) {
+        Ok(()) => {
+            node.counts.queued += 1;
+            network.ready.push_back(at);
+        }
+        Err(refused) => {
+            node.counts.dropped += 1;
+            refuse(world, at, refused, owner);
         }
     }
 }

@@ -6,7 +6,9 @@ use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use controller::Agent;
-use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{
+    Became, Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
+};
 use device::Switch;
 use device_control::{AgentEdges, Controlled, Popular};
 use group_front::{Meter, Settings};
@@ -175,10 +177,14 @@ impl Device for Driven {
         self.ingress_after(port, frame, Duration::ZERO, now)
     }
 
-    fn ingress_after(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Vec<Queued> {
+    fn admit(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Became {
         if self.is_plain && self.runs {
-            return self.switch.ingress(port, frame, now);
+            return self.switch.admit(port, frame, waited, now);
         }
+        Became::Several(self.ingress_after(port, frame, waited, now))
+    }
+
+    fn ingress_after(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Vec<Queued> {
         self.meters.iter_mut().for_each(|meter| meter.came(port, &frame));
         let is_counted = self.popular.iter().any(|popular| popular.counts_from(port))
             || self.passed.iter().any(|passed| passed.counts_from(port));
