@@ -19,7 +19,7 @@ const EGRESS_BUDGET: u32 = 256;
 /// Runs the network of a world.
 pub trait Drive: World {
     /// Processes the next event up to and at `limit`; false if there is none.
-    #[inline]
+    #[inline(always)]
     fn next_event(&mut self, limit: Time) -> Outcome<bool> {
         let network = self.network_mut();
         let Some((at, event)) = network.calendar.pop(limit) else {

@@ -238,7 +238,7 @@ mod tests {
         assert_different(seen);
     }
 
-    /// Of every way through the code one: reports of runs on other processors show these, too.
+    /// One of every way through the code: reports of runs on other processors show these, too.
     #[test]
     fn digests_are_the_same_everywhere() {
         let frame: Vec<u8> = (0..3000).map(|at| (at * 7 + at / 256) as u8).collect();
