@@ -25,6 +25,33 @@ pub struct Queued {
     pub packet: QueuedPacket,
 }
 
+/// The packets that come of a frame in ingress. Most frames stay one packet, for which no memory is allocated.
+pub enum Became {
+    /// One packet.
+    One(Queued),
+    /// Any number, in order.
+    Several(Vec<Queued>),
+}
+
+impl Became {
+    /// The packets.
+    #[inline]
+    pub fn packets(&self) -> &[Queued] {
+        match self {
+            Became::One(packet) => std::slice::from_ref(packet),
+            Became::Several(packets) => packets,
+        }
+    }
+
+    /// The packets as a list.
+    pub fn into_list(self) -> Vec<Queued> {
+        match self {
+            Became::One(packet) => vec![packet],
+            Became::Several(packets) => packets,
+        }
+    }
+}
+
 /// Destination of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Replica {
@@ -124,6 +151,11 @@ pub trait Device: std::any::Any + Send {
     /// The same, of a frame that has waited for so long before the device. Only devices in front of others drop such frames.
     fn ingress_after(&mut self, port: Port, frame: Vec<u8>, _waited: Duration, now: Time) -> Vec<Queued> {
         self.ingress(port, frame, now)
+    }
+
+    /// [`ingress_after`](Device::ingress_after), for drivers that run frames one by one.
+    fn admit(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Became {
+        Became::Several(self.ingress_after(port, frame, waited, now))
     }
 
     /// A packet leaves its queue.

@@ -56,7 +56,9 @@ mod ternary;
 mod write_error;
 
 pub use control::{Control, Entry, ProfileId, Run, TableId, TableSpec, action_word};
-pub use cpu::{LINE, fast, prefetch, prefetch_lines, prefetch_to_write};
+pub use cpu::{
+    DIGEST_BLOCK, DIGEST_LANES, LINE, add_blocks, fast, prefetch, prefetch_lines, prefetch_to_write,
+};
 pub use exact::Buckets;
 pub use hash::{Words, hash};
 pub use key::{EntryKey, KeyError};

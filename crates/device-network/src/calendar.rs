@@ -107,6 +107,8 @@ impl<E> Default for Calendar<E> {
 }
 
 impl<E: Copy> Calendar<E> {
+    /// Has an event come at a time. In line, where the kind of event is known.
+    #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: Event<E>) {
         if at <= self.now {
             return self.soon.push_back(event);
@@ -122,10 +124,7 @@ impl<E: Copy> Calendar<E> {
             _ => OF_PACKETS,
         };
         let place = match not_above(&self.lasts, at.as_ps()) & lanes {
-            0 => {
-                self.heap.push(planned);
-                LANES
-            }
+            0 => self.push_heap(planned),
             fitting => {
                 let lane = fitting.trailing_zeros() as usize;
                 self.lanes[lane].push_back(planned);
@@ -134,6 +133,18 @@ impl<E: Copy> Calendar<E> {
             }
         };
         self.firsts[place] = self.firsts[place].min(at_place(order, place));
+    }
+
+    /// The place of the heap.
+    #[inline(never)]
+    fn push_heap(&mut self, planned: Planned<E>) -> usize {
+        self.heap.push(planned);
+        LANES
+    }
+
+    #[inline(never)]
+    fn pop_heap(&mut self) -> Option<Event<E>> {
+        self.heap.pop().map(|planned| planned.event)
     }
 
     /// When the next event comes; none if nothing is left to happen.
@@ -159,7 +170,7 @@ impl<E: Copy> Calendar<E> {
         }
         let (event, next) = match self.lanes.get_mut(place) {
             Some(lane) => (lane.pop_front()?.event, lane.front()),
-            None => (self.heap.pop()?.event, self.heap.peek()),
+            None => (self.pop_heap()?, self.heap.peek()),
         };
         self.firsts[place] = next.map_or(NOTHING, |next| at_place(next.order, place));
         if self.firsts[place] == NOTHING && place < LANES {

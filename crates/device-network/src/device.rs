@@ -3,7 +3,9 @@
 use crate::place::Owner;
 use crate::queue::rewind;
 use base_time::{Duration, Rng, Time};
-use dataplane_api::{Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{
+    Became, Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,6 +53,7 @@ impl Spent {
     }
 
     /// All of it; from now on there is none.
+    #[inline]
     pub fn take(&self) -> Duration {
         // Asked with each packet, and nearly always there is none: a read is far cheaper than an exchange.
         match self.0.load(Ordering::Relaxed) {
@@ -97,7 +100,7 @@ pub struct DeviceNode {
     /// Each with the time since which it waits.
     backlog: VecDeque<(Time, Work)>,
     /// Packets inside, in the order in which they leave: time of leaving, results, owner.
-    inside: VecDeque<(Time, Vec<Queued>, Owner)>,
+    inside: VecDeque<(Time, Became, Owner)>,
     /// Number of packets in `inside`.
     held_inside: u64,
     /// Recirculated packets that return, in order.
@@ -290,7 +293,7 @@ impl DeviceNode {
 
     /// Number of packets inside, counted again from the contents.
     pub(crate) fn recount_inside(&self) -> u64 {
-        self.inside.iter().map(|(_, queued, _)| queued.len() as u64).sum()
+        self.inside.iter().map(|(_, queued, _)| queued.packets().len() as u64).sum()
     }
 
     /// Frames that wait outside.
@@ -315,6 +318,7 @@ impl DeviceNode {
     }
 
     /// True if a frame has to wait outside.
+    #[inline]
     pub(crate) fn keeps_out(&self, work: &Work) -> bool {
         match (work, &self.gate) {
             (Work::Frame(port, ..), Some(open)) => !open.contains(port),
@@ -375,6 +379,7 @@ impl DeviceNode {
     }
 
     /// The packet that has waited longest, and since when.
+    #[inline]
     pub(crate) fn next_work(&mut self) -> Option<(Time, Work)> {
         let work = self.backlog.pop_front()?;
         if self.backlog.is_empty() {
@@ -390,11 +395,11 @@ impl DeviceNode {
         let owner = work.owner();
         let (name, received, queued) = match work {
             Work::Frame(port, frame, _) => {
-                ("ingress", 1, self.device.ingress_after(port, frame, now.since(since), now))
+                ("ingress", 1, self.device.admit(port, frame, now.since(since), now))
             }
-            Work::Again(packet, _) => ("resume", 0, self.device.resume(packet, now)),
+            Work::Again(packet, _) => ("resume", 0, Became::Several(self.device.resume(packet, now))),
         };
-        let got = queued.len() as u64;
+        let got = queued.packets().len() as u64;
         let takes = (self.settings.service + self.spent.take()) * self.factor;
         // Nobody overtakes one that was slow.
         let through = self.inside.back().map_or(now, |(at, ..)| *at).max(now + takes);
@@ -405,19 +410,20 @@ impl DeviceNode {
     }
 
     /// The packets of the frame that entered last.
+    #[inline]
     pub(crate) fn entered(&self) -> &[Queued] {
-        self.inside.back().map_or(&[], |(_, queued, _)| queued)
+        self.inside.back().map_or(&[], |(_, queued, _)| queued.packets())
     }
 
     /// Takes the results of the packet that leaves now; `None` if the packet was lost meanwhile.
     #[inline(always)]
-    pub(crate) fn leave(&mut self, now: Time) -> Option<(Vec<Queued>, Owner)> {
+    pub(crate) fn leave(&mut self, now: Time) -> Option<(Became, Owner)> {
         self.inside.front().filter(|(at, ..)| *at <= now)?;
         let (_, queued, owner) = self.inside.pop_front()?;
         if self.inside.is_empty() {
             rewind(&mut self.inside);
         }
-        self.held_inside -= queued.len() as u64;
+        self.held_inside -= queued.packets().len() as u64;
         Some((queued, owner))
     }
 
@@ -498,10 +504,12 @@ impl DeviceNode {
     }
 
     /// The reason of a drop by the program that was not reported yet.
+    #[inline]
     pub(crate) fn next_fresh_drop(&mut self) -> Option<DropReason> {
-        if self.reported >= self.seen.dropped {
-            return None;
-        }
+        if self.reported >= self.seen.dropped { None } else { self.fresh_drop() }
+    }
+
+    fn fresh_drop(&mut self) -> Option<DropReason> {
         let reported = &mut self.reported_drops;
         let counted = self.device.counters().dropped.iter();
         let fresh =
@@ -526,11 +534,12 @@ impl DeviceNode {
         if after == as_reported && call.given == call.got {
             return Ok(());
         }
-        Self::explain(&before, &after, call)
+        Self::explain(before, after, call)
     }
 
     /// An error if the counters do not match a call that has created or ended packets.
-    fn explain(before: &Seen, after: &Seen, call: Call) -> Result<(), String> {
+    #[inline(never)]
+    fn explain(before: Seen, after: Seen, call: Call) -> Result<(), String> {
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
         };

@@ -11,7 +11,7 @@ use crate::trim::trim;
 use crate::violation::Outcome;
 use crate::world::World;
 use base_time::Time;
-use dataplane_api::{Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{Became, Port, QueueRecord, Queued, QueuedPacket};
 
 /// Maximum number of packets that one event takes through egress; others wait for another event at the same time.
 const EGRESS_BUDGET: u32 = 256;
@@ -19,7 +19,7 @@ const EGRESS_BUDGET: u32 = 256;
 /// Runs the network of a world.
 pub trait Drive: World {
     /// Processes the next event up to and at `limit`; false if there is none.
-    #[inline]
+    #[inline(always)]
     fn next_event(&mut self, limit: Time) -> Outcome<bool> {
         let network = self.network_mut();
         let Some((at, event)) = network.calendar.pop(limit) else {
@@ -147,9 +147,11 @@ fn egress<W: World>(
     let audit = node.audit_egress(port, &result);
     audit.map_err(|message| network.violation(Place::Device(device), message))?;
     report_program_drops(world, device, owner);
-    enqueue(world, device, result.requeued, owner);
-    for packet in result.again {
-        send_back(world, device, packet, owner)?;
+    if !result.requeued.is_empty() {
+        enqueue(world, device, result.requeued, owner);
+    }
+    if !result.again.is_empty() {
+        send_all_back(world, device, result.again, owner)?;
     }
     let network = world.network_mut();
     network.watch_timer(device);
@@ -181,6 +183,10 @@ fn egress<W: World>(
             Ok(())
         }
     }
+}
+
+fn send_all_back<W: World>(world: &mut W, device: u32, again: Vec<QueuedPacket>, owner: Owner) -> Outcome {
+    again.into_iter().try_for_each(|packet| send_back(world, device, packet, owner))
 }
 
 /// Sends a recirculated packet back to ingress.
@@ -293,7 +299,10 @@ fn enter<W: World>(world: &mut W, device: u32, work: Work, since: Time) -> Outco
 fn served<W: World>(world: &mut W, device: u32) -> Outcome {
     let network = world.network_mut();
     let Some((queued, owner)) = network.devices[device as usize].leave(network.now) else { return Ok(()) };
-    enqueue(world, device, queued, owner);
+    match queued {
+        Became::One(packet) => enqueue_one(world, device, packet, owner),
+        Became::Several(packets) => enqueue(world, device, packets, owner),
+    }
     if let Some((since, work)) = world.network_mut().devices[device as usize].next_work() {
         enter(world, device, work, since)?;
     }
@@ -309,25 +318,28 @@ fn report_program_drops<W: World>(world: &mut W, device: u32, owner: Owner) {
 
 /// Puts packets into the queues of their ports, which become ready.
 fn enqueue<W: World>(world: &mut W, device: u32, queued: Vec<Queued>, owner: Owner) {
-    for packet in queued {
-        let network = world.network_mut();
-        let node = &mut network.devices[device as usize];
-        let at = node.outlet_of(packet.replica.port);
-        let outlet = &mut network.outlets[at as usize];
-        let priority = packet.replica.priority;
-        let is_trimmed = node.trims() && outlet.wire.is_some() && outlet.queue.is_full(priority);
-        let priority = if is_trimmed { FIRST } else { priority };
-        let (enqueued, depth) = (network.now, outlet.queue.len());
-        let waiting = Waiting::Packet { packet, enqueued, depth, owner, is_trimmed };
-        match outlet.queue.push(priority, waiting, network.now) {
-            Ok(()) => {
-                node.counts.queued += 1;
-                network.ready.push_back(at);
-            }
-            Err(refused) => {
-                node.counts.dropped += 1;
-                refuse(world, at, refused, owner);
-            }
+    queued.into_iter().for_each(|packet| enqueue_one(world, device, packet, owner));
+}
+
+#[inline]
+fn enqueue_one<W: World>(world: &mut W, device: u32, packet: Queued, owner: Owner) {
+    let network = world.network_mut();
+    let node = &mut network.devices[device as usize];
+    let at = node.outlet_of(packet.replica.port);
+    let outlet = &mut network.outlets[at as usize];
+    let priority = packet.replica.priority;
+    let is_trimmed = node.trims() && outlet.wire.is_some() && outlet.queue.is_full(priority);
+    let priority = if is_trimmed { FIRST } else { priority };
+    let (enqueued, depth) = (network.now, outlet.queue.len());
+    let waiting = Waiting::Packet { packet, enqueued, depth, owner, is_trimmed };
+    match outlet.queue.push(priority, waiting, network.now) {
+        Ok(()) => {
+            node.counts.queued += 1;
+            network.ready.push_back(at);
+        }
+        Err(refused) => {
+            node.counts.dropped += 1;
+            refuse(world, at, refused, owner);
         }
     }
 }

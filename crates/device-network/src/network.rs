@@ -218,6 +218,7 @@ impl<E: Copy> Network<E> {
     }
 
     /// Sees to it that the calendar asks for a device's timers no later than they run out.
+    #[inline]
     pub fn watch_timer(&mut self, device: u32) {
         let Some(node) = self.devices.get_mut(device as usize) else { return };
         let Some(deadline) = node.deadline() else { return };

@@ -9,7 +9,7 @@ use crate::stage::{BlockName, Stop};
 use crate::tna::TofinoSwitch;
 use crate::v1model::{self, V1Switch};
 use base_time::Time;
-use dataplane_api::{EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{Became, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::VecDeque;
 
 /// A device at work: its state, its program and its runner.
@@ -25,11 +25,21 @@ pub struct AtWork<'s> {
 impl AtWork<'_> {
     /// Runs a received frame: see [`Device::ingress`](dataplane_api::Device::ingress).
     pub(crate) fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+        self.admit(port, frame, now).into_list()
+    }
+
+    /// See [`Device::admit`](dataplane_api::Device::admit).
+    #[inline]
+    pub(crate) fn admit(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Became {
         let AtWork { core, blocks, runner } = self;
         match blocks.architecture() {
             Architecture::V1Model(of) => V1Switch::of(core, *blocks, *runner, of).receive(port, frame, now),
-            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
-            Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).receive(port, frame, now),
+            Architecture::Psa(of) => {
+                Became::Several(PsaSwitch::of(core, *blocks, *runner, of).receive(port, frame, now))
+            }
+            Architecture::Tna(of) => {
+                Became::Several(TofinoSwitch::of(core, *blocks, *runner, of).receive(port, frame, now))
+            }
         }
     }
 

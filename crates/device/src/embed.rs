@@ -203,6 +203,7 @@ impl Core {
     }
 
     /// Number of writes to tables; equal numbers mean that nothing has changed.
+    #[inline]
     pub fn table_writes(&self) -> u64 {
         self.state.tables.writes()
     }

@@ -15,10 +15,10 @@ use crate::ticks::Ticks;
 use crate::tna::Generator;
 use base_bits::Bits;
 use base_diag::Diagnostic;
-use base_time::{Rng, Time};
+use base_time::{Duration, Rng, Time};
 use dataplane_api::{
-    Counters, Device, EgressResult, EntryError, Leased, Output, Port, QueueRecord, Queued, QueuedPacket,
-    Registry,
+    Became, Counters, Device, EgressResult, EntryError, Leased, Output, Port, QueueRecord, Queued,
+    QueuedPacket, Registry,
 };
 use ir::Program;
 use ir_value::Value;
@@ -154,6 +154,11 @@ impl Device for Switch {
         self.at_work().ingress(port, frame, now)
     }
 
+    fn admit(&mut self, port: Port, frame: Vec<u8>, _waited: Duration, now: Time) -> Became {
+        self.core.counters.received += 1;
+        self.at_work().admit(port, frame, now)
+    }
+
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         self.at_work().egress(packet, queue, now, now)
     }
@@ -187,6 +192,7 @@ impl Device for Switch {
         self.port_set(port, is_up);
     }
 
+    #[inline]
     fn counters(&self) -> &Counters {
         &self.core.counters
     }

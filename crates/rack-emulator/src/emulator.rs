@@ -160,7 +160,7 @@ impl Emulator {
     }
 
     /// Lets the next event up to and at `time` happen; false if there is none.
-    #[inline]
+    #[inline(always)]
     fn happens(&mut self, time: Time) -> Result<bool, Violation> {
         self.next_event(time).map_err(|violation| self.stop(*violation))
     }

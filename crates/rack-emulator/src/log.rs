@@ -2,6 +2,7 @@
 
 use crate::place::Reason;
 use base_time::Time;
+use dataplane_tables::{DIGEST_BLOCK, DIGEST_LANES, add_blocks};
 use device_network::Place;
 use std::fmt;
 
@@ -100,7 +101,7 @@ impl Entry {
     }
 }
 
-/// A digest of a frame's bytes: four lanes of every fourth pair of words, then the rest, then the lanes.
+/// A digest of a frame's bytes, the same on every processor.
 pub(crate) fn digest(frame: &[u8]) -> u64 {
     // Long, and called from two places: by itself it would be a function without these instructions.
     dataplane_tables::fast(
@@ -111,24 +112,72 @@ pub(crate) fn digest(frame: &[u8]) -> u64 {
 
 #[inline(always)]
 fn digest_of(frame: &[u8]) -> u64 {
-    let mut lanes = [1, 2, 3, frame.len() as u64];
-    let (blocks, rest) = frame.as_chunks::<64>();
-    for block in blocks {
-        let (pairs, _) = block.as_chunks::<16>();
-        for (lane, pair) in lanes.iter_mut().zip(pairs) {
-            *lane = fold_pair(*lane, *pair);
-        }
+    match frame.last_chunk::<DIGEST_BLOCK>() {
+        Some(last) => digest_of_blocks(frame, last),
+        None => digest_of_pairs(frame),
     }
-    let (pairs, last) = rest.as_chunks::<16>();
-    for (lane, pair) in lanes.iter_mut().zip(pairs) {
-        *lane = fold_pair(*lane, *pair);
+}
+
+/// Blocks after which the lanes are scrambled, since their keys begin again.
+const ROUND: usize = 16;
+
+/// The digest of at least a block: block by block into eight lanes, as in XXH3 (github.com/Cyan4973/xxHash); last come the `last` bytes, some of them
+/// perhaps again.
+#[inline(always)]
+fn digest_of_blocks(frame: &[u8], last: &[u8; DIGEST_BLOCK]) -> u64 {
+    let mut lanes = START;
+    // Not the last one, even if it is whole.
+    let (blocks, _) = frame[..frame.len() - 1].as_chunks::<DIGEST_BLOCK>();
+    let (rounds, rest) = blocks.as_chunks::<ROUND>();
+    for round in rounds {
+        add_blocks(&mut lanes, round, &BLOCK_KEYS);
+        scramble(&mut lanes);
     }
-    if !last.is_empty() {
+    add_blocks(&mut lanes, rest, &BLOCK_KEYS);
+    add_blocks(&mut lanes, std::slice::from_ref(last), &BLOCK_KEYS[ROUND..]);
+    let (pairs, _) = lanes.as_chunks::<2>();
+    pairs.iter().fold(frame.len() as u64, |hash, [one, other]| mix(hash, hash ^ one, other ^ KEYS.1))
+}
+
+/// Makes the lanes depend on the order of what went into them.
+#[inline(always)]
+fn scramble(lanes: &mut [u64; DIGEST_LANES]) {
+    for (lane, key) in lanes.iter_mut().zip(START) {
+        *lane = (*lane ^ *lane >> 47 ^ key).wrapping_mul(0x9e37_79b1);
+    }
+}
+
+/// The keys of the first block of a round are the first eight, of the next one those from the second on; of the last bytes the last eight.
+static BLOCK_KEYS: [u64; ROUND + DIGEST_LANES] = numbers(1);
+
+/// The lanes of no bytes.
+const START: [u64; DIGEST_LANES] = numbers(100);
+
+/// Numbers without a pattern, from the one of this number on: those of SplitMix64 (Steele, Lea, Flood, OOPSLA'14).
+const fn numbers<const N: usize>(first: u64) -> [u64; N] {
+    let (mut numbers, mut at) = ([0; N], 0);
+    while at < N {
+        let mut number = (first + at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        numbers[at] = number ^ number >> 31;
+        at += 1;
+    }
+    numbers
+}
+
+/// The digest of less than a block: pair by pair of words; the last pair has some bytes again, unless there is only a part of one.
+#[inline(always)]
+fn digest_of_pairs(frame: &[u8]) -> u64 {
+    let hash = fold(0, frame.len() as u64);
+    let Some(last) = frame.last_chunk::<16>() else {
         let mut pair = [0; 16];
-        pair[..last.len()].copy_from_slice(last);
-        lanes[pairs.len()] = fold_pair(lanes[pairs.len()], pair);
-    }
-    lanes.into_iter().fold(0, fold)
+        pair[..frame.len()].copy_from_slice(frame);
+        return fold_pair(hash, pair);
+    };
+    let (pairs, _) = frame[..frame.len() - 1].as_chunks::<16>();
+    let hash = pairs.iter().fold(hash, |hash, pair| fold_pair(hash, *pair));
+    fold(fold_pair(hash, *last), 0)
 }
 
 /// Mixes sixteen bytes into `hash` by one product, whose factors have eight each.
@@ -160,15 +209,57 @@ mod tests {
 
     #[test]
     fn digests_differ_in_every_bit_and_the_length() {
-        // A whole block, and of the next one two whole pairs and a part.
-        let frame = vec![0x11; 64 + 45];
-        let mut seen = vec![digest(&frame), digest(&frame[..60]), digest(&[]), digest(&[0])];
-        seen.extend((61..frame.len()).map(|length| digest(&frame[..length])));
-        for bit in 0..frame.len() * 8 {
-            let mut other = frame.clone();
-            other[bit / 8] ^= 1 << (bit % 8);
-            seen.push(digest(&other));
+        // A round, a whole block and a part of one; two whole pairs and a part; less than a pair.
+        for length in [ROUND * DIGEST_BLOCK + 64 + 45, 45, 13] {
+            let frame = vec![0x11; length];
+            let mut seen: Vec<u64> = (0..=length).map(|length| digest(&frame[..length])).collect();
+            for bit in 0..frame.len() * 8 {
+                let mut other = frame.clone();
+                other[bit / 8] ^= 1 << (bit % 8);
+                seen.push(digest(&other));
+            }
+            assert_different(seen);
         }
+    }
+
+    #[test]
+    fn digests_differ_by_the_order_of_the_bytes() {
+        let frame: Vec<u8> = (0..3 * ROUND * DIGEST_BLOCK + 100).map(|at| (at * at / 64) as u8).collect();
+        let mut seen = vec![digest(&frame)];
+        for size in [1, 2, 4, 8, 16, 32, 64, ROUND * DIGEST_BLOCK] {
+            for first in (0..frame.len() - 2 * size).step_by(size.max(37)) {
+                let mut other = frame.clone();
+                other[first..first + 2 * size].rotate_left(size);
+                if other != frame {
+                    seen.push(digest(&other));
+                }
+            }
+        }
+        assert_different(seen);
+    }
+
+    /// One of every way through the code: reports of runs on other processors show these, too.
+    #[test]
+    fn digests_are_the_same_everywhere() {
+        let frame: Vec<u8> = (0..3000).map(|at| (at * 7 + at / 256) as u8).collect();
+        let digests: Vec<String> = [0, 13, 16, 60, 64, 65, 1024, 1025, 1514, 3000]
+            .map(|length| format!("{:016x}", digest(&frame[..length])))
+            .into();
+        expect_test::expect![[r#"
+            ca32cc92c69caab1
+            b81a7de564ff8be1
+            cde38de2086ba8a9
+            6867691dc41a83e4
+            11ea534e968c4fd3
+            504500c69f5f2c97
+            aab463a0d6322bab
+            192849dc108dc27d
+            744c44d075c9e141
+            9af6c7286bcec056"#]]
+        .assert_eq(&digests.join("\n"));
+    }
+
+    fn assert_different(mut seen: Vec<u64>) {
         let count = seen.len();
         seen.sort_unstable();
         seen.dedup();

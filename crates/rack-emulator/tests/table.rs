@@ -21,7 +21,7 @@ fn three_hosts_at_a_hub() {
     let mut emulator = emulator(&rack, toy);
     assert_eq!(emulator.run(), Ok(RunEnd::Drained));
     expect![[r#"
-        rack hub, seed 1: 99.55ms of virtual time, 13863 events, log ad970947defe6537
+        rack hub, seed 1: 99.55ms of virtual time, 13863 events, log 600a0148f5c90337
         packets: 5773 created = 1756 delivered + 4017 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt      goodput
@@ -63,7 +63,7 @@ fn a_dropper_and_a_port_without_a_link() {
     let mut dropping = emulator(&rack, Toy::new(dropper));
     dropping.run().unwrap();
     expect![[r#"
-        rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log 0766b10dcf68004e
+        rack dropper, seed 1: 99.91ms of virtual time, 3900 events, log 28f9e98c709e53dd
         packets: 1000 created = 900 delivered + 100 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt      goodput
@@ -89,7 +89,7 @@ fn a_dropper_and_a_port_without_a_link() {
     let mut nowhere = emulator(&rack, Toy::new(|_, _, frame, _| vec![(out(77), frame)]));
     nowhere.run().unwrap();
     expect![[r#"
-        rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log 3dc5711112434a7b
+        rack dropper, seed 1: 99.91ms of virtual time, 3000 events, log a57875ed9b53eed2
         packets: 1000 created = 0 delivered + 1000 dropped + 0 in flight
 
         workload  path      sent  received  lost  doubled  late  corrupt  goodput
@@ -155,7 +155,7 @@ fn the_report_is_data() {
           "seed": 1,
           "duration_ps": 287928000,
           "events": 10,
-          "log_hash": "052ecbaa3ff75306",
+          "log_hash": "aa6f65ab87a1e28f",
           "packets": {
             "created": 3,
             "delivered": 2,

@@ -16,6 +16,7 @@ pub(crate) struct Exchange<'m> {
 
 impl Exchange<'_> {
     /// A scalar's home as a number.
+    #[inline]
     pub(crate) fn scalar(&self, index: usize) -> u128 {
         let scalar = self.layout.scalars[index];
         let bytes = if scalar.kind == Kind::Bool { 1 } else { scalar.kind.slot() };

@@ -45,6 +45,7 @@ impl Memory {
     }
 
     /// A number of 16 bytes at most.
+    #[inline]
     pub(crate) fn number(&self, at: i32, bytes: usize) -> u128 {
         let from = self.bytes(at, bytes);
         // As one load each: a value assembled from pieces waits until they are written.

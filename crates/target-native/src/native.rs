@@ -42,6 +42,8 @@ pub(crate) struct Native {
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
     pub(crate) interpreted: u64,
+    /// There is code for received frames; what is there once stays. Asked with each frame.
+    pub(crate) takes_frames: bool,
     /// Interpreter for parts without code.
     pub(crate) rest: Interpreter,
 }
@@ -127,6 +129,7 @@ impl Native {
             queue_depths,
             free: vec![],
             interpreted: 0,
+            takes_frames: false,
             rest,
         }
     }
@@ -196,7 +199,7 @@ impl Native {
             Ran { sent: context.sent + job.outputs.len() as u64, left: job.left.take(), tna: job.tna.take() };
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
-        if context.dropped.iter().any(|packets| *packets > 0) {
+        if context.dropped.iter().fold(0, |all, packets| all | packets) > 0 {
             let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
             dropped.for_each(|(reason, packets)| access.dropped(reason, packets));
         }
@@ -235,6 +238,7 @@ impl Native {
     }
 
     /// Room for a packet.
+    #[inline(always)]
     pub(crate) fn room(&mut self) -> Box<Parked> {
         self.free.pop().unwrap_or_else(|| Box::new(Parked::new(&self.itself, &self.build)))
     }

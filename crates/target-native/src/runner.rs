@@ -22,7 +22,7 @@ use dataplane_api::{Output, Port, Queued, QueuedPacket};
 use device::stage::{Amid, Block, BlockName, Stage, Stop, Visit};
 use device::v1model::{self, Called, Carried, Egress, Ingress, Kept, QueueMetadata, Received, Work};
 use device::{Blocks, Core, NotTaken, StageRunner};
-use ir::Stmt;
+use ir::{Program, Stmt};
 use ir_value::Value;
 
 impl StageRunner for Native {
@@ -57,7 +57,7 @@ impl StageRunner for Native {
     ) -> Result<Ingress, Work> {
         let part = part_of(&work);
         let mut room = self.room();
-        let is_ours = core.is_unobserved() && self.build.has_all([part, Part::Egress], &core.program);
+        let is_ours = core.is_unobserved() && self.has_ingress(part, &core.program);
         if !is_ours || !receive(&work, &mut room) {
             self.free.push(room);
             return Err(self.with_values(core, blocks, work));
@@ -204,6 +204,16 @@ fn receive(work: &Work, room: &mut Parked) -> bool {
 }
 
 impl Native {
+    /// True if there is code for a part that begins ingress, and for egress.
+    #[inline(always)]
+    fn has_ingress(&mut self, part: Part, program: &Program) -> bool {
+        if part != Part::Ingress {
+            return self.build.has_all([part, Part::Egress], program);
+        }
+        self.takes_frames = self.takes_frames || self.build.has_all([part, Part::Egress], program);
+        self.takes_frames
+    }
+
     /// The packet in the stack frame, if it will wait for egress.
     #[inline(always)]
     fn wait(&mut self, mut room: Box<Parked>) -> Option<Queued> {

@@ -50,7 +50,7 @@ impl V1Switch<'_> {
         let emitted = self.tick_all(now);
         let fresh = |(instance, budget, one)| self.start_fresh(instance, one, budget, now);
         let more: Vec<Work> = emitted.into_iter().filter_map(fresh).collect();
-        more.into_iter().flat_map(|work| self.run_ingress(work, now)).collect()
+        more.into_iter().flat_map(|work| self.run_ingress(work, now).into_list()).collect()
     }
 
     /// Runs the timers that are due. Returns the emitted frames; all frames of one instance share a budget.

@@ -7,7 +7,7 @@ use crate::budget::PacketBudget;
 use crate::stage::{BlockName, Effects, End, FrameCall, Start, Stop};
 use crate::trace::{Cause, PacketId};
 use base_time::Time;
-use dataplane_api::Queued;
+use dataplane_api::{Became, Queued};
 use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
@@ -61,17 +61,17 @@ impl V1Switch<'_> {
     }
 
     /// Runs a packet through ingress and traffic manager, including everything that restarts on the way.
-    pub(super) fn run_ingress(&mut self, work: Work, now: Time) -> Vec<Queued> {
-        let done = self.ingress(work, now);
-        self.after_ingress(done, now)
+    #[inline(always)]
+    pub(super) fn run_ingress(&mut self, work: Work, now: Time) -> Became {
+        match self.ingress(work, now) {
+            // The common case: the packet has no other results.
+            Ingress::Waits(packet) => Became::One(packet),
+            done => Became::Several(self.after_ingress(done, now)),
+        }
     }
 
     /// Continues after ingress, up to the queues: all effects of a packet are complete before the next packet.
     pub(crate) fn after_ingress(&mut self, done: Ingress, now: Time) -> Vec<Queued> {
-        // The common case: the packet has no other results.
-        if let Ingress::Waits(packet) = done {
-            return vec![packet];
-        }
         let mut queued = vec![];
         let mut waiting = self.follow(done, &mut queued, now);
         waiting.reverse();
@@ -97,14 +97,20 @@ impl V1Switch<'_> {
     }
 
     /// A packet runs to the end of ingress: as a half if the runner takes it, else stage by stage.
+    #[inline]
     fn ingress(&mut self, work: Work, now: Time) -> Ingress {
         match self.runner.v1model_ingress(self.core, self.blocks, work, now) {
             Ok(done) => done,
-            Err(work) => self.by_stages(work, now).unwrap_or_else(|stop| {
-                self.core.stopped(&stop);
-                Ingress::Gone
-            }),
+            Err(work) => self.ingress_by_stages(work, now),
         }
+    }
+
+    #[inline(never)]
+    fn ingress_by_stages(&mut self, work: Work, now: Time) -> Ingress {
+        self.by_stages(work, now).unwrap_or_else(|stop| {
+            self.core.stopped(&stop);
+            Ingress::Gone
+        })
     }
 
     fn by_stages(&mut self, work: Work, now: Time) -> Result<Ingress, Stop> {

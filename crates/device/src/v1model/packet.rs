@@ -72,14 +72,20 @@ pub struct QueueMetadata {
 impl QueueMetadata {
     /// As the environment shows it.
     pub(super) fn read(state: &mut State, queue: QueueRecord, now: Time) -> QueueMetadata {
+        let (left, entered) = (now.as_us(), queue.enqueued.as_us());
+        let waited = left.saturating_sub(entered);
+        let depths = (u64::from(queue.depth_at_enqueue), u64::from(queue.depth_at_dequeue));
+        // Nearly always; without names of what is read.
+        if state.is_transparent {
+            return QueueMetadata { entered, depth_entered: depths.0, left, waited, depth_left: depths.1 };
+        }
         let mut read = |source: Source, value: u64| state.read_environment(&source, value);
-        let waited = now.as_us().saturating_sub(queue.enqueued.as_us());
         // In this order: environments that are replayed go by it.
-        let left = read(Source::EgressTimestamp, now.as_us());
-        let entered = read(Source::EnqueueTimestamp, queue.enqueued.as_us());
-        let depth_entered = read(Source::EnqueueDepth, u64::from(queue.depth_at_enqueue));
+        let left = read(Source::EgressTimestamp, left);
+        let entered = read(Source::EnqueueTimestamp, entered);
+        let depth_entered = read(Source::EnqueueDepth, depths.0);
         let waited = read(Source::DequeueTimedelta, waited);
-        let depth_left = read(Source::DequeueDepth, u64::from(queue.depth_at_dequeue));
+        let depth_left = read(Source::DequeueDepth, depths.1);
         QueueMetadata { entered, depth_entered, left, waited, depth_left }
     }
 }

@@ -9,7 +9,7 @@ use crate::environment::Source;
 use crate::runner::StageRunner;
 use crate::trace::{Cause, PacketId};
 use base_time::Time;
-use dataplane_api::{Port, Queued, QueuedPacket};
+use dataplane_api::{Became, Port, Queued, QueuedPacket};
 
 /// A v1model device that processes packets.
 pub(crate) struct V1Switch<'c> {
@@ -31,7 +31,8 @@ impl<'c> V1Switch<'c> {
     }
 
     /// Runs a received frame through ingress.
-    pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+    #[inline(always)]
+    pub(crate) fn receive(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Became {
         let timestamp = self.core.state.read_environment(&Source::IngressTimestamp, now.as_us());
         self.run_ingress(Work::Received(Received { port, frame, timestamp }), now)
     }
@@ -39,7 +40,7 @@ impl<'c> V1Switch<'c> {
     /// Restarts a recirculated packet. A packet of another device has no effect.
     pub(crate) fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
         match packet.downcast::<Packet>() {
-            Ok(packet) => self.run_ingress(Work::Again(packet), now),
+            Ok(packet) => self.run_ingress(Work::Again(packet), now).into_list(),
             Err(_) => vec![],
         }
     }

@@ -6,7 +6,9 @@ use crate::idle::Idle;
 use base_bits::Bits;
 use base_time::{Duration, Time};
 use controller::Agent;
-use dataplane_api::{Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{
+    Became, Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
+};
 use device::Switch;
 use device_control::{AgentEdges, Controlled, Popular};
 use group_front::{Meter, Settings};
@@ -36,6 +38,8 @@ pub(super) struct Driven {
     grouped: Option<Box<Grouped>>,
     /// Meters of the groups that it calls.
     meters: Vec<Meter>,
+    /// True without any of these: packets meet only the switch. Asked with each packet, where a walk through empty lists would cost more.
+    is_plain: bool,
 }
 
 impl Driven {
@@ -57,6 +61,7 @@ impl Driven {
             passed: vec![],
             grouped: None,
             meters: vec![],
+            is_plain: true,
         };
         driven.take(agent);
         driven
@@ -64,13 +69,19 @@ impl Driven {
 
     /// Counts the packets of flows, and of apps, from now on.
     pub(super) fn watch(self, popular: Vec<Popular>, passed: Vec<Passed>) -> Driven {
-        Driven { popular, passed, ..self }
+        Driven { popular, passed, ..self }.settled()
     }
 
     /// The device can be a member of a group, and calls the groups of the meters.
     pub(super) fn with_groups(mut self, front: Option<Settings>, meters: Vec<Meter>) -> Driven {
         self.grouped = front.map(|settings| Box::new(Grouped::new(settings, &self.switch)));
         self.meters = meters;
+        self.settled()
+    }
+
+    fn settled(mut self) -> Driven {
+        let counts = !(self.popular.is_empty() && self.passed.is_empty() && self.meters.is_empty());
+        self.is_plain = self.grouped.is_none() && !counts;
         self
     }
 
@@ -166,6 +177,13 @@ impl Device for Driven {
         self.ingress_after(port, frame, Duration::ZERO, now)
     }
 
+    fn admit(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Became {
+        if self.is_plain && self.runs {
+            return self.switch.admit(port, frame, waited, now);
+        }
+        Became::Several(self.ingress_after(port, frame, waited, now))
+    }
+
     fn ingress_after(&mut self, port: Port, frame: Vec<u8>, waited: Duration, now: Time) -> Vec<Queued> {
         self.meters.iter_mut().for_each(|meter| meter.came(port, &frame));
         let is_counted = self.popular.iter().any(|popular| popular.counts_from(port))
@@ -184,6 +202,9 @@ impl Device for Driven {
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+        if self.is_plain && self.runs {
+            return self.switch.egress(packet, queue, now);
+        }
         let result = match &mut self.grouped {
             Some(grouped) if self.runs => grouped.front.egress(&mut self.switch, packet, queue, now),
             _ => self.device_mut().egress(packet, queue, now),
