@@ -53,6 +53,36 @@ pub fn engines_of(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
     })
 }
 
+/// Both engines, which do the same with each packet. The interpreter takes most of the time: in the short form it gets the first packets only, and what a test
+/// wants of all others it wants of the machine code.
+pub struct Both {
+    devices: [Switch; 2],
+    compared: usize,
+}
+
+impl Both {
+    /// Machine code and interpreter, in this order, compared for so many packets in the short form.
+    pub fn new(devices: [Switch; 2], packets: usize) -> Both {
+        Both { devices, compared: if features::is_long() { usize::MAX } else { packets } }
+    }
+
+    /// What each engine that gets the packet gives.
+    pub fn each<T: PartialEq + std::fmt::Debug>(&mut self, mut act: impl FnMut(&mut Switch) -> T) -> T {
+        let [engine, interpreter] = &mut self.devices;
+        let given = act(engine);
+        if self.compared > 0 {
+            self.compared -= 1;
+            assert_eq!(given, act(interpreter));
+        }
+        given
+    }
+
+    /// The devices.
+    pub fn both(&mut self) -> &mut [Switch; 2] {
+        &mut self.devices
+    }
+}
+
 /// An exact entry: table, keys, action and arguments, with their widths.
 pub type Exact<'a> = (&'a str, &'a [(u32, u64)], &'a str, &'a [(u32, u64)]);
 
