@@ -1,6 +1,6 @@
 //! `examples/conga`: leaf and spine beside models of a few lines, and transfers over a fabric with a slow link.
 
-use crate::support::{Both, Exact, engines_of, example, on_tofino};
+use crate::support::{Both, Exact, engines_of, example, on_tofino, sharing_codes};
 use base_bits::Bits;
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
@@ -214,8 +214,8 @@ fn racked(form: &str, gap_us: u64, change: impl Fn(&mut rack_model::Rack)) -> Ra
     };
     let defines: Vec<String> =
         Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &set, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &set, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Milliseconds that transfers took, and the report.

@@ -1,6 +1,6 @@
 //! `examples/d3`: each grant beside D3's algorithm, and the share of deadlines that transfers meet, beside RCP and without the program.
 
-use crate::support::{Both, both_engines};
+use crate::support::{Both, both_engines, sharing_codes};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
@@ -31,8 +31,8 @@ fn racked(file: &str, form: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/d3").join(file);
     let defines: Vec<String> =
         Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// A datagram to the receiver with D3's header.

@@ -1,6 +1,6 @@
 //! `examples/hull`: each mark beside the phantom queue, and the queue of long transfers.
 
-use crate::support::{Both, both_engines, engines_of, example};
+use crate::support::{Both, both_engines, engines_of, example, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -14,8 +14,8 @@ use std::path::Path;
 /// The rack, changed.
 fn changed(change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hull/RACK.toml");
-    rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Sends packets through the receiver's port and compares each mark with the phantom queue that loses `drained` bytes in so many microseconds.

@@ -1,6 +1,6 @@
 //! `examples/rcp`: the switch's program beside RCP's equations, packet by packet and as a network; and what the rack comes to without it.
 
-use crate::support::{self, Both, on_tofino};
+use crate::support::{self, Both, on_tofino, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -34,8 +34,8 @@ fn racked(file: &str, form: &str, change: impl Fn(&mut Rack)) -> Racked {
 
 fn load(path: &Path, form: &str, change: &dyn Fn(&mut Rack)) -> Racked {
     let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
-    rack::load_as(path, &defines, &mut SourceMap::new(), change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(path, &defines, &mut SourceMap::new(), change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Each transfer that ended, and the report.

@@ -1,7 +1,7 @@
 //! `examples/xcp`: the coefficients of each packet beside XCP's equations, and transfers that obey them.
 
 use crate::rcp::{steps_of, with_controlled_ports};
-use crate::support::{Both, both_engines, on_tofino};
+use crate::support::{Both, both_engines, on_tofino, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
@@ -26,8 +26,8 @@ const SINK: LinkId = LinkId(8);
 fn racked(form: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/xcp/RACK.toml");
     let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// A datagram to the receiver with XCP's header.

@@ -10,12 +10,13 @@ use compiler::make_parts;
 use compiler::{Until, compile};
 use control_writes::Match;
 use device::{Options, Switch};
+use device_control::Codes;
 use ir::Program;
 use ir_prove::Case;
 use ir_split::{DeviceIndex, Placement};
 use p4rack::{Disk, Racked, rack};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use target_native::Engine;
 
 /// The example's program, compiled.
@@ -30,7 +31,13 @@ pub fn slice() -> Arc<Program> {
 pub fn example(file: &str) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
     let mut map = SourceMap::new();
-    rack::load(&path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+    sharing_codes(rack::load(&path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map))))
+}
+
+/// The rack, with the machine code that others of this test have made of the same programs.
+pub fn sharing_codes(racked: Racked) -> Racked {
+    static CODES: OnceLock<Codes> = OnceLock::new();
+    Racked { codes: CODES.get_or_init(Codes::default).clone(), ..racked }
 }
 
 /// The first device of a rack with its entries, as machine code and in the interpreter.
