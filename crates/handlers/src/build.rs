@@ -11,7 +11,7 @@ use base_diag::{Diagnostic, SourceMap, Span};
 use ir_handlers::Handler;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use target_c::symbols::Symbols;
 
 /// Flags of every compilation. Constructs that newer C versions forbid are errors.
@@ -55,7 +55,34 @@ pub struct Built {
 struct InC {
     handlers: Vec<Handler>,
     library: Arc<Library>,
-    worker: PathBuf,
+    worker: WorkerProgram,
+}
+
+/// The program of worker processes, linked when the first process starts: who calls handlers in its own process needs none.
+struct WorkerProgram {
+    source: PathBuf,
+    objects: Vec<PathBuf>,
+    linked: OnceLock<Result<PathBuf, String>>,
+}
+
+impl WorkerProgram {
+    /// Its file.
+    fn path(&self) -> Result<&Path, String> {
+        let linked = self.linked.get_or_init(|| {
+            let program = self.source.with_file_name("worker");
+            let mut link = cc(self.source.parent().unwrap_or(Path::new(".")));
+            link.args(FLAGS).arg(&self.source).args(&self.objects).arg("-o").arg(&program);
+            let output = link.output().map_err(|e| format!("`cc` cannot be run: {e}"))?;
+            let why = String::from_utf8_lossy(&output.stderr);
+            match output.status.success() {
+                true => Ok(program),
+                false => {
+                    Err(format!("the program of handlers' processes cannot be linked: {}", why.trim_end()))
+                }
+            }
+        });
+        linked.as_deref().map_err(Clone::clone)
+    }
 }
 
 /// A source, as it was read.
@@ -130,17 +157,21 @@ impl Built {
     }
 
     /// A process that answers calls of a handler.
-    pub(crate) fn worker(&self, name: &str) -> Command {
-        match (&self.in_python, &self.in_c) {
+    ///
+    /// # Errors
+    ///
+    /// The first process's program cannot be linked.
+    pub(crate) fn worker(&self, name: &str) -> Result<Command, String> {
+        Ok(match (&self.in_python, &self.in_c) {
             (Some(script), _) if self.is_in_python(name) => script.command(name),
             (_, Some(InC { worker, .. })) => {
-                let mut command = Command::new(worker);
+                let mut command = Command::new(worker.path()?);
                 command.arg(name).env_clear();
                 command
             }
             // Handlers are in one of both: this ends at once.
             (_, None) => Command::new("false"),
-        }
+        })
     }
 
     /// Advice about sources that can be run.
@@ -202,8 +233,9 @@ fn build_c(from: &Sources<'_>, sources: &[Source], scratch: &Scratch) -> Result<
         // Files beside the source are found also where its text is elsewhere.
         let beside = source.path.parent().unwrap_or(Path::new(""));
         let beside = if beside.as_os_str().is_empty() { Path::new(".") } else { beside };
-        compiler
-            .run(cc(scratch).args(FLAGS).arg("-I").arg(beside).arg("-c").arg(&text).arg("-o").arg(&object))?;
+        compiler.run(
+            cc(scratch.path()).args(FLAGS).arg("-I").arg(beside).arg("-c").arg(&text).arg("-o").arg(&object),
+        )?;
         let bytes = std::fs::read(&object).map_err(|e| plain(e.to_string()))?;
         files.push(Symbols::read(&bytes).ok_or_else(|| {
             plain("the compiler's object file is in another format than ELF for 64-bit machines".to_string())
@@ -214,23 +246,21 @@ fn build_c(from: &Sources<'_>, sources: &[Source], scratch: &Scratch) -> Result<
     judge(from, sources, files, &header)?;
     let own = scratch.write("calls.c", &target_c::calls(from.program, from.handlers)).map_err(plain)?;
     let library = scratch.path().join("handlers.so");
-    let mut link = cc(scratch);
+    let mut link = cc(scratch.path());
     link.args(FLAGS).args(["-shared", "-nostartfiles"]).arg(own).args(&objects).arg("-o").arg(&library);
     compiler.run(&mut link)?;
-    let worker = scratch.path().join("worker");
-    let own =
+    let source =
         scratch.write("worker.c", &target_c::worker(from.program, from.handlers, ARENA)).map_err(plain)?;
-    let mut link = cc(scratch);
-    link.args(FLAGS).arg(own);
-    match from.sanitize {
-        None => link.args(&objects),
-        Some(which) => {
-            link.args(["-g", "-fno-sanitize-recover=all"]).arg(format!("-fsanitize={which}")).args(&texts)
-        }
-    };
-    compiler.run(link.arg("-o").arg(&worker))?;
+    let linked = OnceLock::new();
+    if let Some(which) = from.sanitize {
+        let worker = scratch.path().join("worker");
+        let mut link = cc(scratch.path());
+        link.args(FLAGS).arg(&source).args(["-g", "-fno-sanitize-recover=all"]);
+        compiler.run(link.arg(format!("-fsanitize={which}")).args(&texts).arg("-o").arg(&worker))?;
+        let _ = linked.set(Ok(worker));
+    }
     let library = Arc::new(Library::load(&library, from.handlers).map_err(plain)?);
-    Ok(InC { handlers: from.handlers.to_vec(), library, worker })
+    Ok(InC { handlers: from.handlers.to_vec(), library, worker: WorkerProgram { source, objects, linked } })
 }
 
 /// Handlers that no source implements.
@@ -259,9 +289,9 @@ fn read(path: &Path, map: &mut SourceMap) -> Result<Source, Vec<Diagnostic>> {
     Ok(Source { path: path.to_path_buf(), text, base })
 }
 
-fn cc(scratch: &Scratch) -> Command {
+fn cc(headers: &Path) -> Command {
     let mut cc = Command::new("cc");
-    cc.env("LC_ALL", "C").arg("-I").arg(scratch.path());
+    cc.env("LC_ALL", "C").arg("-I").arg(headers);
     cc
 }
 

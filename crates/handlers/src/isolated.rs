@@ -192,7 +192,7 @@ impl Worker {
 
     /// Starts a process, and gives it the configuration.
     fn start(&mut self) -> Result<(), String> {
-        let mut command = self.built.worker(&self.handler.name);
+        let mut command = self.built.worker(&self.handler.name)?;
         self.process = Some(Process::start(&mut command)?);
         let mut body = self.seed.to_le_bytes().to_vec();
         body.extend(u32::from(self.number).to_le_bytes());

@@ -54,7 +54,7 @@ impl<'a, A: Arch> Machine<'a, A> {
     fn call_function(&mut self, id: FunctionId, args: &[Option<Expr>]) -> Result<Value, Stop> {
         let function = self.program.functions.get(id.index()).ok_or(Stop::Broken("an unknown function"))?;
         let bound = self.bind(&function.params, &function.vars, args)?;
-        let zeros = self.plan.function_vars(id);
+        let zeros = self.plan.function_vars(id, &bound.values);
         let (result, back) =
             self.inside(Scope::Function(function), zeros, bound, |m| m.run_block(&function.body))?;
         self.copy_back(back)?;
@@ -74,10 +74,10 @@ impl<'a, A: Arch> Machine<'a, A> {
         captured: Vec<Value>,
     ) -> Result<Vec<Value>, Stop> {
         let function = self.program.functions.get(id.index()).ok_or(Stop::Broken("an unknown function"))?;
-        let zeros = self.plan.function_vars(id);
         let first = function.params.iter().take(1).copied().zip([cell]);
         let rest = function.params.iter().skip(declared).copied().zip(captured);
         let bound = Bound { values: first.chain(rest).collect(), back: vec![] };
+        let zeros = self.plan.function_vars(id, &bound.values);
         let mut results = vec![];
         let (flow, _) = self.inside(Scope::Function(function), zeros, bound, |m| {
             let flow = m.run_block(&function.body)?;
@@ -90,7 +90,7 @@ impl<'a, A: Arch> Machine<'a, A> {
     fn call_control(&mut self, id: ControlId, args: &[Option<Expr>]) -> Result<Value, Stop> {
         let control = self.program.controls.get(id.index()).ok_or(Stop::Broken("an unknown control"))?;
         let bound = self.bind(&control.params, &control.vars, args)?;
-        let zeros = self.plan.control_vars(id);
+        let zeros = self.plan.control_vars(id, &bound.values);
         self.trace_block(&control.control_plane_name, true);
         let (result, back) = self.inside(Scope::Control(id, control), zeros, bound, |m| {
             m.run(&control.locals)?;
@@ -104,7 +104,7 @@ impl<'a, A: Arch> Machine<'a, A> {
     fn call_parser(&mut self, id: ParserId, args: &[Option<Expr>]) -> Result<Value, Stop> {
         let parser = self.program.parsers.get(id.index()).ok_or(Stop::Broken("an unknown parser"))?;
         let bound = self.bind(&parser.params, &parser.vars, args)?;
-        let zeros = self.plan.parser_vars(id);
+        let zeros = self.plan.parser_vars(id, &bound.values);
         self.trace_block(&parser.control_plane_name, true);
         let (result, back) = self.inside(Scope::Parser(id, parser), zeros, bound, |m| {
             m.run_parser(id, parser)?;

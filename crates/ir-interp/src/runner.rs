@@ -40,13 +40,17 @@ impl Interpreter {
             drop_port: core.drop_port().unwrap_or(0),
             counted_length: stage.counted_length.map(|(var, field)| (stage.block, var, field)),
         });
-        let (scope, vars) = self.block(&program, stage.block);
+        let scope = scope(&program, stage.block);
+        let vars = saved.unwrap_or_else(|| match stage.block {
+            Block::Parser(id) => self.plan.parser_vars(id, &visit.values),
+            Block::Control(id) => self.plan.control_vars(id, &visit.values),
+        });
         let mut machine = Machine {
             program: &program,
             plan: &self.plan,
             arch,
             state: &mut core.state,
-            frame: Frame { scope, vars: saved.unwrap_or(vars) },
+            frame: Frame { scope, vars },
             input: Input::at(std::mem::take(&mut visit.frame), 0),
             output: BitWriter::new(),
             fuel: visit.fuel,
@@ -89,7 +93,7 @@ impl Interpreter {
         now: Time,
     ) -> Result<(), Stop> {
         let program = Arc::clone(&core.program);
-        let (scope, _) = self.block(&program, block);
+        let scope = scope(&program, block);
         let fuel = core.new_budget().steps();
         let arch = A::begin(Begin {
             effects: std::mem::take(&mut at.effects),
@@ -114,13 +118,12 @@ impl Interpreter {
         (at.effects, at.payload, _) = machine.arch.end();
         result
     }
+}
 
-    /// A block, and the initial values of its variables.
-    fn block<'p>(&self, program: &'p Program, block: Block) -> (Scope<'p>, Vec<Value>) {
-        match block {
-            Block::Parser(id) => (Scope::Parser(id, program.parser(id)), self.plan.parser_vars(id)),
-            Block::Control(id) => (Scope::Control(id, program.control(id)), self.plan.control_vars(id)),
-        }
+fn scope(program: &Program, block: Block) -> Scope<'_> {
+    match block {
+        Block::Parser(id) => Scope::Parser(id, program.parser(id)),
+        Block::Control(id) => Scope::Control(id, program.control(id)),
     }
 }
 
@@ -154,11 +157,10 @@ impl StageRunner for Interpreter {
 impl<A: Arch> Machine<'_, A> {
     /// Binds the block's parameters, which are the machine's until [`leave`](Machine::leave).
     fn enter(&mut self, values: &mut [(VarId, Value)]) -> Result<(), Stop> {
-        self.spend(1)?;
         for (var, value) in values {
             self.set_var(*var, std::mem::replace(value, Value::Void))?;
         }
-        Ok(())
+        self.spend(1)
     }
 
     fn leave(&mut self, values: &mut [(VarId, Value)]) {

@@ -1,12 +1,11 @@
 //! `examples/conga`: leaf and spine beside models of a few lines, and transfers over a fabric with a slow link.
 
-use crate::support::{Exact, engines_of, example, on_tofino};
+use crate::support::{Both, Exact, engines_of, example, on_tofino, sharing_codes};
 use base_bits::Bits;
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use control_writes::{Match, Run};
 use dataplane_api::{Device, QueueRecord};
-use device::Switch;
 use device_classes::DeviceClass;
 use host_programs::Value;
 use ir_fill::Write;
@@ -92,23 +91,21 @@ fn outer(from: u8, to: u8, values: [u8; 4], inner: &[u8]) -> Vec<u8> {
 }
 
 /// The port and the frame that leave; none of a dropped one.
-fn pass(devices: &mut [Switch; 2], port: u16, frame: &[u8], now: u64) -> Option<(u16, Vec<u8>)> {
+fn pass(devices: &mut Both, port: u16, frame: &[u8], now: u64) -> Option<(u16, Vec<u8>)> {
     let at = Time::ZERO + Duration::from_us(now);
-    let found = devices.each_mut().map(|device| {
+    devices.each(|device| {
         let queued = device.ingress(port.into(), frame.to_vec(), at).pop()?;
         let port = queued.replica.port as u16;
         Some((port, device.egress(queued, QueueRecord::default(), at).output?.frame))
-    });
-    let [engine, interpreter] = found;
-    assert_eq!(engine, interpreter);
-    engine
+    })
 }
 
 #[test]
 fn a_leaf_sends_bursts_by_the_least_congested_path() {
-    let mut devices = engines_of(&example("conga"), 0, 0);
+    let mut devices = Both::new(engines_of(&example("conga"), 0, 0), 6_000);
     let mut rng = Rng::new(3);
     let mut now = 10_000;
+    assert_eq!(pass(&mut devices, 1, &inner(1, 9, 0, 60), now), None);
     let mut links = [Rate::default(), Rate::default()];
     // To and from leaf 2, by uplink; of the former also when each came, in units of 4,096 us.
     let (mut known, mut from, mut pointer) = ([(0u8, 0u64); 2], [0u8; 2], 0usize);
@@ -173,14 +170,15 @@ fn a_leaf_sends_bursts_by_the_least_congested_path() {
     // Either uplink was the better one, and either was chosen of equal ones.
     assert!(counts.iter().all(|count| *count > 20) && forgotten > 200, "{counts:?} {forgotten}");
     assert!(congested > 1500 && rounded < 200, "{congested} {rounded}");
-    assert_eq!(pass(&mut devices, 1, &inner(1, 9, 0, 60), now), None);
 }
 
 #[test]
 fn a_spine_raises_the_congestion_to_that_of_its_link() {
-    let mut devices = engines_of(&example("conga"), 3, 3);
+    let mut devices = Both::new(engines_of(&example("conga"), 3, 3), 6_000);
     let mut rng = Rng::new(5);
     let (mut links, mut now, mut raised, mut rounded) = ([Rate::default(), Rate::default()], 10_000, 0, 0);
+    assert_eq!(pass(&mut devices, 1, &inner(1, 2, 0, 100), now), None, "no VXLAN");
+    assert_eq!(pass(&mut devices, 1, &outer(1, 7, [0; 4], &[0; 60]), now), None, "no such leaf");
     for number in 0..20_000 {
         // At times more than the links take, and silences after which some of it is left.
         now += match number / 1000 % 2 {
@@ -204,8 +202,6 @@ fn a_spine_raises_the_congestion_to_that_of_its_link() {
         rounded += u32::from(own.start() != own.end());
     }
     assert!(raised > 2000 && rounded < 1000, "{raised} {rounded}");
-    assert_eq!(pass(&mut devices, 1, &inner(1, 2, 0, 100), now), None, "no VXLAN");
-    assert_eq!(pass(&mut devices, 1, &outer(1, 7, [0; 4], &[0; 60]), now), None, "no such leaf");
 }
 
 /// The fabric with a form of the programs, transfers that begin on average once in so long at each host and receiver, and other links.
@@ -218,8 +214,8 @@ fn racked(form: &str, gap_us: u64, change: impl Fn(&mut rack_model::Rack)) -> Ra
     };
     let defines: Vec<String> =
         Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &set, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &set, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Milliseconds that transfers took, and the report.
@@ -273,13 +269,13 @@ fn each_part_of_conga_may_be_exact_alone() {
 #[test]
 fn a_path_without_a_link_is_not_used() {
     // As the control plane writes it when a link fails: one uplink is left.
-    let mut devices = engines_of(&example("conga"), 0, 0);
+    let mut devices = Both::new(engines_of(&example("conga"), 0, 0), usize::MAX);
     let text =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/conga/left.stf"))
             .unwrap();
     assert!(text.contains("paths(usable:3,"));
     let racked = racked("", 3_100, |rack| rack.apps[0].entries = Some(one_path(&text).into()));
-    let mut one = engines_of(&racked, 0, 0);
+    let mut one = Both::new(engines_of(&racked, 0, 0), usize::MAX);
     let mut used = [0; 2];
     for flow in 0..64 {
         let now = 10_000 + 1000 * u64::from(flow);
@@ -349,7 +345,7 @@ const SLOTS: [u16; 16] = [0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0];
 
 #[test]
 fn weighted_flows_keep_their_path_and_paths_have_their_weights() {
-    let mut devices = engines_of(&example("conga/wcmp.toml"), 0, 0);
+    let mut devices = Both::new(engines_of(&example("conga/wcmp.toml"), 0, 0), 4_000);
     let mut rng = Rng::new(8);
     let mut paths: BTreeMap<(u8, u8), u16> = BTreeMap::new();
     for number in 0..12_000 {
@@ -367,7 +363,7 @@ fn weighted_flows_keep_their_path_and_paths_have_their_weights() {
 
 #[test]
 fn each_64_kb_of_a_flow_take_the_next_slot() {
-    let mut devices = engines_of(&example("conga/presto.toml"), 0, 0);
+    let mut devices = Both::new(engines_of(&example("conga/presto.toml"), 0, 0), 6_000);
     let mut rng = Rng::new(9);
     // Bytes of a flow, and the slots that it may have begun with.
     let mut flows: BTreeMap<u8, (usize, Vec<usize>)> = BTreeMap::new();
@@ -429,9 +425,9 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
     entries.extend(
         UPLINKS.iter().map(|of| -> Exact<'_> { ("BaselineIngress.uplinks", &of[..1], "link", &of[1..]) }),
     );
-    let mut devices = on_tofino("CONGA", &entries);
+    let mut devices = Both::new(on_tofino("CONGA", &entries), 8_000);
     // Eighths of 500 Mbit/s in 131 us.
-    for device in &mut devices {
+    for device in devices.both() {
         for eighths in 1..8u128 {
             let hi = if eighths == 7 { 0xf_ffff } else { 1024 * eighths + 1023 };
             let keys =
@@ -465,12 +461,10 @@ fn a_leaf_on_a_tofino_follows_the_rules() {
         };
         let at = Time::ZERO + Duration::from_ns(now);
         let mut pass = |port, frame: &[u8]| {
-            let out = devices.each_mut().map(|device| {
+            devices.each(|device| {
                 let queued = device.ingress(port, frame.to_vec(), at).pop().unwrap();
                 device.egress(queued, QueueRecord::default(), at).output.unwrap()
-            });
-            assert_eq!(out[0], out[1]);
-            out[0].clone()
+            })
         };
         if rng.chance(1, 3) {
             // From a spine, with feedback: the frame of the host comes out.

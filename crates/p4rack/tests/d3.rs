@@ -1,6 +1,6 @@
 //! `examples/d3`: each grant beside D3's algorithm, and the share of deadlines that transfers meet, beside RCP and without the program.
 
-use crate::support::both_engines;
+use crate::support::{Both, both_engines, sharing_codes};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
@@ -31,8 +31,8 @@ fn racked(file: &str, form: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/d3").join(file);
     let defines: Vec<String> =
         Some(form).filter(|form| !form.is_empty()).map(str::to_string).into_iter().collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// A datagram to the receiver with D3's header.
@@ -53,7 +53,7 @@ fn word(frame: &[u8], at: usize) -> u32 {
 
 /// Differences of grants from the algorithm, as shares of the capacity: the largest, the mean, and their number.
 fn compare(form: &str) -> (f64, f64, usize) {
-    let mut devices = both_engines(&racked("RACK.toml", form, |_| ()));
+    let mut devices = Both::new(both_engines(&racked("RACK.toml", form, |_| ())), 8_000);
     let mut port = Port::new(CAPACITY, BASE);
     let mut rng = Rng::new(7);
     // Desired and granted rate of each open transfer.
@@ -64,12 +64,10 @@ fn compare(form: &str) -> (f64, f64, usize) {
         now += if rng.chance(1, 1000) { 20_000 } else { rng.below(40) };
         let at = Time::ZERO + Duration::from_us(now);
         let mut send = |sent: &[u8]| {
-            let found = devices.each_mut().map(|device| {
+            devices.each(|device| {
                 let queued = device.ingress(1, sent.to_vec(), at).pop().unwrap();
                 device.egress(queued, Default::default(), at).output.unwrap().frame
-            });
-            assert_eq!(found[0], found[1]);
-            found[0].clone()
+            })
         };
         // The first packet is a request.
         if round > 0 && rng.chance(1, 3) {

@@ -1,6 +1,6 @@
 //! `examples/dctcp`: each mark beside the rule, and the queue of long transfers beside the one that DCTCP's authors derive.
 
-use crate::support::{both_engines, example, ns_3_times};
+use crate::support::{both_engines, example, ns_3_times, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -61,8 +61,8 @@ fn a_packet_is_marked_if_it_found_a_long_queue_and_understands_ecn() {
 /// A rack of the examples, changed.
 fn changed(file: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
-    rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 fn run(racked: &Racked) -> RunReport {

@@ -1,6 +1,6 @@
 //! Groups of servers in a rack: `examples/snat/group.toml`, and the same program on one device.
 
-use crate::support::{self, nat};
+use crate::support::{self, nat, sharing_codes};
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
@@ -467,8 +467,8 @@ fn quiet(last: u16, and: &dyn Fn(&mut Rack)) -> Racked {
         rack.groups[0].idle.value = Duration::from_ms(6_000);
         and(rack);
     };
-    rack::load_as(&example(), &defines, &mut map, &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+    let racked = rack::load_as(&example(), &defines, &mut map, &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{}", text(&found, &map))))
 }
 
 /// The same: members come and go at random, and, with `deaths`, servers die and return.

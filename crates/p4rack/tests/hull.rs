@@ -1,6 +1,6 @@
 //! `examples/hull`: each mark beside the phantom queue, and the queue of long transfers.
 
-use crate::support::{both_engines, engines_of, example};
+use crate::support::{Both, both_engines, engines_of, example, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -14,12 +14,13 @@ use std::path::Path;
 /// The rack, changed.
 fn changed(change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hull/RACK.toml");
-    rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Sends packets through the receiver's port and compares each mark with the phantom queue that loses `drained` bytes in so many microseconds.
-fn compare(mut devices: [Switch; 2], threshold: u64, bytes_per_us: u64, drained: impl Fn(u64) -> u64) {
+fn compare(devices: [Switch; 2], threshold: u64, bytes_per_us: u64, drained: impl Fn(u64) -> u64) {
+    let mut devices = Both::new(devices, 8_000);
     let mut rng = Rng::new(6);
     let (mut now, mut last, mut phantom) = (1_000_000u64, 0, 0u64);
     let mut counts = [0; 2];
@@ -38,12 +39,12 @@ fn compare(mut devices: [Switch; 2], threshold: u64, bytes_per_us: u64, drained:
         last = now;
         let marked = if ecn != 0 && phantom > threshold { 3 } else { ecn };
         counts[usize::from(marked != ecn)] += 1;
-        for device in &mut devices {
+        devices.each(|device| {
             let at = Time::ZERO + Duration::from_us(now);
             let queued = device.ingress(1, frame.clone(), at).pop().unwrap();
             let found = device.egress(queued, QueueRecord::default(), at).output.unwrap().frame;
             assert_eq!(found[15], marked, "at {now} us, {phantom} bytes");
-        }
+        });
     }
     assert!(counts.iter().all(|count| *count > 1000), "{counts:?}");
 }

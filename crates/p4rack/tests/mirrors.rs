@@ -112,6 +112,18 @@ fn device(name: &str, program: &str, isolation: Isolation, native: bool) -> Swit
 }
 
 fn device_with(name: &str, program: &str, source: &str, isolation: Isolation, native: bool) -> Switch {
+    let [made] = devices_with(name, program, source, isolation, [native]);
+    made
+}
+
+/// Devices with the same handler, which is compiled once: with machine code, or in the interpreter.
+fn devices_with<const N: usize>(
+    name: &str,
+    program: &str,
+    source: &str,
+    isolation: Isolation,
+    native: [bool; N],
+) -> [Switch; N] {
     let file = written(name, program, source);
     let main = file.display().to_string();
     let mut map = SourceMap::new();
@@ -122,12 +134,14 @@ fn device_with(name: &str, program: &str, source: &str, isolation: Isolation, na
     let registry = offers::offers(&program, &main, &options, &mut map)
         .unwrap_or_else(|found| panic!("{}", text(&found, &map)))
         .registry;
-    let options = Options { registry, ..Options::default() };
-    let made = match native {
-        true => target_native::Engine::compile(&program, options).map(target_native::Engine::into_switch),
-        false => ir_interp::switch(Arc::clone(&program), options),
-    };
-    made.unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+    native.map(|native| {
+        let options = Options { registry: registry.clone(), ..Options::default() };
+        let made = match native {
+            true => target_native::Engine::compile(&program, options).map(target_native::Engine::into_switch),
+            false => ir_interp::switch(Arc::clone(&program), options),
+        };
+        made.unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+    })
 }
 
 fn probe(rng: &mut Rng) -> Vec<u8> {
@@ -174,10 +188,10 @@ fn a_handler_finds_what_packets_find() {
     ];
     for (number, kinds) in kinds.into_iter().enumerate() {
         let program = with_kinds(kinds, APPLY);
-        let made = |isolation, native| device(&format!("kinds-{number}"), &program, isolation, native);
-        let mut devices = vec![made(Isolation::Inline, false), made(Isolation::Inline, true)];
+        let name = format!("kinds-{number}");
+        let mut devices = Vec::from(devices_with(&name, &program, SOURCE, Isolation::Inline, [false, true]));
         if number % 3 == 0 {
-            devices.push(made(Isolation::Process, true));
+            devices.push(device(&name, &program, Isolation::Process, true));
         }
         let mut rng = Rng::new(number as u64);
         let (mut hits, mut actions) = (0, [0; 4]);

@@ -8,7 +8,7 @@ use controller::Reply;
 use dataplane_api::Device;
 use device::trace::EventKind;
 use device::{Options, Switch};
-use device_control::{Codes, End, Side};
+use device_control::{End, Side};
 use ir::{MatchKind, Name, Program};
 use p4rack::entries::Entries;
 use p4rack::flows::FlowMove;
@@ -21,7 +21,7 @@ use rack_emulator::{DropReport, MoveReport, PinnedReport};
 use rack_model::{DeviceId, HostId};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 #[path = "../../ir-touch/tests/support/mod.rs"]
 pub(crate) mod apps;
@@ -95,9 +95,6 @@ pub(crate) fn app_text(app: usize, flows: u32, more: &str, rng: &mut Rng) -> Str
     text
 }
 
-/// Machine code that racks of all seeds share.
-static CODES: LazyLock<Codes> = LazyLock::new(Codes::default);
-
 /// The rack of this text. Programs like those of an earlier one are not compiled again.
 pub(crate) fn load(text: &str, name: &str) -> Racked {
     let directory = std::env::temp_dir().join(format!("p4rack-moves-{name}-{}", std::process::id()));
@@ -107,7 +104,7 @@ pub(crate) fn load(text: &str, name: &str) -> Racked {
     let racked = rack::load(&path, &[], &mut SourceMap::new());
     std::fs::remove_dir_all(&directory).expect("it was there");
     let racked = racked.unwrap_or_else(|found| panic!("{found:#?}"));
-    Racked { codes: CODES.clone(), ..racked }
+    crate::support::sharing_codes(racked)
 }
 
 /// Random entries, each once, as P4Runtime has them.

@@ -1,6 +1,6 @@
 //! `examples/rcp`: the switch's program beside RCP's equations, packet by packet and as a network; and what the rack comes to without it.
 
-use crate::support::{self, on_tofino};
+use crate::support::{self, Both, on_tofino, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -34,8 +34,8 @@ fn racked(file: &str, form: &str, change: impl Fn(&mut Rack)) -> Racked {
 
 fn load(path: &Path, form: &str, change: &dyn Fn(&mut Rack)) -> Racked {
     let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
-    rack::load_as(path, &defines, &mut SourceMap::new(), change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(path, &defines, &mut SourceMap::new(), change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Each transfer that ended, and the report.
@@ -142,8 +142,8 @@ fn compare(racked: &Racked, formula: Formula) -> (f64, f64, usize) {
 fn a_tofino_offers_the_same_rates_within_the_error_of_the_block_divide() {
     // The rates of the capacity, and what it is more than the least.
     let data = [60_800, 121_600, 31_500, 950_000, 949_531].map(|value| (32, value));
-    let mut devices =
-        on_tofino("RCP", &[("BaselineEgress.protocol.links", &[(9, 9)], "control_rate", &data)]);
+    let devices = on_tofino("RCP", &[("BaselineEgress.protocol.links", &[(9, 9)], "control_rate", &data)]);
+    let mut devices = Both::new(devices, 8_000);
     // A byte is 32 kbit/s there, and 31.25 here.
     let mut offer = Offer::new(PORT, Formula::FlexSwitch).with_gain(1.024);
     let mut rng = Rng::new(11);
@@ -175,12 +175,11 @@ fn a_tofino_offers_the_same_rates_within_the_error_of_the_block_divide() {
         let bytes = frame.len() as u32;
         let wanted = offer.packet(Packet { at_us: now, bytes, queue: 0, asks }).min(WISH);
         let at = Time::ZERO + Duration::from_ns(1024 * now + rng.below(1024));
-        let found = devices.each_mut().map(|device| {
+        let found = devices.each(|device| {
             let queued = device.ingress(1, frame.clone(), at).pop().unwrap();
             device.egress(queued, QueueRecord::default(), at).output.unwrap().frame
         });
-        assert_eq!(found[0], found[1]);
-        let rate = found[0][46..50].iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
+        let rate = found[46..50].iter().fold(0u32, |sum, byte| sum << 8 | u32::from(*byte));
         if is_answer {
             assert_eq!(rate, 1_000_000);
         } else {

@@ -1,7 +1,7 @@
 //! `examples/retransmissions` against senders that know what became of each of their segments.
 
 use crate::groups::{self, CLIENT, NET, ms};
-use crate::support::text;
+use crate::support::{sharing_codes, text};
 
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
@@ -322,8 +322,8 @@ fn group() -> Racked {
         rack.workloads.clear();
     };
     let mut map = SourceMap::new();
-    rack::load_as(&place, &[], &mut map, &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{}", crate::support::text(&found, &map)))
+    let racked = rack::load_as(&place, &[], &mut map, &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{}", crate::support::text(&found, &map))))
 }
 
 /// Flows that begin at any time and pause now and then, so that their gaps meet changes of the members.

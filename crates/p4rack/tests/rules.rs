@@ -1,6 +1,6 @@
 //! `examples/rules`: alerts beside exact counts.
 
-use crate::support::engines_of;
+use crate::support::{Both, engines_of};
 use base_diag::SourceMap;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
@@ -90,7 +90,7 @@ fn alerts(switch: &mut Switch) -> Vec<(u16, u32)> {
 
 #[test]
 fn each_rule_is_reported_once_in_a_window_when_its_count_is_reached() {
-    let mut devices = engines_of(&racked(RULES), 0, 0);
+    let mut devices = Both::new(engines_of(&racked(RULES), 0, 0), 15_000);
     let mut rng = Rng::new(11);
     let mut counts: BTreeMap<(u16, u32, u64), u32> = BTreeMap::new();
     // The other addresses that rules 5 and 6 count.
@@ -119,11 +119,11 @@ fn each_rule_is_reported_once_in_a_window_when_its_count_is_reached() {
                 reported[usize::from(rule)] += 1;
             }
         }
-        for device in &mut devices {
+        devices.each(|device| {
             let queued = device.ingress(1, sent.frame(), Time::ZERO + Duration::from_us(now));
             assert_eq!(queued.len(), 1, "every packet is forwarded");
             assert_eq!(alerts(device), wanted, "{sent:?} at {now} us");
-        }
+        });
     }
     assert!(reported[1..6].iter().all(|count| *count > 10) && reported[6] > 0, "{reported:?}");
 }

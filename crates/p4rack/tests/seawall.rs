@@ -1,6 +1,6 @@
 //! `examples/seawall`: each mark beside the rule, and tenants that share a link by their weights.
 
-use crate::support::{engines_of, example};
+use crate::support::{engines_of, example, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{Device, QueueRecord};
@@ -51,8 +51,8 @@ fn a_packet_names_the_first_link_on_which_it_found_a_long_queue() {
 /// The rack, changed.
 fn changed(change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/seawall/RACK.toml");
-    rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &[], &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// Packets of each tenant that come between two times, as shares of the total of these, and the report at the second.

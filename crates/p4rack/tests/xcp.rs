@@ -1,7 +1,7 @@
 //! `examples/xcp`: the coefficients of each packet beside XCP's equations, and transfers that obey them.
 
 use crate::rcp::{steps_of, with_controlled_ports};
-use crate::support::{both_engines, on_tofino};
+use crate::support::{Both, both_engines, on_tofino, sharing_codes};
 use base_diag::{SourceMap, Span};
 use base_time::{Duration, Rng, Time};
 use dataplane_api::Device;
@@ -26,8 +26,8 @@ const SINK: LinkId = LinkId(8);
 fn racked(form: &str, change: impl Fn(&mut Rack)) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/xcp/RACK.toml");
     let defines: Vec<String> = form.split_whitespace().map(str::to_string).collect();
-    rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ())
-        .unwrap_or_else(|found| panic!("{found:#?}"))
+    let racked = rack::load_as(&path, &defines, &mut SourceMap::new(), &change, &mut |_| ());
+    sharing_codes(racked.unwrap_or_else(|found| panic!("{found:#?}")))
 }
 
 /// A datagram to the receiver with XCP's header.
@@ -57,12 +57,13 @@ fn compare(form: &str) -> (f64, f64, usize) {
 /// The same of devices whose microsecond has so many nanoseconds, without the packets before a time. Small coefficients differ by less than `small`.
 /// Others may get as many packets by another port, whose coefficients are not looked at.
 fn compare_with(
-    mut devices: [Switch; 2],
+    devices: [Switch; 2],
     unit_ns: u64,
     from: u64,
     small: f64,
     has_others: bool,
 ) -> (f64, f64, usize) {
+    let mut devices = Both::new(devices, 10_000);
     let mut feedback = Feedback::new(PORT);
     let (mut rng, mut others) = (Rng::new(7), Rng::new(8));
     let (mut now, mut off, mut shuffled) = (1_000u64, vec![], 0);
@@ -92,28 +93,24 @@ fn compare_with(
         if has_others {
             let mut other = frame(9301, 4, 1 + others.below(100 << 8) as u32, others.index(1443));
             other[5] = 1 + others.below(3) as u8;
-            devices.iter_mut().for_each(|device| assert_eq!(device.ingress(9, other.clone(), at).len(), 1));
+            devices.each(|device| assert_eq!(device.ingress(9, other.clone(), at).len(), 1));
         }
-        let found = devices.each_mut().map(|device| {
-            device
-                .ingress(1, sent.clone(), at)
-                .pop()
-                .map(|queued| device.egress(queued, Default::default(), at).output.unwrap().frame)
+        let found = devices.each(|device| {
+            let queued = device.ingress(1, sent.clone(), at).pop().unwrap();
+            device.egress(queued, Default::default(), at).output.unwrap().frame
         });
-        assert_eq!(found[0], found[1]);
-        let found = found[0].as_ref().unwrap();
         if now < from {
             continue;
         }
         if !asks {
-            assert_eq!(*found, sent);
+            assert_eq!(found, sent);
             continue;
         }
         shuffled += u32::from(wanted.positive > 0.0 && wanted.negative > 0.0);
         for (at, wanted) in [(50, wanted.positive), (54, wanted.negative)] {
             // With 24 bits after the point.
             let wanted = wanted * f64::from(1 << 24);
-            let found = f64::from(word(found, at));
+            let found = f64::from(word(&found, at));
             // Below this, one unit is a large part.
             if wanted > 1000.0 {
                 off.push((found / wanted - 1.0).abs());

@@ -3,6 +3,7 @@
 use crate::ExitCode;
 use crate::output::{self, Format};
 use base_diag::{Diagnostic, Severity, SourceMap};
+use device_control::Codes;
 use p4rack::{rack, up};
 use rack_emulator::RunReport;
 use rack_model::{Setting, with_settings};
@@ -73,13 +74,13 @@ pub fn run(args: &Args) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let next = AtomicUsize::new(0);
+    let (next, codes) = (AtomicUsize::new(0), Codes::default());
     let done: Mutex<Vec<Option<Done>>> = Mutex::new((0..runs.len()).map(|_| None).collect());
     let work = || {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some(run) = runs.get(at) else { return };
-            let result = one(args, run);
+            let result = one(args, run, &codes);
             // The other runs of a sweep with a mistake are of no use.
             if result.is_err() {
                 next.store(runs.len(), Ordering::Relaxed);
@@ -165,10 +166,11 @@ fn seeds(text: &str) -> Result<Vec<u64>, String> {
     text.split(',').map(|seed| seed.trim().parse().map_err(|_| wrong())).collect()
 }
 
-fn one(args: &Args, run: &Run) -> Done {
+/// Runs share `codes`: most have the same programs.
+fn one(args: &Args, run: &Run, codes: &Codes) -> Done {
     let mut map = SourceMap::new();
     let racked = match loaded(args, run, &mut map) {
-        Ok(racked) => racked,
+        Ok(racked) => p4rack::Racked { codes: codes.clone(), ..racked },
         Err(found) => return Err((found, map)),
     };
     let stages: Vec<usize> = match &args.phase {

@@ -5,6 +5,7 @@ use base_diag::SourceMap;
 use base_time::{Duration, Time};
 use cli::output::{self, Format};
 use cli::{ExitCode, report};
+use device_control::Codes;
 use serde_json::json;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -166,6 +167,7 @@ pub fn run(args: Args) -> ExitCode {
         until: args.until.map(|until| Time::ZERO + until),
         map: &mut map,
         show_progress: &mut progress(args.format),
+        codes: Codes::default(),
     };
     let shown = match experiment.run(&mut lab) {
         Ok(shown) => shown,
@@ -224,6 +226,7 @@ fn models(
             until: until.map(|until| Time::ZERO + until),
             map: &mut map,
             show_progress: &mut progress(format),
+            codes: Codes::default(),
         };
         let shown = match experiment.run(&mut lab) {
             Ok(shown) => shown,

@@ -3,6 +3,7 @@
 use base_diag::codes::emulate as codes;
 use base_diag::{Diagnostic, SourceMap};
 use base_time::Time;
+use device_control::Codes;
 use p4rack::rack::{Racked, load_as};
 use p4rack::up::bring_up_in;
 use rack_emulator::{Emulator, RunReport};
@@ -21,6 +22,8 @@ pub struct Lab<'a> {
     pub map: &'a mut SourceMap,
     /// Callback for the progress.
     pub show_progress: &'a mut dyn FnMut(&str),
+    /// Machine code, shared by the racks: most differ in links, loads and faults alone.
+    pub codes: Codes,
 }
 
 #[cfg(test)]
@@ -29,7 +32,8 @@ impl Lab<'static> {
     pub fn of_examples(directory: &str) -> Lab<'static> {
         let racks = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(directory);
         let map = Box::leak(Box::new(SourceMap::new()));
-        Lab { racks, full_rate: false, until: None, map, show_progress: Box::leak(Box::new(|_: &str| ())) }
+        let show_progress = Box::leak(Box::new(|_: &str| ()));
+        Lab { racks, full_rate: false, until: None, map, show_progress, codes: Codes::default() }
     }
 }
 
@@ -49,7 +53,8 @@ impl Lab<'_> {
             rack.until = until.or(rack.until);
             change(rack);
         };
-        load_as(&self.racks.join(file), &[], self.map, &set, &mut |_| ())
+        let racked = load_as(&self.racks.join(file), &[], self.map, &set, &mut |_| ())?;
+        Ok(Racked { codes: self.codes.clone(), ..racked })
     }
 
     /// Runs a rack in one of its stages, or in none.

@@ -10,12 +10,13 @@ use compiler::make_parts;
 use compiler::{Until, compile};
 use control_writes::Match;
 use device::{Options, Switch};
+use device_control::Codes;
 use ir::Program;
 use ir_prove::Case;
 use ir_split::{DeviceIndex, Placement};
 use p4rack::{Disk, Racked, rack};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use target_native::Engine;
 
 /// The example's program, compiled.
@@ -30,7 +31,13 @@ pub fn slice() -> Arc<Program> {
 pub fn example(file: &str) -> Racked {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(file);
     let mut map = SourceMap::new();
-    rack::load(&path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map)))
+    sharing_codes(rack::load(&path, &[], &mut map).unwrap_or_else(|found| panic!("{}", text(&found, &map))))
+}
+
+/// The rack, with the machine code that others of this test have made of the same programs.
+pub fn sharing_codes(racked: Racked) -> Racked {
+    static CODES: OnceLock<Codes> = OnceLock::new();
+    Racked { codes: CODES.get_or_init(Codes::default).clone(), ..racked }
 }
 
 /// The first device of a rack with its entries, as machine code and in the interpreter.
@@ -51,6 +58,36 @@ pub fn engines_of(racked: &Racked, app: usize, device: usize) -> [Switch; 2] {
             .for_each(|write| switch.write(write, Time::ZERO).expect("an entry"));
         switch
     })
+}
+
+/// Both engines, which do the same with each packet. The interpreter takes most of the time: in the short form it gets the first packets only, and what a test
+/// wants of all others it wants of the machine code.
+pub struct Both {
+    devices: [Switch; 2],
+    compared: usize,
+}
+
+impl Both {
+    /// Machine code and interpreter, in this order, compared for so many packets in the short form.
+    pub fn new(devices: [Switch; 2], packets: usize) -> Both {
+        Both { devices, compared: if features::is_long() { usize::MAX } else { packets } }
+    }
+
+    /// What each engine that gets the packet gives.
+    pub fn each<T: PartialEq + std::fmt::Debug>(&mut self, mut act: impl FnMut(&mut Switch) -> T) -> T {
+        let [engine, interpreter] = &mut self.devices;
+        let given = act(engine);
+        if self.compared > 0 {
+            self.compared -= 1;
+            assert_eq!(given, act(interpreter));
+        }
+        given
+    }
+
+    /// The devices.
+    pub fn both(&mut self) -> &mut [Switch; 2] {
+        &mut self.devices
+    }
 }
 
 /// An exact entry: table, keys, action and arguments, with their widths.

@@ -253,6 +253,7 @@ fn rack(lab: &mut Lab<'_>, case: Case, resident: &[u64], run: Duration) -> Resul
         until: None,
         map: &mut *lab.map,
         show_progress: &mut *lab.show_progress,
+        codes: lab.codes.clone(),
     };
     own.rack("RACK.toml")
 }
