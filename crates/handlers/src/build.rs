@@ -66,7 +66,7 @@ struct WorkerProgram {
 }
 
 impl WorkerProgram {
-    /// Its file.
+    /// The program's file.
     fn path(&self) -> Result<&Path, String> {
         let linked = self.linked.get_or_init(|| {
             let program = self.source.with_file_name("worker");

@@ -73,7 +73,7 @@ impl Both {
         Both { devices, compared: if features::is_long() { usize::MAX } else { packets } }
     }
 
-    /// What each engine that gets the packet gives.
+    /// The result of `act`, the same of each engine that gets the packet.
     pub fn each<T: PartialEq + std::fmt::Debug>(&mut self, mut act: impl FnMut(&mut Switch) -> T) -> T {
         let [engine, interpreter] = &mut self.devices;
         let given = act(engine);
