@@ -204,8 +204,10 @@ fn a_long_wait_saves_what_a_slow_root_would_get_twice() {
             bytes
         })
     };
-    let (short, long, longer) = (bytes(Some(1)), bytes(Some(9_000)), bytes(Some(10_000)));
-    assert!(long == longer && short > long, "{short}, {long}, {longer}");
+    let long = bytes(Some(9_000));
+    assert_eq!(long, bytes(Some(10_000)));
+    // It is chance whether the root rests while a packet waits for it.
+    assert!((0..50).any(|_| bytes(Some(1)) > long), "{long}");
 }
 
 #[test]
