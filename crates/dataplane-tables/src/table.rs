@@ -11,6 +11,9 @@ use crate::ternary::Ternary;
 /// Bytes of a table that a core keeps near: about its second cache.
 const NEAR: usize = 1 << 20;
 
+/// Bytes of a core's first cache.
+const FIRST: usize = 1 << 15;
+
 /// One copy of a table.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -134,6 +137,15 @@ impl Table {
             Index::Hash(_) => self.bytes() > NEAR,
             // Of the arrays for the first bits, only the parts that packets use occupy the cache.
             Index::Lpm(lpm) => lpm.bytes() > 4 * NEAR,
+            _ => false,
+        }
+    }
+
+    /// True if the table is larger than a core's first cache, so that looking up several keys at a time pays.
+    pub fn is_beyond_first_cache(&self) -> bool {
+        match &self.index {
+            Index::Hash(_) => self.bytes() > FIRST,
+            Index::Lpm(lpm) => lpm.first_bits().is_some(),
             _ => false,
         }
     }

@@ -1,9 +1,9 @@
 //! The functions of the runtime that compiled code calls, with their signatures.
 
 use crate::runtime::{
-    applied, arrive, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write,
+    applied, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write,
     finish, frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, lookup_3, meter,
-    prefetch, random, report, reset, residual, stage, statement, sum_list, value_call, value_set,
+    prefetch, random, report, reset, residual, stage, statement, stop, sum_list, value_call, value_set,
 };
 
 /// The functions that compiled code calls.
@@ -16,7 +16,7 @@ pub(crate) struct Calls<F> {
     pub(crate) ask: F,
     pub(crate) asked: F,
     pub(crate) prefetch: F,
-    pub(crate) arrive: F,
+    pub(crate) stop: F,
     pub(crate) looked_up: F,
     pub(crate) choose: F,
     pub(crate) random: F,
@@ -66,7 +66,7 @@ impl Calls<Function> {
             ask: ("ask", ask as *const u8, &[Word, Word, Word, Word], None),
             asked: ("asked", asked as *const u8, &[Word], None),
             prefetch: ("prefetch", prefetch as *const u8, &[Word], None),
-            arrive: ("arrive", arrive as *const u8, &[Word], None),
+            stop: ("stop", stop as *const u8, &[Word], Some(Word)),
             looked_up: ("looked_up", looked_up as *const u8, &[Word, Int, Int, Word, Word], None),
             choose: ("choose", choose as *const u8, &[Word, Int, Word], Some(Word)),
             random: ("random", random as *const u8, &[Word], Some(Int)),
@@ -110,7 +110,7 @@ impl<F> Calls<F> {
             ask: f(self.ask),
             asked: f(self.asked),
             prefetch: f(self.prefetch),
-            arrive: f(self.arrive),
+            stop: f(self.stop),
             looked_up: f(self.looked_up),
             choose: f(self.choose),
             random: f(self.random),

@@ -1,6 +1,7 @@
 //! Conventions between compiled code and the rest: the context of a batch, and the numbers that they exchange.
 
 use crate::arrivals::Arrivals;
+use crate::early;
 use crate::packet::Packet;
 use dataplane_api::DropReason;
 use dataplane_tables::{Buckets, Table};
@@ -76,9 +77,16 @@ pub(crate) struct Context {
     /// Not 0 if batches are run ahead first, to prefetch memory for their lookups.
     pub(crate) ahead: u64,
     pub(crate) asked: *mut Asked,
-    /// The packet before which code calls [`arrive`](crate::runtime::arrive); null if frames have arrived.
-    pub(crate) next_arrival: *const Packet,
+    /// The packet before which code calls [`stop`](crate::runtime::stop); null if there is nothing to do between packets.
+    pub(crate) next_stop: *const Packet,
+    /// Null if frames have arrived.
     pub(crate) arrivals: *mut Arrivals,
+    /// The packet before which keys are looked up again; null if none are.
+    pub(crate) next_early: *const Packet,
+    /// Bytes from a packet to its answer of each early lookup; 0 if there is none.
+    pub(crate) early_distances: [u64; early::MOST],
+    /// Behind the last packet that runs.
+    pub(crate) end: *const Packet,
     /// The first packet of the batch, if its frames are still to arrive.
     pub(crate) batch: *const Packet,
     /// Arguments of half of PSA: see [`arguments`].
@@ -89,6 +97,8 @@ pub(crate) struct Context {
     pub(crate) queue_depths: *const PortQueue,
     /// Position of the depth for all other ports.
     pub(crate) other_ports: u64,
+    /// Result of a lookup by a function that keeps all registers.
+    pub(crate) found: u64,
     pub(crate) sent: u64,
     /// Counts of dropped packets, by reason.
     pub(crate) dropped: [u64; REASONS.len()],
@@ -111,6 +121,8 @@ pub(crate) struct TableRef {
     pub(crate) counts: *const AtomicU64,
     /// Not 0 if prefetching for lookups pays off.
     pub(crate) far: u64,
+    /// Not 0 if lookups wait for memory, but not so long that packets run ahead.
+    pub(crate) waits: u64,
     /// Not 0 there if hits are to be reported to the device; null for tables of which none ever are.
     pub(crate) notes_hits: *const AtomicU64,
 }

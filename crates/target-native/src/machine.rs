@@ -4,18 +4,19 @@
 #![allow(unsafe_code)]
 
 use crate::calls::{Arg, Calls};
-use crate::code::{Code, Made, Part, TOO_LARGE, Unable};
+use crate::code::{Code, Made, Part, TOO_LARGE, Unable, unread};
 use crate::context::Context;
 use crate::facts::Facts;
 use crate::layout::Layout;
 use crate::notes::Notes;
 use crate::packet::Packet;
+use crate::rare::RareLookups;
 use crate::runtime::Job;
-use cranelift_codegen::ir::{AbiParam, FuncRef, Type, types};
+use cranelift_codegen::ir::{AbiParam, Type, types};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{Linkage, Module, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use ir::Program;
 
 /// The function for a batch.
@@ -95,24 +96,26 @@ impl Machine {
         context.func.signature.params = [types::I64; 3].map(AbiParam::new).to_vec();
         context.func.signature.call_conv = module.target_config().default_call_conv;
         let mut missing = false;
-        let calls = functions.map(|(name, _, params, result)| {
+        let ids = functions.map(|(name, _, params, result)| {
             let mut signature = module.make_signature();
             signature.params = params.iter().map(|arg| AbiParam::new(type_of(*arg))).collect();
             signature.returns = result.iter().map(|arg| AbiParam::new(type_of(*arg))).collect();
-            match module.declare_function(name, Linkage::Import, &signature) {
-                Ok(id) => module.declare_func_in_func(id, &mut context.func),
-                Err(_) => {
-                    missing = true;
-                    FuncRef::from_u32(0)
-                }
-            }
+            module.declare_function(name, Linkage::Import, &signature).unwrap_or_else(|_| {
+                missing = true;
+                FuncId::from_u32(0)
+            })
         });
         if missing {
             return Err(Unable("the functions that code calls"));
         }
+        let calls = ids.map(|id| module.declare_func_in_func(id, &mut context.func));
+        let rare = RareLookups::declare(&mut module)?;
+        let rare_lookups = rare.known_in(&mut module, &mut context.func);
         let mut frontend = FunctionBuilderContext::new();
         let b = FunctionBuilder::new(&mut context.func, &mut frontend);
-        Code::generate(b, program, layout, facts, part, calls, notes, module.target_config())?;
+        Code::generate(b, program, layout, facts, part, calls, rare_lookups, notes, module.target_config())?;
+        unread::remove(&mut context.func);
+        rare.define_called(&mut module, &context.func, rare_lookups, &ids)?;
         if cfg!(debug_assertions)
             && let Err(errors) = cranelift_codegen::verify_function(&context.func, module.isa())
         {

@@ -6,6 +6,7 @@ use crate::batch::BatchRunner;
 use crate::code::Part;
 use crate::compiled::Build;
 use crate::context::{Context, Left, REASONS, arguments};
+use crate::early::{self, Early};
 use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
@@ -38,6 +39,8 @@ pub(crate) struct Native {
     pub(crate) outputs: Vec<Output>,
     pub(crate) table_replicas: TableReplicas,
     queue_depths: Arc<QueueDepths>,
+    /// Answers of lookups that are made early.
+    early: Box<Early>,
     /// Room for packets that are yet to come; in boxes, as queues take them.
     #[allow(clippy::vec_box)]
     pub(crate) free: Vec<Box<Parked>>,
@@ -127,6 +130,7 @@ impl Native {
             outputs: vec![],
             table_replicas,
             queue_depths,
+            early: Box::default(),
             free: vec![],
             interpreted: 0,
             takes_frames: false,
@@ -159,23 +163,32 @@ impl Native {
             asked: self.table_replicas.asked(),
             arrivals: std::ptr::null_mut(),
             batch: std::ptr::null(),
-            next_arrival: std::ptr::null(),
+            end: packets.as_ptr().wrapping_add(packets.len()),
+            next_stop: std::ptr::null(),
+            next_early: std::ptr::null(),
+            early_distances: [0; early::MOST],
             arguments: [0; arguments::COUNT],
             queueing: QueueMetadata::default(),
             queue_depths,
             other_ports: other_ports.into(),
+            found: 0,
             sent: 0,
             dropped: [0; REASONS.len()],
         };
         self.outputs.clear();
+        let looks_up = context.ahead == 0 && self.looks_up_early(part, packets.len());
         let (machine, mut job) = self.job(access, part, now);
         match start {
             Start::Fresh { timestamp, arrivals } => {
                 context.now = timestamp;
                 if let Some((arrivals, first)) = arrivals {
                     context.batch = packets.as_ptr().wrapping_sub(first);
-                    context.next_arrival = context.batch.wrapping_add(arrivals.next());
+                    context.next_stop = context.batch.wrapping_add(arrivals.next());
                     context.arrivals = arrivals;
+                }
+                if looks_up {
+                    context.next_early = packets.as_ptr();
+                    context.next_stop = packets.as_ptr();
                 }
             }
             Start::Frame(queueing, budget) => {
@@ -206,6 +219,13 @@ impl Native {
         ran
     }
 
+    /// Whether keys of these packets are looked up before they run.
+    #[inline(always)]
+    fn looks_up_early(&self, part: Part, packets: usize) -> bool {
+        let lookups = &self.build.whole.notes.early;
+        part == Part::Whole && !lookups.is_empty() && Early::is_worth(lookups, self.table_replicas.table_refs(), packets)
+    }
+
     /// Job for the code of a part: the state beside the context.
     #[inline(always)]
     pub(crate) fn job<'j, 'h>(
@@ -225,6 +245,7 @@ impl Native {
             zeros: &build.zeros,
             notes: &coded.notes,
             table_replicas: &self.table_replicas,
+            early: &mut self.early,
             now,
             outputs: &mut self.outputs,
             interpreted: 0,

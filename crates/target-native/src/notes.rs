@@ -31,6 +31,8 @@ pub(crate) struct Notes {
     pub(crate) classes: usize,
     /// Ends of the parser that have code of their own.
     pub(crate) ends: usize,
+    /// Tables in which keys may be looked up before their packets run.
+    pub(crate) early: Vec<usize>,
     /// Bytes that the deparser may emit.
     pub(crate) emitted: usize,
 }

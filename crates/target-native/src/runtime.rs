@@ -5,6 +5,7 @@
 
 use crate::access::Access;
 use crate::context::{Asked, Context, ELSEWHERE, FINE, FUEL, GONE, Left, REJECTED};
+use crate::early::Early;
 use crate::exchange::Exchange;
 use crate::layout::{Layout, NONE, Node};
 use crate::memory::Memory;
@@ -63,6 +64,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) zeros: &'j [Value],
     pub(crate) notes: &'j Notes,
     pub(crate) table_replicas: &'j TableReplicas,
+    pub(crate) early: &'j mut Early,
     pub(crate) now: Time,
     pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
@@ -159,13 +161,31 @@ pub(crate) extern "C" fn prefetch(address: *const u8) {
     let _ = address;
 }
 
-/// Before the packet runs whose turn it is: see [`Arrivals`](crate::arrivals::Arrivals).
-pub(crate) extern "C" fn arrive(context: *mut Context) {
-    // SAFETY: the context of the running batch. Code calls this only if there are arrivals, between two packets.
+/// Before the packet runs whose turn it is: see [`Arrivals`](crate::arrivals::Arrivals) and [`Early`](crate::early::Early). Gives the number of packets whose keys are
+/// to be looked up now.
+pub(crate) extern "C" fn stop(context: *mut Context) -> u64 {
+    // SAFETY: the context of the running batch, whose frames are from `batch` on. Code calls this between two packets, so nobody else uses what it refers to.
     unsafe {
-        let (context, arrivals) = (&mut *context, &mut *(*context).arrivals);
-        arrivals.arrive(std::slice::from_raw_parts(context.batch, arrivals.count()));
-        context.next_arrival = context.batch.wrapping_add(arrivals.next());
+        let context = &mut *context;
+        let (at, mut next, mut count) = (context.next_stop, context.end, 0);
+        if let Some(arrivals) = context.arrivals.as_mut() {
+            if context.batch.wrapping_add(arrivals.next()) == at {
+                arrivals.arrive(std::slice::from_raw_parts(context.batch, arrivals.count()));
+            }
+            next = next.min(context.batch.wrapping_add(arrivals.next()));
+        }
+        if context.next_early == at {
+            let job = &mut *context.job.cast::<Job>();
+            let left = (context.end.addr() - at.addr()) / size_of::<Packet>();
+            (context.early_distances, count) =
+                job.early.begin(&job.notes.early, job.table_replicas.table_refs(), at, left);
+            context.next_early = at.wrapping_add(count);
+        }
+        if !context.next_early.is_null() {
+            next = next.min(context.next_early);
+        }
+        context.next_stop = next;
+        count as u64
     }
 }
 

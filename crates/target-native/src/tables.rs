@@ -328,6 +328,7 @@ impl TableReplicas {
                 top,
                 chunks,
                 counts: table_replica.counted.as_ref().map_or(std::ptr::null(), |cells| cells.as_ptr()),
+                waits: u64::from(table.is_beyond_first_cache()),
                 far: u64::from(table.is_far() && table.key_words() <= MOST_ASKED),
                 notes_hits: table_replica.notes_hits.as_ref().map_or(std::ptr::null(), Arc::as_ptr),
             }
@@ -352,6 +353,11 @@ impl TableReplicas {
         }
         reader.value_sets = ValueSetBits::new(self.value_sets.sets.clone(), core.value_set_writes());
         reader
+    }
+
+    /// The tables as code reads them.
+    pub(crate) fn table_refs(&self) -> &[TableRef] {
+        &self.refs
     }
 
     /// For compiled code; valid until [`follow`](TableReplicas::follow) is called again.

@@ -5,6 +5,7 @@ mod arrivals;
 mod classes;
 mod common;
 mod copies;
+mod early;
 mod exact;
 mod externs;
 mod firewall;

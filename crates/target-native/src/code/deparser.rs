@@ -310,13 +310,11 @@ impl<'a> Code<'a, '_> {
         self.b.ins().load(types::I64, PLAIN, self.packet, offset_of!(Packet, buffer) as i32)
     }
 
-    /// Sends the packet from `start` to `end`, truncated if requested.
-    fn send(&mut self) {
-        let registers = self.layout.registers;
-        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
+    /// The packet's bytes are those from `start` to `end`, truncated if requested.
+    fn set_bounds(&mut self, start: Value, end: Value) {
         let mut length = self.b.ins().isub(end, start);
         if self.facts.truncates {
-            let most = self.scalar(registers.truncate);
+            let most = self.scalar(self.layout.registers.truncate);
             length = self.b.ins().umin(length, most);
         }
         let buffer = self.buffer();
@@ -324,6 +322,18 @@ impl<'a> Code<'a, '_> {
         let [first, length] = [first, length].map(|value| self.b.ins().ireduce(types::I32, value));
         for (value, offset) in [(first, offset_of!(Packet, start)), (length, offset_of!(Packet, length))] {
             self.b.ins().store(PLAIN, value, self.packet, offset as i32);
+        }
+    }
+
+    /// Sends the packet from `start` to `end`, truncated if requested.
+    fn send(&mut self) {
+        let registers = self.layout.registers;
+        let (start, end) = (self.scalar(registers.start), self.scalar(registers.end));
+        let is_as_received = self.received.is_some_and(|[first, last]| {
+            self.distance(first, start) == Some(0) && self.distance(last, end) == Some(0)
+        });
+        if !is_as_received || self.facts.truncates {
+            self.set_bounds(start, end);
         }
         if self.layout.half.is_some() {
             return self.end_half();

@@ -67,7 +67,7 @@ impl Code<'_, '_> {
         self.b.seal_block(slow);
         self.b.switch_to_block(slow);
         let table = self.b.ins().load(types::I64, PLAIN, tables, at + offset_of!(TableRef, table) as i32);
-        let entry = self.lookup(table, key);
+        let entry = self.lookup_rarely(table, key);
         self.b.ins().jump(found, &[entry.into()]);
         self.b.seal_block(found);
         self.b.switch_to_block(found);

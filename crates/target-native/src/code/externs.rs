@@ -212,7 +212,7 @@ impl<'a> Code<'a, '_> {
         // The checksum of an invalid header is not verified.
         if let Some(header) = super::pack::owner(&place) {
             let valid = self.valid(header)?;
-            cond = self.b.ins().band(cond, valid);
+            cond = self.both(cond, valid);
         }
         let register = self.layout.registers.checksum_error;
         self.branch(
@@ -223,7 +223,7 @@ impl<'a> Code<'a, '_> {
                 let want = code.resize(want, types::I64);
                 let wrong = code.b.ins().icmp(IntCC::NotEqual, hash, want);
                 let old = code.scalar(register);
-                let error = code.b.ins().bor(old, wrong);
+                let error = code.either(old, wrong);
                 code.set_scalar(register, error);
                 Ok(())
             },

@@ -142,6 +142,7 @@ impl<'a> Code<'a, '_> {
         match node {
             Node::Scalar(index) => self.fill_scalar(*index),
             Node::Header(index) => {
+                self.moves(*index);
                 let header = &self.layout.headers[*index];
                 if !self.is_in_frame {
                     let pointer = self.b.ins().load(types::I64, PLAIN, self.frame, header.pointer);
@@ -303,6 +304,7 @@ impl<'a> Code<'a, '_> {
     }
 
     fn put_pointer(&mut self, header: usize, pointer: Value) {
+        self.moves(header);
         match self.is_in_frame {
             true => {
                 let at = self.layout.headers[header].pointer;

@@ -13,6 +13,9 @@
 //!   statement, or for a stage.
 //! - [`wire`] reads and writes header fields, [`value`] makes values, [`stmt`], [`parser`], [`table`], [`exact`], [`constant`], [`externs`], [`count`], [`pack`] and
 //!   [`deparser`] the rest; [`frames`] leaves packets to frame externs; [`half`] and [`psa`] are PSA's way and externs, [`tna`], [`tna_externs`], [`tna_cells`] and [`tna_parser`] TNA's; [`given`] is about externs that the runtime does, [`varbit`] about headers of variable length.
+//! - [`early`] makes lookups before the packets' turns.
+//! - [`summed`] keeps the sum of a verified header for its next checksum.
+//! - [`unread`] takes away what nobody reads.
 //! - [`frame`] brings variables to their homes and back, where somebody else is to see them.
 
 mod ahead;
@@ -21,6 +24,7 @@ mod classes;
 mod constant;
 mod count;
 mod deparser;
+mod early;
 mod ends;
 mod exact;
 mod externs;
@@ -35,11 +39,13 @@ mod pipeline;
 pub(crate) mod place;
 mod psa;
 mod stmt;
+mod summed;
 mod table;
 mod tna;
 mod tna_cells;
 mod tna_externs;
 mod tna_parser;
+pub(crate) mod unread;
 mod value;
 mod value_calls;
 mod varbit;
@@ -92,6 +98,8 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) layout: &'a Layout,
     pub(crate) facts: &'a Facts,
     pub(crate) calls: Calls<FuncRef>,
+    /// The same as `lookup_1`, `lookup_2` and `lookup_3`, where they are seldom called: see [`machine`](crate::machine).
+    pub(crate) rare_lookups: [FuncRef; 3],
     pub(crate) notes: &'a mut Notes,
     /// Variables of [`Layout::scalars`].
     pub(crate) scalars: Vec<Variable>,
@@ -125,6 +133,13 @@ pub(crate) struct Code<'a, 'b> {
     pub(crate) current: Option<usize>,
     /// On TNA, the residual checksums of the parser.
     pub(crate) deposits: Vec<tna_parser::Deposit<'a>>,
+    /// Lookups that are made before the packet's turn.
+    early: Vec<early::EarlyLookup<'a>>,
+    /// Code for all stages of packets in batches.
+    is_whole: bool,
+    pub(crate) summed: Option<summed::Summed>,
+    /// Where the packet's bytes began and ended when it was received, if it has not been given to anyone since.
+    pub(crate) received: Option<[Value; 2]>,
     /// The packet is only run ahead, without effects, to prefetch memory for its lookups: see [`ahead`].
     pub(crate) ahead: bool,
     /// Cells that it has asked for in these statements and the ones around them: arrays, and indexes in them.
@@ -157,6 +172,7 @@ impl<'a, 'b> Code<'a, 'b> {
         facts: &'a Facts,
         part: Part,
         calls: Calls<FuncRef>,
+        rare_lookups: [FuncRef; 3],
         notes: &'a mut Notes,
         config: TargetFrontendConfig,
     ) -> Made<()> {
@@ -177,6 +193,7 @@ impl<'a, 'b> Code<'a, 'b> {
             layout,
             facts,
             calls,
+            rare_lookups,
             notes,
             scalars,
             pointers,
@@ -196,6 +213,10 @@ impl<'a, 'b> Code<'a, 'b> {
             reject: None,
             current: None,
             deposits: vec![],
+            early: vec![],
+            is_whole: false,
+            summed: None,
+            received: None,
             ahead: false,
             asked: vec![],
         };

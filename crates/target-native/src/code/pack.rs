@@ -130,7 +130,11 @@ impl<'a> Code<'a, '_> {
         {
             let valid = self.valid(header)?;
             let pointer = self.pointer(header, Reach::Read)?;
-            let sum = self.sum(pointer, &runs);
+            let own = match header {
+                HeaderAt::Own(index) => Some(*index),
+                HeaderAt::Element(..) => None,
+            };
+            let sum = self.checksum(own, pointer, &runs);
             // The checksum of no words: the complement of 0 (RFC 1071).
             let empty = self.number(types::I64, 0xffff);
             return Ok(self.b.ins().select(valid, sum, empty));
@@ -350,36 +354,40 @@ impl<'a> Code<'a, '_> {
         Ok((list, count))
     }
 
-    /// The Internet checksum of runs of bytes: the sum does not care in which order the bytes of a word are, if they are
+    /// A sum of 16-bit words, of 64 bits, with its carries added until it has 16 bits: 0 stays 0, and no other sum becomes 0.
+    ///
+    /// ```text
+    /// high:low  +  low:high    in the higher half: high + low, and the carry of the lower half
+    /// ```
+    pub(crate) fn folded(&mut self, sum: Value) -> Value {
+        let half = self.number(types::I32, 32);
+        let turned = self.b.ins().rotl(sum, half);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.shift_down(sum, 32);
+        let sum = self.b.ins().ireduce(types::I32, sum);
+        let half = self.number(types::I32, 16);
+        let turned = self.b.ins().rotl(sum, half);
+        let sum = self.b.ins().iadd(sum, turned);
+        let sum = self.shift_down(sum, 16);
+        self.b.ins().uextend(types::I64, sum)
+    }
+
+    /// The Internet checksum of runs of a header's bytes, of 64 bits: the sum does not care in which order the bytes of a word are, if they are
     /// swapped at the end (RFC 1071).
-    fn sum(&mut self, pointer: Value, runs: &[(u32, u32)]) -> Value {
-        let mut sum = self.number(types::I64, 0);
-        for (first, bytes) in runs {
-            let (mut at, end) = (*first, first + bytes);
-            while at < end {
-                let offset = at as i32;
-                let word = if end - at >= 4 {
-                    at += 4;
-                    let word = self.b.ins().load(types::I32, PLAIN, pointer, offset);
-                    self.b.ins().uextend(types::I64, word)
-                } else {
-                    at += 2;
-                    self.b.ins().uload16(types::I64, PLAIN, pointer, offset)
-                };
-                sum = self.b.ins().iadd(sum, word);
-            }
-        }
-        // 2000 bytes sum up to less than 2^42.
-        for bits in [32, 16, 16, 16] {
-            let low = self.keep_low(sum, bits);
-            let high = self.shift_down(sum, bits);
-            sum = self.b.ins().iadd(low, high);
-        }
+    fn checksum(&mut self, header: Option<usize>, pointer: Value, runs: &[(u32, u32)]) -> Value {
+        let words: Vec<(u32, u32)> = runs.iter().flat_map(|run| words_of(*run)).collect();
+        let sum = self.sum_of_header(header, pointer, &words);
+        let sum = self.folded(sum);
         let sum = self.b.ins().ireduce(types::I16, sum);
         let sum = self.b.ins().bswap(sum);
         let sum = self.b.ins().bnot(sum);
         self.b.ins().uextend(types::I64, sum)
     }
+}
+
+/// A run of an even number of bytes in words of four bytes, and of two at its end.
+fn words_of((first, bytes): (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
+    (0..bytes).step_by(4).map(move |at| (first + at, (bytes - at).min(4)))
 }
 
 /// Adds the fields of a header; `None` if it has one that code does not read.

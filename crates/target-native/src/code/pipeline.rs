@@ -7,7 +7,7 @@ use crate::context::{Context, FUEL, Left};
 use crate::layout::{NONE, Node};
 use crate::packet::{DROPPED, Packet, WAITS};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use dataplane_api::DropReason;
 use device::PortQueue;
 use device::stage::BlockName;
@@ -72,23 +72,31 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// Lets frames arrive, if another core wrote them and it is this packet's turn.
-    fn arrive(&mut self) {
-        let at = offset_of!(Context, next_arrival) as i32;
+    /// Goes on to the first block given if something is to be done before this packet, and to the second from there: both are not made yet.
+    fn stop(&mut self) -> [Block; 2] {
+        let at = offset_of!(Context, next_stop) as i32;
         let next = self.b.ins().load(types::I64, PLAIN, self.context, at);
         let is_next = self.b.ins().icmp(IntCC::Equal, self.packet, next);
-        let [arrives, on] = [(); 2].map(|()| self.b.create_block());
-        self.b.set_cold_block(arrives);
-        self.b.ins().brif(is_next, arrives, &[], on, &[]);
-        self.b.seal_block(arrives);
-        self.b.switch_to_block(arrives);
-        self.b.ins().call(self.calls.arrive, &[self.context]);
-        self.b.ins().jump(on, &[]);
-        self.b.seal_block(on);
+        let [stops, on] = [(); 2].map(|()| self.b.create_block());
+        self.b.set_cold_block(stops);
+        self.b.ins().brif(is_next, stops, &[], on, &[]);
+        self.b.seal_block(stops);
         self.b.switch_to_block(on);
+        [stops, on]
     }
 
-    /// A loop over packets, one after the other. `is_whole`: frames may still have to arrive.
+    /// Lets frames arrive and looks keys up.
+    fn stopped(&mut self, [stops, on]: [Block; 2], packet: Value) -> Made<()> {
+        self.b.switch_to_block(stops);
+        let call = self.b.ins().call(self.calls.stop, &[self.context]);
+        let count = self.b.inst_results(call)[0];
+        self.look_up_early(packet, count)?;
+        self.b.ins().jump(on, &[]);
+        self.b.seal_block(on);
+        Ok(())
+    }
+
+    /// A loop over packets, one after the other. `is_whole`: frames may still have to arrive, or keys to be looked up.
     fn each_packet(
         &mut self,
         packets: Value,
@@ -102,6 +110,7 @@ impl<'a> Code<'a, '_> {
         self.b.def_var(left, count);
         let [head, body, end, next] = [(); 4].map(|()| self.b.create_block());
         self.next = next;
+        self.is_whole = is_whole;
         self.b.ins().jump(head, &[]);
         self.b.switch_to_block(head);
         let more = self.b.use_var(left);
@@ -110,9 +119,8 @@ impl<'a> Code<'a, '_> {
         self.b.seal_block(end);
         self.b.switch_to_block(body);
         self.packet = self.b.use_var(packet);
-        if is_whole {
-            self.arrive();
-        }
+        let stop = is_whole.then(|| self.stop());
+        let first = self.packet;
         work(self)?;
         if self.ahead {
             self.b.ins().jump(next, &[]);
@@ -130,6 +138,9 @@ impl<'a> Code<'a, '_> {
         self.b.def_var(left, more);
         self.b.ins().jump(head, &[]);
         self.b.seal_block(head);
+        if let Some(stop) = stop {
+            self.stopped(stop, first)?;
+        }
         self.b.switch_to_block(end);
         Ok(())
     }
@@ -187,6 +198,7 @@ impl<'a> Code<'a, '_> {
 
     fn verify_checksums(&mut self) -> Made<()> {
         if !self.ahead {
+            self.keep_sum();
             self.control(BlockName::Verify)?;
         }
         if self.facts.verifies {
@@ -216,10 +228,7 @@ impl<'a> Code<'a, '_> {
 
     /// Everything after egress; `keeps` says that the packet's metadata is read afterwards.
     fn out(&mut self, keeps: bool) -> Made<()> {
-        let port = self.get_field("egress_spec");
-        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
-        let block = self.drop_for(DropReason::Egress);
-        self.leave_if(dropped, block, &[]);
+        self.drop_marked(DropReason::Egress);
         self.control(BlockName::Compute)?;
         if keeps {
             self.spill_packet();
@@ -293,6 +302,7 @@ impl<'a> Code<'a, '_> {
         let (first, wide) = (self.resize(first, types::I64), self.resize(length, types::I64));
         let start = self.b.ins().iadd(buffer, first);
         let end = self.b.ins().iadd(start, wide);
+        self.received = Some([start, end]);
         let registers = self.layout.registers;
         let none = self.number(types::I64, NONE as u64);
         let (no, fuel) = (
@@ -381,21 +391,31 @@ impl<'a> Code<'a, '_> {
     fn traffic_manager(&mut self) -> Value {
         let registers = self.layout.registers;
         let group = self.get_field("mcast_grp");
-        let mut rare = self.b.ins().icmp_imm_u(IntCC::NotEqual, group, 0);
+        let none = self.number(types::I32, 0);
+        let is_unicast = self.equal(group, none);
+        let mut rare = self.not(is_unicast);
         for (used, register) in
             [(self.facts.clones, registers.clone), (self.facts.resubmits, registers.resubmit)]
         {
             if used {
                 let effect = self.scalar(register);
                 let asked = self.b.ins().icmp_imm_s(IntCC::NotEqual, effect, NONE);
-                rare = self.b.ins().bor(rare, asked);
+                rare = self.either(rare, asked);
             }
         }
         self.leave(rare, Left::Ingress);
+        self.drop_marked(DropReason::Ingress)
+    }
+
+    /// Drops packets whose port says so. Gives the port.
+    fn drop_marked(&mut self, reason: DropReason) -> Value {
         let port = self.get_field("egress_spec");
-        let dropped = self.b.ins().icmp_imm_u(IntCC::Equal, port, i64::from(self.facts.drop_port));
-        let block = self.drop_for(DropReason::Ingress);
-        self.leave_if(dropped, block, &[]);
+        let drop_port = self.number(types::I32, u64::from(self.facts.drop_port));
+        let is_dropped = self.equal(port, drop_port);
+        if self.is_known(is_dropped) != Some(false) {
+            let block = self.drop_for(reason);
+            self.leave_if(is_dropped, block, &[]);
+        }
         port
     }
 
@@ -502,6 +522,9 @@ impl<'a> Code<'a, '_> {
     }
 
     fn leave(&mut self, cond: Value, left: Left) {
+        if self.is_known(cond) == Some(false) {
+            return;
+        }
         let [rare, on] = [(); 2].map(|()| self.b.create_block());
         self.b.set_cold_block(rare);
         self.b.ins().brif(cond, rare, &[], on, &[]);

@@ -178,15 +178,6 @@ impl<'a> Code<'a, '_> {
         Ok(true)
     }
 
-    /// A sum of 16-bit words with its carries added; 2000 bytes sum up to less than 2^27.
-    pub(crate) fn folded(&mut self, mut sum: Value) -> Value {
-        for _ in 0..3 {
-            let (low, high) = (self.keep_low(sum, 16), self.shift_down(sum, 16));
-            sum = self.b.ins().iadd(low, high);
-        }
-        sum
-    }
-
     /// Counts for the entry that was hit last, or for the default action. `less` bytes do not count.
     pub(crate) fn count_entry(&mut self, less: Option<&'a Expr>) -> Made<bool> {
         let Some(homes) = &self.layout.half else { return Ok(false) };

@@ -21,7 +21,7 @@ pub(crate) struct Applied {
 }
 
 /// True if the table may have arrays for the first bits of its only key.
-fn has_first_bits(facts: &TableCode) -> bool {
+pub(crate) fn has_first_bits(facts: &TableCode) -> bool {
     let [(field, place)] = facts.layout.fields() else { return false };
     field.kind == dataplane_tables::MatchKind::Lpm
         && (FirstBits::TOP + FirstBits::CHUNK..=64).contains(&place.width)
@@ -145,27 +145,17 @@ impl<'a> Code<'a, '_> {
         let hit = if key.is_empty() {
             self.number(types::I8, 0)
         } else {
-            let entry = match *key {
-                [key] if facts.is_direct => {
-                    let array = field(self, offset_of!(TableRef, direct));
-                    self.slot(array, key)
-                }
-                [key] if has_first_bits(facts) => {
-                    let [table, top, chunks] = [
-                        offset_of!(TableRef, table),
-                        offset_of!(TableRef, top),
-                        offset_of!(TableRef, chunks),
-                    ]
-                    .map(|offset| field(self, offset));
-                    let width = facts.layout.fields()[0].1.width;
-                    self.lookup_prefix(table, [top, chunks], key, width)
-                }
-                _ if facts.layout.order() == Order::Only && key.len() <= MOST_WORDS && !self.ahead => {
-                    self.lookup_exact(tables, at, facts.stride, key)
-                }
-                _ => {
-                    let table = field(self, offset_of!(TableRef, table));
-                    self.lookup(table, key)
+            let entry = match self.early_lookup(table, facts) {
+                None => self.find_entry(facts, tables, key),
+                Some(early) => {
+                    let found = self.b.create_block();
+                    self.b.append_block_param(found, types::I64);
+                    self.take_early(early, key, found);
+                    let entry = self.find_entry(facts, tables, key);
+                    self.b.ins().jump(found, &[entry.into()]);
+                    self.b.seal_block(found);
+                    self.b.switch_to_block(found);
+                    self.b.block_params(found)[0]
                 }
             };
             record = self.record(record, entry, facts.stride);
@@ -207,6 +197,33 @@ impl<'a> Code<'a, '_> {
         Ok(Applied { hit, action })
     }
 
+    /// The number of the entry for a key that is not empty; the tables' references are at `tables`.
+    pub(crate) fn find_entry(&mut self, facts: &TableCode, tables: Value, key: &[Value]) -> Value {
+        let at = (facts.index * size_of::<TableRef>()) as i32;
+        let field =
+            |code: &mut Self, offset: usize| code.b.ins().load(types::I64, PLAIN, tables, at + offset as i32);
+        match *key {
+            [key] if facts.is_direct => {
+                let array = field(self, offset_of!(TableRef, direct));
+                self.slot(array, key)
+            }
+            [key] if has_first_bits(facts) => {
+                let [table, top, chunks] =
+                    [offset_of!(TableRef, table), offset_of!(TableRef, top), offset_of!(TableRef, chunks)]
+                        .map(|offset| field(self, offset));
+                let width = facts.layout.fields()[0].1.width;
+                self.lookup_prefix(table, [top, chunks], key, width)
+            }
+            _ if facts.layout.order() == Order::Only && key.len() <= MOST_WORDS && !self.ahead => {
+                self.lookup_exact(tables, at, facts.stride, key)
+            }
+            _ => {
+                let table = field(self, offset_of!(TableRef, table));
+                self.lookup(table, key)
+            }
+        }
+    }
+
     /// Sets the counter for a later call: PSA's direct counters count where they are called, in the entry hit last.
     pub(crate) fn set_counter(&mut self, counter: Option<Value>) {
         if let Some(homes) = &self.layout.half {
@@ -218,36 +235,60 @@ impl<'a> Code<'a, '_> {
     /// Entry number for a key of one prefix of `width` bits. For most keys, the arrays for the first bits give the number.
     fn lookup_prefix(&mut self, table: Value, [top, chunks]: [Value; 2], key: Value, width: u32) -> Value {
         let [found, slow] = [(); 2].map(|()| self.b.create_block());
+        self.b.set_cold_block(slow);
         self.b.append_block_param(found, types::I64);
         let is_missing = self.b.ins().icmp_imm_u(IntCC::Equal, top, 0);
         self.leave_if(is_missing, slow, &[]);
-        let slot = self.shift_down(key, width - FirstBits::TOP);
-        let slot = self.slot(top, slot);
-        let is_entry = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, slot, i64::from(FirstBits::FURTHER));
+        let slot = self.first_slot(top, key, width);
+        let slot = self.b.ins().uload32(PLAIN, slot, 0);
+        let is_entry = self.is_entry(slot);
         self.leave_if(is_entry, found, &[slot]);
-        let chunk = self.b.ins().band_imm_u(slot, i64::from(!FirstBits::FURTHER));
-        let chunk = self.shift_up(chunk, FirstBits::CHUNK);
-        let slot = self.shift_down(key, width - FirstBits::TOP - FirstBits::CHUNK);
-        let slot = self.b.ins().band_imm_u(slot, (1 << FirstBits::CHUNK) - 1);
-        let slot = self.b.ins().bor(chunk, slot);
-        let slot = self.slot(chunks, slot);
-        let is_entry = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThan, slot, i64::from(FirstBits::FURTHER));
+        let slot = self.next_slot(chunks, slot, key, width);
+        let slot = self.b.ins().uload32(PLAIN, slot, 0);
+        let is_entry = self.is_entry(slot);
         self.leave_if(is_entry, found, &[slot]);
         self.b.ins().jump(slow, &[]);
         self.b.seal_block(slow);
         self.b.switch_to_block(slow);
-        let entry = self.lookup(table, &[key]);
+        let entry = self.lookup_rarely(table, &[key]);
         self.b.ins().jump(found, &[entry.into()]);
         self.b.seal_block(found);
         self.b.switch_to_block(found);
         self.b.block_params(found)[0]
     }
 
+    /// Address of a key's slot in the array for the first bits.
+    pub(crate) fn first_slot(&mut self, top: Value, key: Value, width: u32) -> Value {
+        let index = self.shift_down(key, width - FirstBits::TOP);
+        self.slot_at(top, index)
+    }
+
+    /// Address of its slot in the chunk that `slot` names.
+    pub(crate) fn next_slot(&mut self, chunks: Value, slot: Value, key: Value, width: u32) -> Value {
+        let chunk = self.b.ins().band_imm_u(slot, i64::from(!FirstBits::FURTHER));
+        let chunk = self.shift_up(chunk, FirstBits::CHUNK);
+        let index = self.shift_down(key, width - FirstBits::TOP - FirstBits::CHUNK);
+        let index = self.b.ins().band_imm_u(index, (1 << FirstBits::CHUNK) - 1);
+        let index = self.b.ins().bor(chunk, index);
+        self.slot_at(chunks, index)
+    }
+
+    /// Whether a slot of the arrays for the first bits is the number of an entry: its highest bit is not set.
+    pub(crate) fn is_entry(&mut self, slot: Value) -> Value {
+        const { assert!(FirstBits::FURTHER == 1 << 31) };
+        let slot = self.b.ins().ireduce(types::I32, slot);
+        self.b.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, slot, 0)
+    }
+
     /// An element of an array of words of 32 bits.
     fn slot(&mut self, array: Value, index: Value) -> Value {
-        let offset = self.shift_up(index, 2);
-        let at = self.b.ins().iadd(array, offset);
+        let at = self.slot_at(array, index);
         self.b.ins().uload32(PLAIN, at, 0)
+    }
+
+    fn slot_at(&mut self, array: Value, index: Value) -> Value {
+        let offset = self.shift_up(index, 2);
+        self.b.ins().iadd(array, offset)
     }
 
     /// The number of the entry that fits.
@@ -263,6 +304,16 @@ impl<'a> Code<'a, '_> {
             }
         };
         self.b.inst_results(call)[0]
+    }
+
+    /// As [`Code::lookup`], for a key of up to three words, in a place that few packets come to: all registers stay as they are.
+    pub(crate) fn lookup_rarely(&mut self, table: Value, key: &[Value]) -> Value {
+        let Some(function) = key.len().checked_sub(1).and_then(|at| self.rare_lookups.get(at)) else {
+            return self.lookup(table, key);
+        };
+        let args: Vec<Value> = [self.context, table].into_iter().chain(key.iter().copied()).collect();
+        self.b.ins().call(*function, &args);
+        self.b.ins().load(types::I64, PLAIN, self.context, offset_of!(Context, found) as i32)
     }
 
     /// Puts the words of a key into memory, and gives their address.

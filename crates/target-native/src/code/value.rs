@@ -359,6 +359,7 @@ impl<'a> Code<'a, '_> {
                 HeaderAt::Own(index) => {
                     self.touch_home_unless_valid(*index);
                     self.stored.insert(*index);
+                    self.writes(*index, at, width);
                     self.layout.headers[*index].shape.bytes()
                 }
                 HeaderAt::Element(..) => 0,

@@ -84,6 +84,9 @@ impl Code<'_, '_> {
         if above == 0 && below == 0 {
             return self.store_bytes(pointer, first, bytes, value);
         }
+        if width == 8 && bytes == 2 && above.is_multiple_of(8) {
+            return self.store_byte_of_two(pointer, first, above == 0, value);
+        }
         let kind = Kind::Bits(bytes * 8);
         let ty = type_of(kind);
         let old = self.load_field(pointer, first * 8, bytes * 8, kind);
@@ -94,6 +97,20 @@ impl Code<'_, '_> {
         let value = self.shift_up(value, below);
         let value = self.b.ins().bor(kept, value);
         self.store_bytes(pointer, first, bytes, value);
+    }
+
+    /// Writes the first or the second of two bytes; the other stays.
+    fn store_byte_of_two(&mut self, pointer: Value, at: u32, is_first: bool, value: Value) {
+        let at = at as i32;
+        let old = self.b.ins().load(types::I16, PLAIN, pointer, at);
+        let old = self.b.ins().uextend(types::I32, old);
+        // The first byte is the lower one here: the machine's numbers are little-endian.
+        let (hole, shift) = if is_first { (0xff00, 0) } else { (0x00ff, 8) };
+        let kept = self.b.ins().band_imm_u(old, hole);
+        let value = self.resize(value, types::I32);
+        let value = self.shift_up(value, shift);
+        let both = self.b.ins().bor(kept, value);
+        self.b.ins().istore16(PLAIN, both, pointer, at);
     }
 
     /// Writes the lowest `bytes` bytes of `value`, the most significant first.
