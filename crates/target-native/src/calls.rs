@@ -1,9 +1,9 @@
 //! The functions of the runtime that compiled code calls, with their signatures.
 
 use crate::runtime::{
-    applied, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write,
-    finish, frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, lookup_3, meter,
-    prefetch, random, report, reset, residual, stage, statement, stop, sum_list, value_call, value_set,
+    applied, ask, asked, choose, clear, colour, copy, direct_meter, direct_read, direct_write, finish,
+    frame_call, hash, hash_list, hash_unit, looked_up, lookup, lookup_1, lookup_2, lookup_3, meter, prefetch,
+    random, report, reset, residual, stage, statement, stop, sum_list, value_call, value_set,
 };
 
 /// The functions that compiled code calls.

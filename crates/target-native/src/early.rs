@@ -54,7 +54,8 @@ impl Early {
         let mut distances = [0; MOST];
         for ((table, answers), distance) in tables.iter().zip(&mut self.0).zip(&mut distances) {
             if waits(refs, *table) {
-                *distance = (answers.as_mut_ptr().expose_provenance() as u64).wrapping_sub(first.addr() as u64);
+                *distance =
+                    (answers.as_mut_ptr().expose_provenance() as u64).wrapping_sub(first.addr() as u64);
             }
         }
         (distances, left.min(GROUP))

@@ -223,7 +223,9 @@ impl Native {
     #[inline(always)]
     fn looks_up_early(&self, part: Part, packets: usize) -> bool {
         let lookups = &self.build.whole.notes.early;
-        part == Part::Whole && !lookups.is_empty() && Early::is_worth(lookups, self.table_replicas.table_refs(), packets)
+        part == Part::Whole
+            && !lookups.is_empty()
+            && Early::is_worth(lookups, self.table_replicas.table_refs(), packets)
     }
 
     /// Job for the code of a part: the state beside the context.

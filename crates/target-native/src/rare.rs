@@ -66,7 +66,9 @@ fn signature(module: &JITModule, words: usize) -> Signature {
 
 fn is_called(func: &Function, function: FuncRef) -> bool {
     let mut insts = func.layout.blocks().flat_map(|block| func.layout.block_insts(block));
-    insts.any(|inst| matches!(func.dfg.insts[inst], InstructionData::Call { func_ref, .. } if func_ref == function))
+    insts.any(
+        |inst| matches!(func.dfg.insts[inst], InstructionData::Call { func_ref, .. } if func_ref == function),
+    )
 }
 
 /// Compiles the function that calls `plain`.

@@ -22,6 +22,12 @@ header ip_t {
     bit<16> pad;
     bit<32> from;
     bit<32> to;
+    bit<32> a;
+    bit<32> b;
+    bit<32> c;
+    bit<32> d;
+    bit<32> e;
+    bit<32> f;
 }
 
 struct headers_t {
@@ -34,7 +40,8 @@ struct metadata_t {
     bit<32> scratch;
 }
 
-#define SUMMED { hdr.ip.version, hdr.ip.ihl, hdr.ip.ttl, hdr.ip.length, hdr.ip.pad, hdr.ip.from, hdr.ip.to }
+#define SUMMED { hdr.ip.version, hdr.ip.ihl, hdr.ip.ttl, hdr.ip.length, hdr.ip.pad, hdr.ip.from, hdr.ip.to, \
+    hdr.ip.a, hdr.ip.b, hdr.ip.c, hdr.ip.d, hdr.ip.e, hdr.ip.f }
 
 parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard) {
     state start {
@@ -89,7 +96,7 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
             switch (hdr.kind.what & 7) {
                 1: { hdr.ip.length[11:4] = 0x5a; }
                 2: { hdr.ip.setInvalid(); }
-                3: { ip_t other = hdr.ip; other.to = 7; hdr.ip = other; }
+                3: { ip_t other = hdr.ip; other.c = 7; hdr.ip = other; }
                 4: { hdr.ip.setInvalid(); hdr.ip.setValid(); hdr.ip.from = 9; }
                 5: { clone(CloneType.I2E, 2); }
                 6: { random(meta.scratch, 5, 5); hdr.ip.from = meta.scratch; }

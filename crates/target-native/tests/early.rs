@@ -36,14 +36,13 @@ fn frame(rng: &mut Rng) -> Vec<u8> {
     }
     let ip = frame.len();
     frame.extend([0x45, rng.below(3) as u8, 0, 20, 0, 0, 0, 0]);
-    frame.extend(address(rng).to_be_bytes());
-    frame.extend(address(rng).to_be_bytes());
+    (0..8).for_each(|_| frame.extend(address(rng).to_be_bytes()));
     let sum: u32 = frame[ip..].chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1])).sum();
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     let sum = if rng.below(10) == 0 { sum ^ 0x100 } else { sum };
     frame[ip + 4..ip + 6].copy_from_slice(&sum.to_be_bytes());
     if rng.below(20) == 0 {
-        frame.truncate(rng.below(24) as usize);
+        frame.truncate(rng.below(48) as usize);
     }
     frame
 }
@@ -69,7 +68,8 @@ fn batches_are_what_the_interpreter_gives() {
     let mut sent = [0; 20];
     for round in 0..60 {
         for _ in 0..60 {
-            let keys = [exact(32, address(&mut rng)), exact(32, address(&mut rng)), exact(8, rng.below(2) as u32)];
+            let keys =
+                [exact(32, address(&mut rng)), exact(32, address(&mut rng)), exact(8, rng.below(2) as u32)];
             let to = Bits::new(32, u128::from(address(&mut rng)));
             write([engine.switch(), &mut switch], "sessions", &keys, "rewrite", to);
             let port = Bits::new(9, u128::from(rng.between(2, 8)));

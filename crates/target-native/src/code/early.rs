@@ -5,7 +5,7 @@ use crate::context::{Context, TableRef};
 use crate::early::{Answer, MOST, MOST_WORDS};
 use crate::facts::TableCode;
 use crate::layout::Kind;
-use crate::packet::Packet;
+use crate::packet::{BUFFER, Packet};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
 use dataplane_tables::{FirstBits, Order, Place};
 use ir::{MatchKind, Table};
@@ -20,6 +20,9 @@ pub(crate) struct EarlyLookup<'a> {
 
 /// In answers of prefixes: not 0 if the first bits do not decide. Their keys have one word.
 const OPEN: i32 = (offset_of!(Answer, key) + 8) as i32;
+
+/// Bytes that are read for a field at most, from its first byte on.
+const MOST_READ: u32 = 16;
 
 /// A read for whose result nobody waits. For all that Cranelift knows it may trap, so it stays.
 const ASK: MemFlagsData = MemFlagsData::new();
@@ -56,7 +59,8 @@ impl<'a> Code<'a, '_> {
                 }
                 let pointer = self.header_pointer(header);
                 let bytes = u32::try_from(self.distance(start, pointer)?).ok()?;
-                Some((8 * bytes + at, *place))
+                let is_near = bytes + at / 8 + MOST_READ <= BUFFER as u32;
+                is_near.then_some((8 * bytes + at, *place))
             })
             .collect()
     }
@@ -94,7 +98,8 @@ impl<'a> Code<'a, '_> {
 
     /// Looks up the keys of so many packets, the first of which is at `packet`.
     pub(crate) fn look_up_early(&mut self, first: Value, count: Value) -> Made<()> {
-        for (number, EarlyLookup { facts, fields }) in std::mem::take(&mut self.early).into_iter().enumerate() {
+        for (number, EarlyLookup { facts, fields }) in std::mem::take(&mut self.early).into_iter().enumerate()
+        {
             let distance = self.early_distance(number);
             let many = self.number(types::I64, 0);
             let count = self.b.ins().select(distance, count, many);
@@ -160,10 +165,13 @@ impl<'a> Code<'a, '_> {
         (entry, is_open)
     }
 
-    /// The key as it would be if the packet had all headers of the longest way. A frame is shorter than its buffer, so no read is outside.
+    /// The key as it would be if the packet had all headers of the longest way. If its frame begins so late that the key may be outside of the buffer, it is another key.
     fn early_key(&mut self, facts: &TableCode, fields: &[(u32, Place)], packet: Value) -> Vec<Value> {
         let buffer = self.b.ins().load(types::I64, PLAIN, packet, offset_of!(Packet, buffer) as i32);
         let start = self.b.ins().load(types::I32, PLAIN, packet, offset_of!(Packet, start) as i32);
+        let behind = fields.iter().map(|(at, _)| at / 8 + MOST_READ).max().unwrap_or(0);
+        let last = self.number(types::I32, (BUFFER as u32).saturating_sub(behind).into());
+        let start = self.b.ins().umin(start, last);
         let start = self.b.ins().uextend(types::I64, start);
         let frame = self.b.ins().iadd(buffer, start);
         let zero = self.number(types::I64, 0);

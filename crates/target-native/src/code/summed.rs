@@ -48,7 +48,8 @@ impl Code<'_, '_> {
         let values: Vec<Value> = words.iter().map(|word| self.load_word(pointer, *word)).collect();
         let zero = self.number(types::I64, 0);
         let sum = values.iter().fold(zero, |sum, value| self.b.ins().iadd(sum, *value));
-        let free = self.summed.as_ref().filter(|summed| summed.of.is_none()).map(|summed| [summed.has, summed.sum]);
+        let free =
+            self.summed.as_ref().filter(|summed| summed.of.is_none()).map(|summed| [summed.has, summed.sum]);
         if let (Some([has, total]), Some(header)) = (free, header) {
             let yes = self.number(types::I8, 1);
             self.b.def_var(has, yes);

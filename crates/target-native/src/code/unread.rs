@@ -38,8 +38,7 @@ fn drop_arguments(func: &mut Function, inst: Inst, read: &EntitySet<Value>) {
     let calls = dfg.insts[inst].branch_destination_mut(&mut dfg.jump_tables, &mut dfg.exception_tables);
     for call in calls {
         let params = dfg.blocks[call.block(&dfg.value_lists)].params(&dfg.value_lists);
-        let unread: Vec<usize> =
-            (0..params.len()).filter(|at| !read.contains(params[*at])).collect();
+        let unread: Vec<usize> = (0..params.len()).filter(|at| !read.contains(params[*at])).collect();
         unread.into_iter().rev().for_each(|at| call.remove(at, &mut dfg.value_lists));
     }
 }
@@ -94,7 +93,9 @@ impl<'f> Reading<'f> {
                 ValueDef::Param(block, at) => {
                     for (inst, call) in std::mem::take(&mut self.jumps[block]) {
                         let args = self.calls(inst)[call].args(&self.func.dfg.value_lists).nth(at);
-                        args.and_then(|arg| BlockArg::as_value(&arg)).into_iter().for_each(|arg| self.reads(arg));
+                        args.and_then(|arg| BlockArg::as_value(&arg))
+                            .into_iter()
+                            .for_each(|arg| self.reads(arg));
                         self.jumps[block].push((inst, call));
                     }
                 }
