@@ -156,7 +156,8 @@ impl<E: Copy> Calendar<E> {
         (first != NOTHING).then(|| time_of(first))
     }
 
-    /// The next event, if it comes at `limit` or before.
+    /// The next event, if it comes at `limit` or before. In line, so that what follows need not take it from memory.
+    #[inline(always)]
     pub fn pop(&mut self, limit: Time) -> Option<(Time, Event<E>)> {
         let first = least(&self.firsts);
         let place = first as usize % PLACES;

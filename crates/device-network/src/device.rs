@@ -523,23 +523,23 @@ impl DeviceNode {
     /// Checks that the device's counters explain the difference between the packets given to a call and those returned.
     #[inline(always)]
     fn audit(&mut self, call: Call) -> Result<(), String> {
-        let (before, after) = (self.seen, self.look());
-        self.seen = after;
-        let as_reported = Seen {
-            received: before.received + call.received,
-            sent: before.sent + call.sent,
-            created: before.created,
-            dropped: before.dropped,
-        };
-        if after == as_reported && call.given == call.got {
+        let now = self.look();
+        let seen = &mut self.seen;
+        let Call { name, given, got, received, sent } = call;
+        let as_reported = (seen.received + received, seen.sent + sent, seen.created, seen.dropped);
+        if (now.received, now.sent, now.created, now.dropped) == as_reported && given == got {
+            (seen.received, seen.sent) = (now.received, now.sent);
             return Ok(());
         }
-        Self::explain(before, after, call)
+        // Of its parts: only here does the call have to be in memory.
+        self.explain(Call { name, given, got, received, sent })
     }
 
     /// An error if the counters do not match a call that has created or ended packets.
     #[inline(never)]
-    fn explain(before: Seen, after: Seen, call: Call) -> Result<(), String> {
+    fn explain(&mut self, call: Call) -> Result<(), String> {
+        let after = self.look();
+        let before = std::mem::replace(&mut self.seen, after);
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
         };
