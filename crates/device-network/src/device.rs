@@ -4,7 +4,8 @@ use crate::place::Owner;
 use crate::queue::rewind;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{
-    Became, Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket,
+    Became, Counters, Departed, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued,
+    QueuedPacket,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -448,19 +449,32 @@ impl DeviceNode {
         self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
-    /// A packet leaves its queue. Pass the results to [`audit_egress`](Self::audit_egress) first.
+    /// A packet leaves its queue: the frame to send, and packets that come of it besides. Pass both to [`audit_egress`](Self::audit_egress) first.
     #[inline(always)]
-    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        self.device.egress(packet, queue, now)
+    pub(crate) fn depart(
+        &mut self,
+        packet: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> (Option<Output>, Option<Box<EgressResult>>) {
+        match self.device.depart(packet, queue, now) {
+            Departed::Sent(output) => (output, None),
+            Departed::Several(mut result) => (result.output.take(), Some(result)),
+        }
     }
 
     /// Checks that the device's counters explain the results of a packet for this port.
     #[inline(always)]
-    pub(crate) fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
-        let sent = u64::from(result.output.is_some());
-        let got = sent + (result.requeued.len() + result.again.len()) as u64;
+    pub(crate) fn audit_egress(
+        &mut self,
+        port: Port,
+        output: Option<&Output>,
+        more: Option<&EgressResult>,
+    ) -> Result<(), String> {
+        let sent = u64::from(output.is_some());
+        let got = sent + more.map_or(0, |more| more.requeued.len() + more.again.len()) as u64;
         self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
-        match &result.output {
+        match output {
             Some(output) if output.port != port => {
                 Err(format!("egress for port {port} gave a frame for port {}", output.port))
             }

@@ -143,20 +143,18 @@ fn egress<W: World>(
     world.calls(device, owner);
     let network = world.network_mut();
     let node = &mut network.devices[device as usize];
-    let result = node.egress(packet, record, network.now);
-    let audit = node.audit_egress(port, &result);
+    let (output, more) = node.depart(packet, record, network.now);
+    let audit = node.audit_egress(port, output.as_ref(), more.as_deref());
     audit.map_err(|message| network.violation(Place::Device(device), message))?;
     report_program_drops(world, device, owner);
-    if !result.requeued.is_empty() {
-        enqueue(world, device, result.requeued, owner);
-    }
-    if !result.again.is_empty() {
-        send_all_back(world, device, result.again, owner)?;
+    if let Some(more) = more {
+        enqueue(world, device, more.requeued, owner);
+        send_all_back(world, device, more.again, owner)?;
     }
     let network = world.network_mut();
     network.watch_timer(device);
     let has_wire = network.outlets[outlet as usize].wire.is_some();
-    match result.output {
+    match output {
         None => Ok(()),
         Some(output) if has_wire => {
             let length = output.frame.len();

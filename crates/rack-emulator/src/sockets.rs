@@ -47,9 +47,15 @@ impl Sockets {
     pub fn by_ports(&self, protocol: u8, address: Ipv4Addr, ports: (u16, u16)) -> Option<u32> {
         let (source, destination) = (u128::from(ports.0), u128::from(ports.1));
         let known = [(0, source, destination), (SOURCE, ANY, destination), (DESTINATION, source, ANY)];
-        known.into_iter().filter(|(kind, ..)| self.kinds >> kind & 1 != 0).find_map(
-            |(_, source, destination)| self.numbered(number_of(protocol, address, source, destination)),
-        )
+        // A loop, which is unrolled.
+        for (kind, source, destination) in known {
+            if self.kinds >> kind & 1 != 0
+                && let Some(pair) = self.numbered(number_of(protocol, address, source, destination))
+            {
+                return Some(pair);
+            }
+        }
+        None
     }
 
     fn numbered(&self, number: u128) -> Option<u32> {

@@ -200,8 +200,7 @@ impl Native {
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
         if context.dropped.iter().fold(0, |all, packets| all | packets) > 0 {
-            let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
-            dropped.for_each(|(reason, packets)| access.dropped(reason, packets));
+            count_drops(access, &context.dropped);
         }
         ran
     }
@@ -252,6 +251,13 @@ impl Native {
         parked.exchange(&mut self.memory, &mut self.values);
         Ok(parked)
     }
+}
+
+/// Counts the packets that were dropped. By itself, so that the counts stay in memory where there are none.
+#[cold]
+fn count_drops(access: &mut Access, dropped: &[u64; REASONS.len()]) {
+    let dropped = REASONS.into_iter().zip(dropped).filter(|(_, packets)| **packets > 0);
+    dropped.for_each(|(reason, packets)| access.dropped(reason, *packets));
 }
 
 /// Result of a run.
