@@ -379,6 +379,11 @@ impl DeviceNode {
         self.returning.pop_front().map(|(_, packet, owner)| Work::Again(packet, owner))
     }
 
+    /// True if no packet waits to get inside.
+    pub(crate) fn has_no_backlog(&self) -> bool {
+        self.backlog.is_empty()
+    }
+
     /// The packet that has waited longest, and since when.
     #[inline]
     pub(crate) fn next_work(&mut self) -> Option<(Time, Work)> {
