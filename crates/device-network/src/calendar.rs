@@ -4,7 +4,9 @@ use base_time::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Something that happens at a moment. The numbers are places in the network's lists.
+/// Something that happens at a moment. The numbers are places in the network's lists. With a tag of its own, at the same place for every kind: it is
+/// read with each event.
+#[repr(u8)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event<E> {
     /// The next frame on a wire has arrived.

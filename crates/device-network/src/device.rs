@@ -600,7 +600,7 @@ impl DeviceNode {
 mod tests {
     use super::*;
     use crate::testing::{Pipe, Relay};
-    use crate::{Network, Steer};
+    use crate::{Drive, Network, Steer};
 
     /// A device with a timer, which may say that it has none.
     struct Timed(Pipe, bool);
@@ -645,6 +645,52 @@ mod tests {
             };
             relay.steer(0, change).unwrap();
             assert_eq!(relay.network.devices[0].deadline().is_some(), !has_timers);
+        }
+    }
+
+    type Count = fn(&mut Counters);
+
+    /// A device that counts something besides in each call of ingress.
+    struct Miscounting(Pipe, Counters, Count);
+
+    impl Device for Miscounting {
+        fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+            let queued = self.0.ingress(port, frame, now);
+            self.1 = self.0.counters().clone();
+            (self.2)(&mut self.1);
+            queued
+        }
+
+        fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+            self.0.egress(packet, queue, now)
+        }
+
+        fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+            self.0.resume(packet, now)
+        }
+
+        fn counters(&self) -> &Counters {
+            &self.1
+        }
+    }
+
+    #[test]
+    fn counters_that_do_not_explain_a_call_are_seen() {
+        let counts: [(Count, &str); 4] = [
+            (|counters| counters.received += 1, "ingress counted 2 received and 0 sent instead of 1 and 0"),
+            (|counters| counters.sent += 1, "ingress counted 1 received and 1 sent instead of 1 and 0"),
+            (|counters| counters.created += 1, "1 created and 0 dropped"),
+            (
+                |counters| *counters.dropped.entry(DropReason::Ingress).or_default() += 1,
+                "0 created and 1 dropped",
+            ),
+        ];
+        for (count, message) in counts {
+            let device = Box::new(Miscounting(Pipe::default(), Counters::default(), count));
+            let node = DeviceNode::new(device, DeviceSettings::default(), Spent::default());
+            let mut relay = Relay::new(Network::new(vec![node], 0, [], &Rng::new(1)).unwrap());
+            let violation = relay.inject(0, 9, vec![1], Owner(1)).unwrap_err();
+            assert!(violation.message.contains(message), "{}", violation.message);
         }
     }
 

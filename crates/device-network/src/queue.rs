@@ -170,6 +170,7 @@ mod tests {
             if fits {
                 queued.pop(at(10));
                 passed.pass(at(10));
+                assert_eq!((passed.longest(), passed.len()), (queued.longest(), 0));
                 for queue in [&mut queued, &mut passed] {
                     queue.push(3, (), at(50)).unwrap();
                 }

@@ -10,7 +10,7 @@ use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
-use crate::runtime::{Job, Leaving, To};
+use crate::runtime::{Colours, Job, Leaving, To};
 use crate::tables::TableReplicas;
 use crate::tna_runtime::TnaRequests;
 use base_time::Time;
@@ -36,6 +36,9 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
+    /// Kept from one run to the next, so that nothing is made for each packet: see [`Job`].
+    colours: Colours,
+    chosen: Vec<u64>,
     pub(crate) table_replicas: TableReplicas,
     queue_depths: Arc<QueueDepths>,
     /// Room for packets that are yet to come; in boxes, as queues take them.
@@ -125,6 +128,8 @@ impl Native {
             memory,
             values,
             outputs: vec![],
+            colours: (None, vec![]),
+            chosen: vec![],
             table_replicas,
             queue_depths,
             free: vec![],
@@ -215,6 +220,7 @@ impl Native {
     ) -> (&'j Machine, Job<'j, 'h>) {
         let build = &*self.build;
         let coded = build.coded(part);
+        self.colours.0 = None;
         let job = Job {
             access,
             rest: &mut self.rest,
@@ -227,8 +233,8 @@ impl Native {
             now,
             outputs: &mut self.outputs,
             interpreted: 0,
-            colours: (None, vec![]),
-            chosen: vec![],
+            colours: &mut self.colours,
+            chosen: &mut self.chosen,
             left: None,
             budget: None,
             tna: None,
