@@ -92,7 +92,7 @@ pub struct EgressResult {
     pub again: Vec<QueuedPacket>,
 }
 
-/// What comes of a packet in egress. Most packets are sent or end there, for which no lists are made.
+/// Result of egress for one packet. Most packets are sent or end there, for which no lists are made.
 pub enum Departed {
     /// A frame to send, or nothing.
     Sent(Option<Output>),

@@ -327,7 +327,7 @@ fn pass<W: World>(world: &mut W, device: u32, outlet: u32, packet: Queued, owner
     network.outlets[outlet as usize].queue.pass(network.now);
     let record = QueueRecord { enqueued: network.now, depth_at_enqueue: 0, depth_at_dequeue: 0 };
     egress(world, device, outlet, (packet, owner, false), record)?;
-    // What has come of it may wait there by now, or elsewhere.
+    // Packets that have come of it may wait there by now, or elsewhere.
     let mut budget = EGRESS_BUDGET - 1;
     empty_outlet(world, outlet, &mut budget)?;
     send_on(world, budget)?;

@@ -101,7 +101,7 @@ pub enum Side {
     Receiver,
 }
 
-/// What a frame is, as far as its host has looked into it.
+/// Contents of a frame, as far as its host has looked into it.
 #[derive(Default)]
 pub struct Sorted<'a> {
     /// Source address of the frame on the last link.
@@ -114,7 +114,7 @@ pub struct Sorted<'a> {
     pub stamp: Option<Stamp>,
 }
 
-/// A frame for a program, with what it is.
+/// A frame for a program, with its contents.
 pub struct Arrival<'a> {
     /// The number of the pair, from 0.
     pub pair: u32,
@@ -122,7 +122,7 @@ pub struct Arrival<'a> {
     pub side: Option<Side>,
     /// The bytes, padding included.
     pub frame: &'a [u8],
-    /// What it is.
+    /// Contents of the frame.
     pub sorted: &'a Sorted<'a>,
     /// The host's card.
     pub station: &'a Station,

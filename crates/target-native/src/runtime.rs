@@ -70,7 +70,7 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
     pub(crate) interpreted: u64,
-    /// Of the current packet.
+    /// Results for the current packet.
     pub(crate) colours: &'j mut Colours,
     /// The record that a profile chose last.
     pub(crate) chosen: &'j mut Vec<u64>,
