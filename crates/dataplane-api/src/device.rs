@@ -92,6 +92,35 @@ pub struct EgressResult {
     pub again: Vec<QueuedPacket>,
 }
 
+/// Result of egress for one packet. Most packets are sent or end there, for which no lists are made.
+pub enum Departed {
+    /// A frame to send, or nothing.
+    Sent(Option<Output>),
+    /// Any result.
+    Several(Box<EgressResult>),
+}
+
+impl Departed {
+    /// All that there is.
+    pub fn into_result(self) -> EgressResult {
+        match self {
+            Departed::Sent(output) => EgressResult { output, ..EgressResult::default() },
+            Departed::Several(result) => *result,
+        }
+    }
+}
+
+impl From<EgressResult> for Departed {
+    fn from(result: EgressResult) -> Departed {
+        match result {
+            EgressResult { output, requeued, again } if requeued.is_empty() && again.is_empty() => {
+                Departed::Sent(output)
+            }
+            result => Departed::Several(Box::new(result)),
+        }
+    }
+}
+
 /// Reason why a packet ended inside a device.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DropReason {
@@ -160,6 +189,11 @@ pub trait Device: std::any::Any + Send {
 
     /// A packet leaves its queue.
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult;
+
+    /// [`egress`](Device::egress), for drivers that run packets one by one.
+    fn depart(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Departed {
+        self.egress(packet, queue, now).into()
+    }
 
     /// A recirculated packet starts again.
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued>;

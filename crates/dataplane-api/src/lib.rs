@@ -14,8 +14,8 @@ mod value_extern;
 
 pub use arguments::{call_arguments, constructor_arguments};
 pub use device::{
-    Became, Counters, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord, Queued,
-    QueuedPacket, Replica,
+    Became, Counters, Departed, Device, DropReason, EgressResult, EntryError, Output, Port, QueueRecord,
+    Queued, QueuedPacket, Replica,
 };
 pub use extern_error::ExternError;
 pub use frame_extern::{AllEmitted, Emitted, Emitter, FrameExtern, FrameExternFactory, ResumeAt};

@@ -4,7 +4,8 @@ use crate::place::Owner;
 use crate::queue::rewind;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{
-    Became, Counters, Device, DropReason, EgressResult, Port, QueueRecord, Queued, QueuedPacket,
+    Became, Counters, Departed, Device, DropReason, EgressResult, Output, Port, QueueRecord, Queued,
+    QueuedPacket,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -378,6 +379,11 @@ impl DeviceNode {
         self.returning.pop_front().map(|(_, packet, owner)| Work::Again(packet, owner))
     }
 
+    /// True if no packet waits to get inside.
+    pub(crate) fn has_no_backlog(&self) -> bool {
+        self.backlog.is_empty()
+    }
+
     /// The packet that has waited longest, and since when.
     #[inline]
     pub(crate) fn next_work(&mut self) -> Option<(Time, Work)> {
@@ -448,19 +454,32 @@ impl DeviceNode {
         self.ports.iter().map(|(_, outlet)| *outlet).chain([self.unlinked])
     }
 
-    /// A packet leaves its queue. Pass the results to [`audit_egress`](Self::audit_egress) first.
+    /// A packet leaves its queue: the frame to send, and packets that come of it besides. Pass both to [`audit_egress`](Self::audit_egress) first.
     #[inline(always)]
-    pub(crate) fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        self.device.egress(packet, queue, now)
+    pub(crate) fn depart(
+        &mut self,
+        packet: Queued,
+        queue: QueueRecord,
+        now: Time,
+    ) -> (Option<Output>, Option<Box<EgressResult>>) {
+        match self.device.depart(packet, queue, now) {
+            Departed::Sent(output) => (output, None),
+            Departed::Several(mut result) => (result.output.take(), Some(result)),
+        }
     }
 
     /// Checks that the device's counters explain the results of a packet for this port.
     #[inline(always)]
-    pub(crate) fn audit_egress(&mut self, port: Port, result: &EgressResult) -> Result<(), String> {
-        let sent = u64::from(result.output.is_some());
-        let got = sent + (result.requeued.len() + result.again.len()) as u64;
+    pub(crate) fn audit_egress(
+        &mut self,
+        port: Port,
+        output: Option<&Output>,
+        more: Option<&EgressResult>,
+    ) -> Result<(), String> {
+        let sent = u64::from(output.is_some());
+        let got = sent + more.map_or(0, |more| more.requeued.len() + more.again.len()) as u64;
         self.audit(Call { name: "egress", given: 1, got, received: 0, sent })?;
-        match &result.output {
+        match output {
             Some(output) if output.port != port => {
                 Err(format!("egress for port {port} gave a frame for port {}", output.port))
             }
@@ -523,23 +542,23 @@ impl DeviceNode {
     /// Checks that the device's counters explain the difference between the packets given to a call and those returned.
     #[inline(always)]
     fn audit(&mut self, call: Call) -> Result<(), String> {
-        let (before, after) = (self.seen, self.look());
-        self.seen = after;
-        let as_reported = Seen {
-            received: before.received + call.received,
-            sent: before.sent + call.sent,
-            created: before.created,
-            dropped: before.dropped,
-        };
-        if after == as_reported && call.given == call.got {
+        let now = self.look();
+        let seen = &mut self.seen;
+        let Call { name, given, got, received, sent } = call;
+        let as_reported = (seen.received + received, seen.sent + sent, seen.created, seen.dropped);
+        if (now.received, now.sent, now.created, now.dropped) == as_reported && given == got {
+            (seen.received, seen.sent) = (now.received, now.sent);
             return Ok(());
         }
-        Self::explain(before, after, call)
+        // Of its parts: only here does the call have to be in memory.
+        self.explain(Call { name, given, got, received, sent })
     }
 
     /// An error if the counters do not match a call that has created or ended packets.
     #[inline(never)]
-    fn explain(before: Seen, after: Seen, call: Call) -> Result<(), String> {
+    fn explain(&mut self, call: Call) -> Result<(), String> {
+        let after = self.look();
+        let before = std::mem::replace(&mut self.seen, after);
         let grown = |name: &str, before: u64, after: u64| {
             after.checked_sub(before).ok_or_else(|| format!("its counter `{name}` fell in {}", call.name))
         };
@@ -581,7 +600,7 @@ impl DeviceNode {
 mod tests {
     use super::*;
     use crate::testing::{Pipe, Relay};
-    use crate::{Network, Steer};
+    use crate::{Drive, Network, Steer};
 
     /// A device with a timer, which may say that it has none.
     struct Timed(Pipe, bool);
@@ -626,6 +645,52 @@ mod tests {
             };
             relay.steer(0, change).unwrap();
             assert_eq!(relay.network.devices[0].deadline().is_some(), !has_timers);
+        }
+    }
+
+    type Count = fn(&mut Counters);
+
+    /// A device that counts something besides in each call of ingress.
+    struct Miscounting(Pipe, Counters, Count);
+
+    impl Device for Miscounting {
+        fn ingress(&mut self, port: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+            let queued = self.0.ingress(port, frame, now);
+            self.1 = self.0.counters().clone();
+            (self.2)(&mut self.1);
+            queued
+        }
+
+        fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+            self.0.egress(packet, queue, now)
+        }
+
+        fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+            self.0.resume(packet, now)
+        }
+
+        fn counters(&self) -> &Counters {
+            &self.1
+        }
+    }
+
+    #[test]
+    fn counters_that_do_not_explain_a_call_are_seen() {
+        let counts: [(Count, &str); 4] = [
+            (|counters| counters.received += 1, "ingress counted 2 received and 0 sent instead of 1 and 0"),
+            (|counters| counters.sent += 1, "ingress counted 1 received and 1 sent instead of 1 and 0"),
+            (|counters| counters.created += 1, "1 created and 0 dropped"),
+            (
+                |counters| *counters.dropped.entry(DropReason::Ingress).or_default() += 1,
+                "0 created and 1 dropped",
+            ),
+        ];
+        for (count, message) in counts {
+            let device = Box::new(Miscounting(Pipe::default(), Counters::default(), count));
+            let node = DeviceNode::new(device, DeviceSettings::default(), Spent::default());
+            let mut relay = Relay::new(Network::new(vec![node], 0, [], &Rng::new(1)).unwrap());
+            let violation = relay.inject(0, 9, vec![1], Owner(1)).unwrap_err();
+            assert!(violation.message.contains(message), "{}", violation.message);
         }
     }
 

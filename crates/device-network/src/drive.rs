@@ -48,6 +48,12 @@ pub trait Drive: World {
         let node = &mut network.ends[end as usize];
         node.counts.created += 1;
         let outlet = node.outlet;
+        if network.is_idle(outlet, 0) {
+            network.ends[end as usize].counts.sent += 1;
+            network.outlets[outlet as usize].queue.pass(network.now);
+            transmit(self, outlet, frame, owner)?;
+            return self.network().check_end(end);
+        }
         let waiting = Waiting::Frame(frame, owner);
         if let Err(refused) = network.outlets[outlet as usize].queue.push(0, waiting, network.now) {
             network.ends[end as usize].counts.dropped += 1;
@@ -90,7 +96,11 @@ fn wake<W: World>(world: &mut W, outlet: u32) -> Outcome {
 
 /// Sends frames from the outlets that are ready, and from those that this fills.
 fn send_ready<W: World>(world: &mut W) -> Outcome {
-    let mut budget = EGRESS_BUDGET;
+    send_on(world, EGRESS_BUDGET)
+}
+
+/// The same for so many packets at most.
+fn send_on<W: World>(world: &mut W, mut budget: u32) -> Outcome {
     while let Some(outlet) = world.network_mut().ready.pop_front() {
         empty_outlet(world, outlet, &mut budget)?;
     }
@@ -143,20 +153,18 @@ fn egress<W: World>(
     world.calls(device, owner);
     let network = world.network_mut();
     let node = &mut network.devices[device as usize];
-    let result = node.egress(packet, record, network.now);
-    let audit = node.audit_egress(port, &result);
+    let (output, more) = node.depart(packet, record, network.now);
+    let audit = node.audit_egress(port, output.as_ref(), more.as_deref());
     audit.map_err(|message| network.violation(Place::Device(device), message))?;
     report_program_drops(world, device, owner);
-    if !result.requeued.is_empty() {
-        enqueue(world, device, result.requeued, owner);
-    }
-    if !result.again.is_empty() {
-        send_all_back(world, device, result.again, owner)?;
+    if let Some(more) = more {
+        enqueue(world, device, more.requeued, owner);
+        send_all_back(world, device, more.again, owner)?;
     }
     let network = world.network_mut();
     network.watch_timer(device);
     let has_wire = network.outlets[outlet as usize].wire.is_some();
-    match result.output {
+    match output {
         None => Ok(()),
         Some(output) if has_wire => {
             let length = output.frame.len();
@@ -300,13 +308,29 @@ fn served<W: World>(world: &mut W, device: u32) -> Outcome {
     let network = world.network_mut();
     let Some((queued, owner)) = network.devices[device as usize].leave(network.now) else { return Ok(()) };
     match queued {
-        Became::One(packet) => enqueue_one(world, device, packet, owner),
+        Became::One(packet) => match world.network().passes(device, &packet) {
+            Some(outlet) => return pass(world, device, outlet, packet, owner),
+            None => enqueue_one(world, device, packet, owner),
+        },
         Became::Several(packets) => enqueue(world, device, packets, owner),
     }
     if let Some((since, work)) = world.network_mut().devices[device as usize].next_work() {
         enter(world, device, work, since)?;
     }
     send_ready(world)?;
+    world.network().check_device(device)
+}
+
+/// A packet that waits for nothing leaves, as it would by way of its queue.
+fn pass<W: World>(world: &mut W, device: u32, outlet: u32, packet: Queued, owner: Owner) -> Outcome {
+    let network = world.network_mut();
+    network.outlets[outlet as usize].queue.pass(network.now);
+    let record = QueueRecord { enqueued: network.now, depth_at_enqueue: 0, depth_at_dequeue: 0 };
+    egress(world, device, outlet, (packet, owner, false), record)?;
+    // Packets that have come of it may wait there by now, or elsewhere.
+    let mut budget = EGRESS_BUDGET - 1;
+    empty_outlet(world, outlet, &mut budget)?;
+    send_on(world, budget)?;
     world.network().check_device(device)
 }
 
@@ -373,6 +397,8 @@ mod tests {
     use crate::testing::{Pipe, Relay, link};
     use crate::{DeviceNode, DeviceSettings, Link, Network, Spent, TRIMMED};
     use base_time::{Duration, Rate, Rng};
+    use dataplane_api::{Counters, Device, EgressResult, Output, Replica};
+    use std::sync::{Arc, Mutex};
 
     /// `0:2 -- 1:1`, and port 2 of device 1 leads out.
     fn two_devices(jitter: Duration) -> Relay {
@@ -441,6 +467,115 @@ mod tests {
         frame[12..15].copy_from_slice(&[8, 0, 0x45]);
         frame[23] = protocol;
         frame
+    }
+
+    /// A device that notes its calls. A frame says by its bytes where it goes, with which priority, and how often it starts again. Results are lists, or
+    /// packets that need none.
+    struct Noting {
+        lists: bool,
+        notes: Arc<Mutex<Vec<String>>>,
+        counters: Counters,
+    }
+
+    impl Noting {
+        fn note(&self, what: &str, frame: &[u8], now: Time) {
+            self.notes.lock().unwrap().push(format!("{now} {what} {frame:?}"));
+        }
+
+        fn queue(frame: Vec<u8>) -> Queued {
+            let replica = Replica { port: frame[0].into(), priority: frame[1] };
+            Queued { replica, bytes: frame.len() as u32, packet: Box::new(frame) }
+        }
+    }
+
+    impl Device for Noting {
+        fn ingress(&mut self, _: Port, frame: Vec<u8>, now: Time) -> Vec<Queued> {
+            self.counters.received += 1;
+            self.note("ingress", &frame, now);
+            vec![Noting::queue(frame)]
+        }
+
+        fn admit(&mut self, port: Port, frame: Vec<u8>, _: Duration, now: Time) -> Became {
+            let mut packets = self.ingress(port, frame, now);
+            match packets.pop() {
+                Some(packet) if !self.lists => Became::One(packet),
+                packet => Became::Several(packet.into_iter().collect()),
+            }
+        }
+
+        fn egress(&mut self, packet: Queued, record: QueueRecord, now: Time) -> EgressResult {
+            let port = packet.replica.port;
+            let mut frame: Vec<u8> = *packet.packet.downcast().unwrap();
+            self.note(&format!("{record:?} egress"), &frame, now);
+            if frame[2] > 0 {
+                frame[2] -= 1;
+                return EgressResult { again: vec![Box::new(frame)], ..EgressResult::default() };
+            }
+            self.counters.sent += 1;
+            // A clone waits behind it, with another priority.
+            let clones = frame[3] == 0;
+            self.counters.created += u64::from(clones);
+            let clone = clones.then(|| Noting::queue([&frame[..3], &[1]].concat()));
+            let output = Some(Output { port, frame });
+            EgressResult { output, requeued: clone.into_iter().collect(), again: vec![] }
+        }
+
+        fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {
+            let frame: Vec<u8> = *packet.downcast().unwrap();
+            self.note("resume", &frame, now);
+            vec![Noting::queue(frame)]
+        }
+
+        fn counters(&self) -> &Counters {
+            &self.counters
+        }
+    }
+
+    /// Queues without room, with little and with much, on slow and fast links and without one; frames that come at once and alone.
+    fn noted(lists: bool, service: Duration) -> impl PartialEq + std::fmt::Debug {
+        let notes = Arc::<Mutex<Vec<String>>>::default();
+        let device = Noting { lists, notes: Arc::clone(&notes), counters: Counters::default() };
+        let settings = DeviceSettings { service, parallel: 2, backlog: 3, ..DeviceSettings::default() };
+        let node = DeviceNode::new(Box::new(device), settings, Spent::default());
+        let queues = [(0, Some(80)), (1, Some(80)), (3, Some(20)), (64, None)];
+        let links = (0..).zip(queues).map(|(end, (queue, mbit))| {
+            let rate = mbit.map(|mbit| Rate::from_bits_per_s(mbit * 1_000_000));
+            Link { queue, ..link([(Node::End(end), 0), (Node::Device(0), end)], rate) }
+        });
+        let mut relay = Relay::new(Network::new(vec![node], 4, links, &Rng::new(1)).unwrap());
+        let (mut chance, mut at) = (Rng::new(7), Time::ZERO);
+        for number in 0..2000u32 {
+            at += Duration::from_us([0, 0, 1, 10, 100][chance.index(5)]);
+            relay.run_until(at).unwrap();
+            relay.network.now = at;
+            let priority = [0, 0, 0, 3, 7, 8][chance.index(6)];
+            let again = u8::from(chance.index(8) == 0);
+            let frame = vec![chance.index(5) as u8, priority, again, chance.index(6) as u8];
+            match chance.index(3) {
+                0 => relay.inject(0, 9, frame, Owner(number)).unwrap(),
+                _ => relay.send(chance.index(4) as u32, frame, Owner(number)).unwrap(),
+            }
+        }
+        relay.run_until(Time::MAX).unwrap();
+        let network = &relay.network;
+        let outlets = network
+            .outlets
+            .iter()
+            .map(|outlet| (outlet.refused, outlet.queue.longest(), outlet.queue.mean_milli(network.now)));
+        let outlets: Vec<_> = outlets.collect();
+        assert!(outlets.iter().take(8).skip(1).step_by(2).all(|(refused, ..)| *refused > 0), "{outlets:?}");
+        let ends: Vec<_> = network.ends.iter().map(|end| end.counts).collect();
+        let wires: Vec<_> = network.wires.iter().map(|wire| wire.medium.counts).collect();
+        let notes = std::mem::take(&mut *notes.lock().unwrap());
+        let done = (network.events, network.balance(), network.devices[0].counts);
+        (done, outlets, ends, wires, relay.left.len(), notes)
+    }
+
+    #[test]
+    fn packets_that_wait_for_nothing_leave_as_by_way_of_their_queues() {
+        for service in [Duration::ZERO, Duration::from_us(5)] {
+            assert!(noted(false, service) == noted(true, service), "{service}");
+        }
     }
 
     /// One frame is on the wire, two wait, two wait as headers, and one is lost.

@@ -6,7 +6,7 @@ use crate::medium::WireSettings;
 use crate::outlet::Outlet;
 use crate::wire::Wire;
 use base_time::{Rng, Time};
-use dataplane_api::{Device, Port};
+use dataplane_api::{Device, Port, Queued};
 use dataplane_tables::{LINE, prefetch_lines};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -207,6 +207,22 @@ impl<E: Copy> Network<E> {
         if let Some(wire) = self.wires.get(outlet) {
             prefetch_lines(wire, size_of::<Wire>() / LINE);
         }
+    }
+
+    /// True if a packet of this priority would be the next that leaves by an outlet, at once.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self, outlet: u32, priority: u8) -> bool {
+        let outlet = &self.outlets[outlet as usize];
+        let free = |wire: u32| self.wires[wire as usize].medium.free_at <= self.now;
+        self.ready.is_empty() && outlet.queue.lets_pass(priority) && outlet.wire.is_none_or(free)
+    }
+
+    /// The outlet of a packet that has just left a device's inside if it waits for nothing there, and no other packet gets inside before it is sent.
+    #[inline(always)]
+    pub(crate) fn passes(&self, device: u32, packet: &Queued) -> Option<u32> {
+        let node = &self.devices[device as usize];
+        let outlet = node.outlet_of(packet.replica.port);
+        (node.has_no_backlog() && self.is_idle(outlet, packet.replica.priority)).then_some(outlet)
     }
 
     /// Empties the queues of all ports of a device: of how many packets.

@@ -77,6 +77,19 @@ impl<T> PortQueue<T> {
         queue.is_some_and(|queue| queue.len() as u64 >= u64::from(self.capacity))
     }
 
+    /// True if an item of this priority that is queued now is the next to leave.
+    #[inline(always)]
+    pub(crate) fn lets_pass(&self, priority: u8) -> bool {
+        self.len == 0 && self.capacity > 0 && usize::from(priority) < PRIORITIES
+    }
+
+    /// An item that the queue [lets pass](Self::lets_pass) is queued and leaves at the same moment: without being moved there.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.changed = now;
+        self.longest = self.longest.max(1);
+    }
+
     #[inline(always)]
     pub(crate) fn push(&mut self, priority: u8, item: T, now: Time) -> Result<(), Refused> {
         let queue = self.queues.get_mut(usize::from(priority)).ok_or(Refused::NoSuchPriority)?;
@@ -141,6 +154,31 @@ mod tests {
             assert_eq!(queue.pop(Time::ZERO), Some(item));
         }
         assert_eq!(places.len(), 1);
+    }
+
+    #[test]
+    fn what_passes_counts_as_queued() {
+        let at = |ps| Time::from_ps(ps);
+        for capacity in [0, 1] {
+            let [mut queued, mut passed] = [(); 2].map(|()| PortQueue::new(capacity));
+            assert_eq!(
+                [0, 7, 8].map(|priority| passed.lets_pass(priority)),
+                [capacity > 0, capacity > 0, false]
+            );
+            let fits = queued.push(0, (), at(10)).is_ok();
+            assert_eq!((fits, queued.lets_pass(7)), (capacity > 0, false), "not while another waits");
+            if fits {
+                queued.pop(at(10));
+                passed.pass(at(10));
+                assert_eq!((passed.longest(), passed.len()), (queued.longest(), 0));
+                for queue in [&mut queued, &mut passed] {
+                    queue.push(3, (), at(50)).unwrap();
+                }
+            }
+            let seen = |queue: &PortQueue<()>| (queue.len(), queue.longest(), queue.mean_milli(at(100)));
+            assert_eq!(seen(&passed), if fits { (1, 1, 500) } else { (0, 0, 0) });
+            assert_eq!(seen(&passed), seen(&queued));
+        }
     }
 
     #[test]

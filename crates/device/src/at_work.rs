@@ -9,7 +9,7 @@ use crate::stage::{BlockName, Stop};
 use crate::tna::TofinoSwitch;
 use crate::v1model::{self, V1Switch};
 use base_time::Time;
-use dataplane_api::{Became, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{Became, Departed, EgressResult, Output, Port, QueueRecord, Queued, QueuedPacket};
 use std::collections::VecDeque;
 
 /// A device at work: its state, its program and its runner.
@@ -43,22 +43,17 @@ impl AtWork<'_> {
         }
     }
 
-    /// See [`Device::egress`](dataplane_api::Device::egress).
-    /// Egress of a packet that leaves its queue at `leaves`.
-    pub(crate) fn egress(
-        &mut self,
-        packet: Queued,
-        queue: QueueRecord,
-        leaves: Time,
-        now: Time,
-    ) -> EgressResult {
+    /// Egress of a packet that leaves its queue at `leaves`: see [`Device::depart`](dataplane_api::Device::depart).
+    pub(crate) fn depart(&mut self, packet: Queued, queue: QueueRecord, leaves: Time, now: Time) -> Departed {
         let (AtWork { core, blocks, runner }, packet) = (self, packet.packet);
         match blocks.architecture() {
             Architecture::V1Model(of) => {
                 V1Switch::of(core, *blocks, *runner, of).egress(packet, queue, leaves, now)
             }
-            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now),
-            Architecture::Tna(of) => TofinoSwitch::of(core, *blocks, *runner, of).egress(packet, queue, now),
+            Architecture::Psa(of) => PsaSwitch::of(core, *blocks, *runner, of).egress(packet, now).into(),
+            Architecture::Tna(of) => {
+                TofinoSwitch::of(core, *blocks, *runner, of).egress(packet, queue, now).into()
+            }
         }
     }
 
@@ -161,7 +156,7 @@ impl AtWork<'_> {
             }
             let Some(packet) = waiting.pop_front() else { return outputs };
             let (queue, leaves) = self.core.queue_depths.record(packet.replica.port, now);
-            result = self.egress(packet, queue, leaves, now);
+            result = self.depart(packet, queue, leaves, now).into_result();
         }
     }
 }

@@ -17,7 +17,7 @@ use base_bits::Bits;
 use base_diag::Diagnostic;
 use base_time::{Duration, Rng, Time};
 use dataplane_api::{
-    Became, Counters, Device, EgressResult, EntryError, Leased, Output, Port, QueueRecord, Queued,
+    Became, Counters, Departed, Device, EgressResult, EntryError, Leased, Output, Port, QueueRecord, Queued,
     QueuedPacket, Registry,
 };
 use ir::Program;
@@ -160,7 +160,11 @@ impl Device for Switch {
     }
 
     fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
-        self.at_work().egress(packet, queue, now, now)
+        self.depart(packet, queue, now).into_result()
+    }
+
+    fn depart(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Departed {
+        self.at_work().depart(packet, queue, now, now)
     }
 
     fn resume(&mut self, packet: QueuedPacket, now: Time) -> Vec<Queued> {

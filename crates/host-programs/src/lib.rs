@@ -47,7 +47,7 @@ pub use kind::{Kind, Load, Value};
 pub use mac::Mac;
 pub use program::{
     Arrival, Begun, Capture, Captures, Desk, Effects, Goodput, HostProgram, Pair, Report, Setup, Side,
-    Socket, StartError, Started, Taken,
+    Socket, Sorted, StartError, Started, Taken,
 };
 pub use unused::Unused;
 

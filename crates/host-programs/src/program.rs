@@ -17,6 +17,7 @@ use crate::{kind::Load, mac::Mac};
 use base_time::{Duration, Rng, Time};
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::ops::Deref;
 
 /// A workload while it runs. Deterministic: time, chance and frames come in as arguments.
 pub trait HostProgram {
@@ -100,14 +101,9 @@ pub enum Side {
     Receiver,
 }
 
-/// A frame for a program.
-pub struct Arrival<'a> {
-    /// The number of the pair, from 0.
-    pub pair: u32,
-    /// The end at which the frame arrived; `None` at a host of another pair.
-    pub side: Option<Side>,
-    /// The bytes, padding included.
-    pub frame: &'a [u8],
+/// Contents of a frame, as far as its host has looked into it.
+#[derive(Default)]
+pub struct Sorted<'a> {
     /// Source address of the frame on the last link.
     pub from: Mac,
     /// The IPv4 packet; none in frames that came by [`Socket::EtherType`] or [`Socket::Rest`].
@@ -116,8 +112,29 @@ pub struct Arrival<'a> {
     pub transport: Option<(Transport, &'a [u8])>,
     /// Stamp by which the frame was assigned to the program; `None` if a socket matched.
     pub stamp: Option<Stamp>,
+}
+
+/// A frame for a program, with its contents.
+pub struct Arrival<'a> {
+    /// The number of the pair, from 0.
+    pub pair: u32,
+    /// The end at which the frame arrived; `None` at a host of another pair.
+    pub side: Option<Side>,
+    /// The bytes, padding included.
+    pub frame: &'a [u8],
+    /// Contents of the frame.
+    pub sorted: &'a Sorted<'a>,
     /// The host's card.
     pub station: &'a Station,
+}
+
+impl<'a> Deref for Arrival<'a> {
+    type Target = Sorted<'a>;
+
+    #[inline]
+    fn deref(&self) -> &Sorted<'a> {
+        self.sorted
+    }
 }
 
 /// Use that a program made of a frame.

@@ -96,13 +96,16 @@ impl Emulator {
     /// Searches for loops at a fixed interval of events.
     #[inline(always)]
     pub(crate) fn look_for_loops(&mut self) {
-        if self.network.events.is_multiple_of(LOOK_EVERY) && self.circles.found.is_none() {
+        if self.network.events.is_multiple_of(LOOK_EVERY) {
             self.look();
         }
     }
 
     #[cold]
     fn look(&mut self) {
+        if self.circles.found.is_some() {
+            return;
+        }
         let now = Seen {
             carried: self.network.wires.iter().map(|wire| wire.medium.counts.frames).sum(),
             made: self.network.ends.iter().map(|host| host.counts.created).sum::<u64>()

@@ -7,7 +7,7 @@ use host_programs::packet::{
 };
 use host_programs::stamp::Stamp;
 use host_programs::station::Station;
-use host_programs::{Mac, Socket, Unused};
+use host_programs::{Mac, Socket, Sorted, Unused};
 use rack_model::Host;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -26,16 +26,6 @@ pub(crate) struct HostNode {
     pub sockets: Sockets,
     /// Frames go here and not to the workloads, if the caller listens.
     pub listener: Option<Vec<Received>>,
-}
-
-/// A frame for a pair.
-#[derive(Default)]
-pub(crate) struct Sorted<'f> {
-    pub from: Mac,
-    pub packet: Option<Ipv4<'f>>,
-    /// The UDP or ICMP packet in that, and its payload.
-    pub transport: Option<(Transport, &'f [u8])>,
-    pub stamp: Option<Stamp>,
 }
 
 /// Owner of a frame.
@@ -120,7 +110,7 @@ impl HostNode {
     }
 
     /// The pair with a socket, as far as there are any here.
-    #[inline]
+    #[inline(always)]
     fn socket(&self, socket: impl FnOnce() -> Option<Socket>) -> Option<u32> {
         if self.sockets.is_empty() {
             return None;
@@ -129,7 +119,7 @@ impl HostNode {
     }
 
     /// The pair of a datagram or segment.
-    #[inline]
+    #[inline(always)]
     fn by_ports(&self, packet: &Ipv4<'_>, transport: Option<Transport>) -> Option<u32> {
         if self.sockets.is_empty() {
             return None;

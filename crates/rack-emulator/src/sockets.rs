@@ -33,36 +33,52 @@ impl Sockets {
     }
 
     /// The pair with a socket.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, socket: Socket) -> Option<u32> {
         match number(socket) {
-            Some(number) => self.ports.get(&number).copied(),
+            Some(number) => self.numbered(number),
             None if self.others.is_empty() => None,
             None => self.others.get(&socket).copied(),
         }
     }
 
     /// The pair of a datagram or segment: the one with both ports, else with the destination port, else with the source port.
-    #[inline]
+    #[inline(always)]
     pub fn by_ports(&self, protocol: u8, address: Ipv4Addr, ports: (u16, u16)) -> Option<u32> {
-        let (source, destination) = (Some(ports.0), Some(ports.1));
-        let known = [(0, source, destination), (SOURCE, None, destination), (DESTINATION, source, None)];
-        known.into_iter().filter(|(kind, ..)| self.kinds >> kind & 1 != 0).find_map(
-            |(_, source, destination)| self.get(Socket::Ports { protocol, address, source, destination }),
-        )
+        let (source, destination) = (u128::from(ports.0), u128::from(ports.1));
+        let known = [(0, source, destination), (SOURCE, ANY, destination), (DESTINATION, source, ANY)];
+        // A loop, which is unrolled.
+        for (kind, source, destination) in known {
+            if self.kinds >> kind & 1 != 0
+                && let Some(pair) = self.numbered(number_of(protocol, address, source, destination))
+            {
+                return Some(pair);
+            }
+        }
+        None
+    }
+
+    fn numbered(&self, number: u128) -> Option<u32> {
+        self.ports.get(&number).copied()
     }
 }
 
 /// Bit of a port that is not fixed.
 const ANY: u128 = 1 << 16;
 
-/// The number of a socket with ports: protocol, address, source and destination port, the last two with 17 bits. `None` of others.
-#[inline]
+/// The number of a socket with ports. `None` of others.
+#[inline(always)]
 fn number(socket: Socket) -> Option<u128> {
     let Socket::Ports { protocol, address, source, destination } = socket else { return None };
     let port = |port: Option<u16>| port.map_or(ANY, u128::from);
-    let ends = port(source) << 17 | port(destination);
-    Some(u128::from(protocol) << 66 | u128::from(address.to_bits()) << 34 | ends)
+    Some(number_of(protocol, address, port(source), port(destination)))
+}
+
+/// The number of a socket with these ports: protocol, address, source and destination port, the last two with 17 bits.
+#[inline(always)]
+fn number_of(protocol: u8, address: Ipv4Addr, source: u128, destination: u128) -> u128 {
+    let ends = source << 17 | destination;
+    u128::from(protocol) << 66 | u128::from(address.to_bits()) << 34 | ends
 }
 
 /// Ports that a socket leaves open.

@@ -2,13 +2,13 @@
 
 use crate::emulator::Emulator;
 use crate::event::Event;
-use crate::host::{Found, HostNode, Received, Sorted};
+use crate::host::{Found, HostNode, Received};
 use crate::log::Entry;
 use crate::place::Reason;
 use crate::running::workload_of;
 use crate::watch::value_of;
 use device_network::{Drive, Outcome, Owner, Place};
-use host_programs::{Arrival, Desk, HostProgram, Socket, Taken, Unused};
+use host_programs::{Arrival, Desk, HostProgram, Socket, Sorted, Taken, Unused};
 
 impl Emulator {
     /// A timer of a workload's program runs out.
@@ -114,8 +114,7 @@ impl Emulator {
         let number = pair - self.programs[workload].first;
         let taken = self.with_program(workload, |program, desk, hosts| {
             let station = &hosts[host as usize].station;
-            let Sorted { from, packet, transport, stamp } = *sorted;
-            let arrival = Arrival { pair: number, side, frame, from, packet, transport, stamp, station };
+            let arrival = Arrival { pair: number, side, frame, sorted, station };
             program.frame(&arrival, desk)
         });
         if let Taken::Unused(reason) = taken {

@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::memory::Memory;
 use crate::packet::{Fate, Packet};
 use crate::parked::Parked;
-use crate::runtime::{Job, Leaving, To};
+use crate::runtime::{Colours, Job, Leaving, To};
 use crate::tables::TableReplicas;
 use crate::tna_runtime::TnaRequests;
 use base_time::Time;
@@ -37,6 +37,9 @@ pub(crate) struct Native {
     pub(crate) values: Vec<Value>,
     /// Frames that were too long for their packets' buffers in the last run.
     pub(crate) outputs: Vec<Output>,
+    /// Kept from one run to the next, so that nothing is made for each packet: see [`Job`].
+    colours: Colours,
+    chosen: Vec<u64>,
     pub(crate) table_replicas: TableReplicas,
     queue_depths: Arc<QueueDepths>,
     /// Answers of lookups that are made early.
@@ -128,6 +131,8 @@ impl Native {
             memory,
             values,
             outputs: vec![],
+            colours: (None, vec![]),
+            chosen: vec![],
             table_replicas,
             queue_depths,
             early: Box::default(),
@@ -213,8 +218,7 @@ impl Native {
         let interpreted = job.interpreted;
         self.interpreted += interpreted;
         if context.dropped.iter().fold(0, |all, packets| all | packets) > 0 {
-            let dropped = REASONS.into_iter().zip(context.dropped).filter(|(_, packets)| *packets > 0);
-            dropped.for_each(|(reason, packets)| access.dropped(reason, packets));
+            count_drops(access, &context.dropped);
         }
         ran
     }
@@ -238,6 +242,7 @@ impl Native {
     ) -> (&'j Machine, Job<'j, 'h>) {
         let build = &*self.build;
         let coded = build.coded(part);
+        self.colours.0 = None;
         let job = Job {
             access,
             rest: &mut self.rest,
@@ -251,8 +256,8 @@ impl Native {
             now,
             outputs: &mut self.outputs,
             interpreted: 0,
-            colours: (None, vec![]),
-            chosen: vec![],
+            colours: &mut self.colours,
+            chosen: &mut self.chosen,
             left: None,
             budget: None,
             tna: None,
@@ -275,6 +280,13 @@ impl Native {
         parked.exchange(&mut self.memory, &mut self.values);
         Ok(parked)
     }
+}
+
+/// Counts the packets that were dropped. By itself, so that the counts stay in memory where there are none.
+#[cold]
+fn count_drops(access: &mut Access, dropped: &[u64; REASONS.len()]) {
+    let dropped = REASONS.into_iter().zip(dropped).filter(|(_, packets)| **packets > 0);
+    dropped.for_each(|(reason, packets)| access.dropped(reason, *packets));
 }
 
 /// Result of a run.

@@ -52,6 +52,9 @@ impl Asked {
     }
 }
 
+/// Results of direct meters, and the block that they belong to: of none after a start.
+pub(crate) type Colours = (Option<BlockName>, Vec<(ir::InstanceId, u8)>);
+
 /// A batch that is being processed.
 pub(crate) struct Job<'j, 'h> {
     pub(crate) access: &'j mut Access<'h>,
@@ -69,10 +72,10 @@ pub(crate) struct Job<'j, 'h> {
     pub(crate) outputs: &'j mut Vec<Output>,
     /// Calls of the interpreter.
     pub(crate) interpreted: u64,
-    /// Results of direct meters, and the block that they belong to.
-    pub(crate) colours: (Option<BlockName>, Vec<(ir::InstanceId, u8)>),
+    /// Results for the current packet.
+    pub(crate) colours: &'j mut Colours,
     /// The record that a profile chose last.
-    pub(crate) chosen: Vec<u64>,
+    pub(crate) chosen: &'j mut Vec<u64>,
     /// The packet with which the batch ended.
     pub(crate) left: Option<Box<Leaving>>,
     /// Budget of the packet, if it has one already.
@@ -203,7 +206,7 @@ pub(crate) extern "C" fn reset(context: *mut Context) {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
     job.values.clone_from_slice(job.zeros);
-    job.colours = (None, vec![]);
+    job.colours.0 = None;
 }
 
 pub(crate) extern "C" fn value_set(context: *mut Context, set: u32, count: u32) -> u32 {
@@ -350,7 +353,7 @@ pub(crate) extern "C" fn meter(
 pub(crate) extern "C" fn colour(context: *mut Context, block: u32, instance: u32) -> u64 {
     // SAFETY: called by the code of the batch.
     let job = unsafe { job(context) };
-    let (of, colours) = &job.colours;
+    let (of, colours) = &*job.colours;
     let here = colours.iter().filter(|_| *of == Some(BlockName::ALL[block as usize]));
     let mut colours = here.filter(|(meter, _)| meter.0 == instance).map(|(_, colour)| u64::from(*colour));
     colours.next().unwrap_or(NONE as u64)
@@ -466,7 +469,7 @@ impl Job<'_, '_> {
     /// Direct meters answer for one block.
     fn colours_in(&mut self, block: BlockName) -> Vec<(ir::InstanceId, u8)> {
         if self.colours.0 != Some(block) {
-            self.colours = (Some(block), vec![]);
+            *self.colours = (Some(block), vec![]);
         }
         std::mem::take(&mut self.colours.1)
     }
@@ -486,7 +489,7 @@ impl Job<'_, '_> {
         let by: Vec<Bits> = by.map(|(at, width)| Bits::new(*width, exchange.pair(at))).collect();
         let original = table_replicas.original(table, entry);
         let action = original.and_then(|(at, key)| self.access.core().chosen(at, key, &by));
-        self.chosen = action.map_or(vec![], |action| table_replicas.record(table, &action));
+        *self.chosen = action.map_or(vec![], |action| table_replicas.record(table, &action));
     }
 
     /// The bytes between two addresses that registers hold.

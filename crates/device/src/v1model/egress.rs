@@ -6,7 +6,7 @@ use super::switch::V1Switch;
 use crate::stage::{BlockName, CloneEffect, Start};
 use crate::trace::{Cause, EventKind};
 use base_time::Time;
-use dataplane_api::{DropReason, EgressResult, Output, QueueRecord, Queued, QueuedPacket};
+use dataplane_api::{Departed, DropReason, EgressResult, Output, QueueRecord, Queued, QueuedPacket};
 use ir_value::Value;
 use p4_arch::v1model::instance_type;
 
@@ -18,15 +18,21 @@ impl V1Switch<'_> {
         queue: QueueRecord,
         leaves: Time,
         now: Time,
-    ) -> EgressResult {
+    ) -> Departed {
         let queueing = QueueMetadata::read(&mut self.core.state, queue, leaves);
         match self.runner.v1model_egress(self.core, self.blocks, packet, queueing, now) {
-            Ok(Egress::Sent(output)) => EgressResult { output, ..EgressResult::default() },
-            Ok(Egress::Ended(packet)) => self.end_egress(*packet, now),
-            Err(packet) => match packet.downcast::<Packet>() {
-                Ok(packet) => self.egress_by_stages(*packet, queueing, now),
-                Err(_) => EgressResult::default(),
-            },
+            Ok(Egress::Sent(output)) => Departed::Sent(output),
+            Ok(Egress::Ended(packet)) => self.end_egress(*packet, now).into(),
+            Err(packet) => self.not_taken(packet, queueing, now).into(),
+        }
+    }
+
+    /// Egress of a packet that the runner does not take.
+    #[inline(never)]
+    fn not_taken(&mut self, packet: QueuedPacket, queueing: QueueMetadata, now: Time) -> EgressResult {
+        match packet.downcast::<Packet>() {
+            Ok(packet) => self.egress_by_stages(*packet, queueing, now),
+            Err(_) => EgressResult::default(),
         }
     }
 

@@ -24,6 +24,7 @@ pub(super) enum Protocol {
 
 impl Protocol {
     /// Number of its words in a header.
+    #[inline(always)]
     pub fn words(self) -> usize {
         match self {
             Protocol::Rcp => 2,
@@ -34,6 +35,7 @@ impl Protocol {
     }
 
     /// Words that no switch changes.
+    #[inline(always)]
     pub fn fixed(self) -> Range<usize> {
         match self {
             Protocol::Rcp => 1..2,

@@ -51,9 +51,29 @@ pub(super) fn length(protocol: Protocol) -> usize {
     COMMON + 4 * protocol.words()
 }
 
+/// Runs code that is made for each protocol, with loops over its words of known length: it runs for each packet.
+#[inline(always)]
+fn by_protocol<R>(protocol: Protocol, run: impl FnOnce(Protocol) -> R) -> R {
+    match protocol {
+        Protocol::Rcp => run(Protocol::Rcp),
+        Protocol::Xcp => run(Protocol::Xcp),
+        Protocol::Pfabric => run(Protocol::Pfabric),
+        Protocol::D3 => run(Protocol::D3),
+    }
+}
+
 impl Header {
     /// Writes it at the beginning of a payload that is long enough; of a shorter one nothing.
     pub fn write(self, protocol: Protocol, payload: &mut [u8]) {
+        by_protocol(
+            protocol,
+            #[inline(always)]
+            |protocol| self.write_by(protocol, payload),
+        );
+    }
+
+    #[inline(always)]
+    fn write_by(self, protocol: Protocol, payload: &mut [u8]) {
         let Some(head) = payload.get_mut(..length(protocol)) else { return };
         let [first, words @ ..] = head.as_chunks_mut::<4>().0 else { return };
         let (own, rest) = words.split_at_mut(protocol.words());
@@ -67,10 +87,12 @@ impl Header {
         }
     }
 
+    #[inline(always)]
     fn first(self) -> u32 {
         u32::from(self.flags & 15) << 24 | self.rtt_us.min(0xff_ffff)
     }
 
+    #[inline(always)]
     fn check(self, protocol: Protocol) -> u32 {
         let mix =
             |sum: u64, word| (sum ^ u64::from(word)).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -79,7 +101,17 @@ impl Header {
     }
 
     /// The header of a payload, and the data after it; none of a shorter or changed one.
+    #[inline(always)]
     pub fn read(protocol: Protocol, payload: &[u8]) -> Option<(Header, &[u8])> {
+        by_protocol(
+            protocol,
+            #[inline(always)]
+            |protocol| Header::read_by(protocol, payload),
+        )
+    }
+
+    #[inline(always)]
+    fn read_by(protocol: Protocol, payload: &[u8]) -> Option<(Header, &[u8])> {
         let (head, data) = payload.split_at_checked(length(protocol))?;
         let [first, words @ ..] = head.as_chunks::<4>().0 else { return None };
         let (own, rest) = words.split_at_checked(protocol.words())?;

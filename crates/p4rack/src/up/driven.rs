@@ -7,7 +7,7 @@ use base_bits::Bits;
 use base_time::{Duration, Time};
 use controller::Agent;
 use dataplane_api::{
-    Became, Counters, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
+    Became, Counters, Departed, Device, EgressResult, EntryError, Port, QueueRecord, Queued, QueuedPacket,
 };
 use device::Switch;
 use device_control::{AgentEdges, Controlled, Popular};
@@ -201,10 +201,14 @@ impl Device for Driven {
         became
     }
 
-    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
+    fn depart(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> Departed {
         if self.is_plain && self.runs {
-            return self.switch.egress(packet, queue, now);
+            return self.switch.depart(packet, queue, now);
         }
+        self.egress(packet, queue, now).into()
+    }
+
+    fn egress(&mut self, packet: Queued, queue: QueueRecord, now: Time) -> EgressResult {
         let result = match &mut self.grouped {
             Some(grouped) if self.runs => grouped.front.egress(&mut self.switch, packet, queue, now),
             _ => self.device_mut().egress(packet, queue, now),
