@@ -146,7 +146,7 @@ impl<'a> Code<'a, '_> {
         Ok(())
     }
 
-    /// What the arrays for the first bits say of a key: an entry, or 0 and a second number that is not 0. Without branches: which of the arrays decides differs from packet to packet,
+    /// The entry of a key by the arrays for the first bits; 0, and a second number that is not 0, if these do not decide. Without branches: which of the arrays decides differs from packet to packet,
     /// and a branch that is missed makes the reads of other packets wait.
     fn find_by_first_bits(&mut self, facts: &TableCode, tables: Value, key: Value) -> (Value, Value) {
         let at = (facts.index * size_of::<TableRef>()) as i32;

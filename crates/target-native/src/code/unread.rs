@@ -54,7 +54,7 @@ struct Reading<'f> {
 }
 
 impl<'f> Reading<'f> {
-    /// What instructions with an effect read.
+    /// Operands of instructions with an effect.
     fn of(func: &'f Function) -> Reading<'f> {
         let mut reading = Reading { func, jumps: SecondaryMap::new(), read: EntitySet::new(), left: vec![] };
         for block in func.layout.blocks() {
@@ -83,7 +83,7 @@ impl<'f> Reading<'f> {
         }
     }
 
-    /// And what these need in turn.
+    /// And those that these need in turn.
     fn end(mut self) -> EntitySet<Value> {
         while let Some(value) = self.left.pop() {
             match self.func.dfg.value_def(value) {
