@@ -44,6 +44,7 @@ impl Compiled {
             fallbacks: builds().flat_map(|build| build.whole.notes.left()).collect(),
             classes: builds().map(|build| build.whole.notes.classes).sum(),
             ends: builds().map(|build| build.whole.notes.ends).sum(),
+            early: builds().map(|build| build.whole.notes.early.len()).sum(),
             frame_bytes: builds().map(|build| build.layout.bytes).max().unwrap_or(0),
         }
     }
@@ -116,6 +117,8 @@ pub struct Report {
     pub classes: usize,
     /// Ends of the parser that have code of their own: the valid headers are known there.
     pub ends: usize,
+    /// Lookups of keys at known places of the frame, which may be made before their packets run.
+    pub early: usize,
     /// Bytes of a packet's frame.
     pub frame_bytes: usize,
 }

@@ -34,6 +34,7 @@ struct headers_t {
     kind_t kind;
     tag_t  tag;
     ip_t   ip;
+    ip_t   spare;
 }
 
 struct metadata_t {
@@ -54,7 +55,8 @@ parser P(packet_in packet, out headers_t hdr, inout metadata_t meta, inout stand
     }
     state tag {
         packet.extract(hdr.tag);
-        transition ip;
+        packet.extract(hdr.ip);
+        transition accept;
     }
     state ip {
         packet.extract(hdr.ip);
@@ -89,16 +91,19 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
     apply {
         standard.egress_spec = 1;
         if (hdr.ip.isValid() && standard.checksum_error == 0) {
+            routes.apply();
+            sessions.apply();
             if (hdr.kind.what & 0x10 != 0) { hdr.ip.from = hdr.ip.from + 1; }
-            if (!sessions.apply().hit) { routes.apply(); }
             late.apply();
             hdr.ip.ttl = hdr.ip.ttl - 1;
             switch (hdr.kind.what & 7) {
                 1: { hdr.ip.length[11:4] = 0x5a; }
                 2: { hdr.ip.setInvalid(); }
-                3: { ip_t other = hdr.ip; other.c = 7; hdr.ip = other; }
+                3: { hdr.spare = hdr.ip; hdr.spare.c = 7; hdr.ip = hdr.spare; }
                 4: { hdr.ip.setInvalid(); hdr.ip.setValid(); hdr.ip.from = 9; }
+#ifdef CLONES
                 5: { clone(CloneType.I2E, 2); }
+#endif
                 6: { random(meta.scratch, 5, 5); hdr.ip.from = meta.scratch; }
                 7: { random(hdr.ip.from, 6, 6); }
                 default: { }
