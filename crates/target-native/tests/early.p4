@@ -92,7 +92,10 @@ control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         standard.egress_spec = 1;
         if (hdr.ip.isValid() && standard.checksum_error == 0) {
             routes.apply();
+#ifndef FEW
             sessions.apply();
+#endif
+            if (hdr.kind.what & 0x40 != 0) { hdr.ip.to = hdr.ip.to ^ 0x1041; }
             if (hdr.kind.what & 0x10 != 0) { hdr.ip.from = hdr.ip.from + 1; }
             late.apply();
             hdr.ip.ttl = hdr.ip.ttl - 1;

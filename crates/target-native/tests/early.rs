@@ -27,7 +27,7 @@ fn prefix(rng: &mut Rng) -> Match {
 }
 
 fn frame(rng: &mut Rng) -> Vec<u8> {
-    let what = [0, 0, 0, 0, 0x10, 0x20, 1, 2, 3, 4, 5, 6, 7][rng.below(13) as usize];
+    let what = [0, 0, 0, 0, 0x10, 0x20, 0x40, 1, 2, 3, 4, 5, 6, 7][rng.below(14) as usize];
     let kind = [0x0800_u16, 0x0800, 0x0800, 0x8100, 0x1234][rng.below(5) as usize];
     let mut frame = vec![what, rng.below(2) as u8];
     frame.extend(kind.to_be_bytes());
@@ -58,8 +58,8 @@ fn write(switches: [&mut Switch; 2], table: &str, keys: &[Match], action: &str, 
 
 #[test]
 fn batches_are_what_the_interpreter_gives() {
-    // Where a clone may want the packet as it came, headers are copied, and no key is in the frame.
-    for (macros, early) in [(&[][..], 2), (&["CLONES"], 0)] {
+    // Keys that may have been written are not looked up early. Where a clone may want the packet as it came, headers are copied, and no key is in the frame.
+    for (macros, early) in [(&[][..], 2), (&["FEW"], 1), (&["CLONES"], 0)] {
         batches(macros, early);
     }
 }
@@ -79,7 +79,9 @@ fn batches(macros: &[&str], early: usize) {
             let keys =
                 [exact(32, address(&mut rng)), exact(32, address(&mut rng)), exact(8, rng.below(2) as u32)];
             let to = Bits::new(32, u128::from(address(&mut rng)));
-            write([engine.switch(), &mut switch], "sessions", &keys, "rewrite", to);
+            if !macros.contains(&"FEW") {
+                write([engine.switch(), &mut switch], "sessions", &keys, "rewrite", to);
+            }
             let port = Bits::new(9, u128::from(rng.between(2, 8)));
             write([engine.switch(), &mut switch], "routes", &[prefix(&mut rng)], "route", port);
             let pad = Bits::new(16, u128::from(rng.below(1000)));
@@ -102,6 +104,6 @@ fn batches(macros: &[&str], early: usize) {
         assert_eq!(copies.next(), None);
     }
     assert_eq!(engine.switch().state(), switch.state());
-    let ports = if macros.is_empty() { 1..=8 } else { 1..=9 };
+    let ports = if early > 0 { 1..=8 } else { 1..=9 };
     assert!(sent[ports].iter().all(|frames| *frames > 10), "{sent:?}");
 }
