@@ -120,7 +120,15 @@ control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
 }
 
 control C(inout headers_t hdr, inout metadata_t meta) {
-    apply { update_checksum(hdr.ip.isValid(), SUMMED, hdr.ip.checksum, HashAlgorithm.csum16); }
+    apply {
+#ifdef FEW
+        for (bit<8> round = 0; round < 2; round = round + 1) {
+            update_checksum(hdr.ip.isValid(), SUMMED, hdr.ip.checksum, HashAlgorithm.csum16);
+            hdr.ip.f = hdr.ip.f + 1;
+        }
+#endif
+        update_checksum(hdr.ip.isValid(), SUMMED, hdr.ip.checksum, HashAlgorithm.csum16);
+    }
 }
 
 control D(packet_out packet, in headers_t hdr) {

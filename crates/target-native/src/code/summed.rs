@@ -66,7 +66,8 @@ impl Code<'_, '_> {
         sum
     }
 
-    /// The sum that was kept, as it is now; `None` if it is not known here or if most words have been written.
+    /// The sum that was kept, as it is now; `None` if it is not known here or if most words have been written. In a loop it is never known, as variables
+    /// have no values there before the loop's end is made; so words that a later statement of the loop writes do not matter.
     fn sum_again(&mut self, header: Option<usize>, pointer: Value, words: &[Word]) -> Option<Value> {
         let Summed { has, sum, of: Some(of) } = self.summed.as_ref()? else { return None };
         let (has, sum) = (*has, *sum);
